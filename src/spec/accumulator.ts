@@ -1,0 +1,144 @@
+import { clone, create } from "@bufbuild/protobuf";
+import {
+  type ContentPart,
+  ContentPartSchema,
+  MessageSchema,
+  type ProviderState,
+  Role,
+} from "../gen/outrigger/v1/message_pb.ts";
+import { type Response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
+import type {
+  ReasoningEnd,
+  StreamEvent,
+  StreamStart,
+  TextEnd,
+  ToolCallEnd,
+  ToolCallStart,
+} from "../gen/outrigger/v1/stream_event_pb.ts";
+import { errorFromProto, type SDKError, StreamError } from "./errors.ts";
+import { LawChecker } from "./laws.ts";
+import type { PartInit } from "./message.ts";
+
+/**
+ * Collects the events of a stream into the Response that Complete gives (specification §4.4).
+ * Holds the stream to the laws on the way.
+ */
+export class StreamAccumulator {
+  readonly #laws = new LawChecker();
+  readonly #parts = new Map<number, ContentPart>();
+  readonly #partial = create(ResponseSchema, { message: { role: Role.ASSISTANT } });
+  #final: Response | undefined;
+  #error: SDKError | undefined;
+
+  /** Takes the next event. Throws StreamError where it breaks a law of the stream. */
+  process(event: StreamEvent): void {
+    this.#laws.check(event);
+    const { event: step } = event;
+    switch (step.case) {
+      case "streamStart":
+        this.#start(step.value);
+        break;
+      case "textStart":
+        this.#set(step.value.partIndex, { part: { case: "text", value: "" } });
+        break;
+      case "textEnd":
+        this.#endText(step.value);
+        break;
+      case "reasoningStart":
+        this.#set(step.value.partIndex, { part: { case: "thinking", value: {} } });
+        break;
+      case "reasoningEnd":
+        this.#endReasoning(step.value);
+        break;
+      case "toolCallStart":
+        this.#startToolCall(step.value);
+        break;
+      case "toolCallEnd":
+        this.#endToolCall(step.value);
+        break;
+      case "textDelta":
+      case "reasoningDelta":
+      case "toolCallDelta":
+        this.#append(step.value.partIndex, step.value.delta);
+        break;
+      case "partAdded":
+        this.#set(step.value.partIndex, step.value.part ?? {});
+        break;
+      case "finish":
+        this.#final = this.#withParts(step.value.response ?? this.#partial);
+        break;
+      case "error":
+        this.#error = errorFromProto(step.value);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /**
+   * The whole response. Throws the stream's own error where it failed, and StreamError where
+   * it has not ended: what is cut never looks finished.
+   */
+  response(): Response {
+    if (this.#error !== undefined) throw this.#error;
+    if (this.#final === undefined) throw new StreamError("the stream has not finished");
+    return this.#final;
+  }
+
+  /** What has arrived so far: a copy, with the parts in their places. */
+  partialResponse(): Response {
+    const partial = this.#final ?? this.#withParts(this.#partial);
+    return clone(ResponseSchema, partial);
+  }
+
+  #start({ runId, model, provider, warnings }: StreamStart): void {
+    Object.assign(this.#partial, { runId, model, provider, warnings });
+  }
+
+  #endText({ partIndex, text, citations, providerState }: TextEnd): void {
+    this.#set(partIndex, { part: { case: "text", value: text }, citations, ...stateOf(providerState) });
+  }
+
+  #endReasoning({ partIndex, text, redacted, providerState }: ReasoningEnd): void {
+    this.#set(partIndex, {
+      part: { case: "thinking", value: { text, redacted } },
+      ...stateOf(providerState),
+    });
+  }
+
+  #startToolCall({ partIndex, id, name, type }: ToolCallStart): void {
+    this.#set(partIndex, { part: { case: "toolCall", value: { id, name, type } } });
+  }
+
+  #endToolCall({ partIndex, toolCall, providerState }: ToolCallEnd): void {
+    this.#set(partIndex, { part: { case: "toolCall", value: toolCall ?? {} }, ...stateOf(providerState) });
+  }
+
+  /** The facts of the call with the content that the stream itself brought. */
+  #withParts(response: Response): Response {
+    const content = [...this.#parts].sort(([left], [right]) => left - right).map(([, part]) => part);
+    return { ...response, message: create(MessageSchema, { role: Role.ASSISTANT, content }) };
+  }
+
+  #set(index: number, part: PartInit): void {
+    this.#parts.set(index, create(ContentPartSchema, part));
+  }
+
+  #append(index: number, delta: string): void {
+    const part = this.#parts.get(index)?.part;
+    if (part?.case === "text") part.value += delta;
+    else if (part?.case === "thinking") part.value.text += delta;
+    else if (part?.case === "toolCall") part.value.argumentsJson += delta;
+  }
+}
+
+function stateOf(providerState: ProviderState | undefined): PartInit {
+  return providerState === undefined ? {} : { providerState };
+}
+
+/** Reads a stream to its end and gives the whole response, or throws the stream's error. */
+export async function accumulate(events: AsyncIterable<StreamEvent>): Promise<Response> {
+  const accumulator = new StreamAccumulator();
+  for await (const event of events) accumulator.process(event);
+  return accumulator.response();
+}

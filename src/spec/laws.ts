@@ -1,0 +1,157 @@
+import type { ContentPart } from "../gen/outrigger/v1/message_pb.ts";
+import type { Finish, StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { StreamError } from "./errors.ts";
+
+type BlockKind = "text" | "reasoning" | "toolCall";
+
+/** What is known of a part while its stream runs. */
+interface Block {
+  readonly kind: BlockKind | "whole";
+  open: boolean;
+  /** The deltas so far, joined. Of a whole part: empty. */
+  text: string;
+}
+
+/**
+ * Holds one stream to the laws that stand at `StreamEvent` in the contract (1 to 5, 9 and 10;
+ * 6 to 8 need more than the events and have tests of their own). One instance per stream.
+ */
+export class LawChecker {
+  #next = 0;
+  #terminal = false;
+  readonly #blocks = new Map<number, Block>();
+  readonly #toolCallIds = new Set<string>();
+
+  /** Takes the next event. Throws StreamError naming the law that it breaks. */
+  check(event: StreamEvent): void {
+    this.#checkEnvelope(event);
+    const { event: step } = event;
+    switch (step.case) {
+      case "textStart":
+      case "reasoningStart":
+        this.#start(step.value.partIndex, step.case === "textStart" ? "text" : "reasoning");
+        break;
+      case "toolCallStart":
+        this.#takeToolCallId(step.value.id);
+        this.#start(step.value.partIndex, "toolCall");
+        break;
+      case "textDelta":
+        this.#delta(step.value.partIndex, "text", step.value.delta);
+        break;
+      case "reasoningDelta":
+        this.#delta(step.value.partIndex, "reasoning", step.value.delta);
+        break;
+      case "toolCallDelta":
+        this.#delta(step.value.partIndex, "toolCall", step.value.delta);
+        break;
+      case "textEnd":
+        this.#end(step.value.partIndex, "text", step.value.text);
+        break;
+      case "reasoningEnd":
+        this.#end(step.value.partIndex, "reasoning", step.value.text);
+        break;
+      case "toolCallEnd":
+        this.#end(step.value.partIndex, "toolCall", step.value.toolCall?.argumentsJson ?? "");
+        break;
+      case "partAdded":
+        this.#add(step.value.partIndex, step.value.part);
+        break;
+      case "finish":
+        this.#terminal = true;
+        this.#finish(step.value);
+        break;
+      case "error":
+        this.#terminal = true;
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** Called once after the last event. Throws StreamError where the terminal event is missing. */
+  end(): void {
+    if (!this.#terminal) broken(1, "the stream ended without finish or error");
+  }
+
+  #checkEnvelope({ sequence, event }: StreamEvent): void {
+    if (this.#terminal) broken(1, `${event.case} came after the terminal event`);
+    if (sequence !== this.#next) broken(2, `sequence is ${sequence}, expected ${this.#next}`);
+    if ((event.case === "streamStart") !== (sequence === 0))
+      broken(1, `${event.case} has sequence ${sequence}`);
+    this.#next += 1;
+  }
+
+  #takeToolCallId(id: string): void {
+    if (id === "" || this.#toolCallIds.has(id)) broken(5, `tool call id "${id}" is empty or used twice`);
+    this.#toolCallIds.add(id);
+  }
+
+  #start(index: number, kind: Block["kind"]): void {
+    if (this.#blocks.has(index)) broken(3, `part ${index} starts twice`);
+    this.#blocks.set(index, { kind, open: kind !== "whole", text: "" });
+  }
+
+  #delta(index: number, kind: BlockKind, delta: string): void {
+    const block = this.#openBlock(index, kind);
+    if (delta === "") broken(3, `part ${index} has an empty delta`);
+    if (!delta.isWellFormed()) broken(10, `part ${index} has half of a surrogate pair`);
+    block.text += delta;
+  }
+
+  #end(index: number, kind: BlockKind, text: string): void {
+    const block = this.#openBlock(index, kind);
+    if (block.text !== text) broken(4, `part ${index} ends with another text than its deltas`);
+    block.open = false;
+  }
+
+  #add(index: number, part: ContentPart | undefined): void {
+    if (part?.part.case === undefined) broken(3, `part ${index} was added empty`);
+    this.#start(index, "whole");
+  }
+
+  #openBlock(index: number, kind: BlockKind): Block {
+    const block = this.#blocks.get(index);
+    if (block?.kind !== kind || !block.open) broken(3, `part ${index} has no open ${kind} block`);
+    return block;
+  }
+
+  #finish({ response }: Finish): void {
+    const content = response?.message?.content ?? [];
+    for (const [index, block] of this.#blocks) {
+      if (block.open) broken(3, `part ${index} is open at finish`);
+    }
+    if (content.length !== this.#blocks.size) {
+      broken(3, `the response has ${content.length} parts, the stream had ${this.#blocks.size}`);
+    }
+    content.forEach((part, index) => {
+      this.#comparePart(index, part);
+    });
+  }
+
+  #comparePart(index: number, { part }: ContentPart): void {
+    const block = this.#blocks.get(index);
+    if (block === undefined) broken(3, `part ${index} of the response was never sent`);
+    if (block.kind === "whole") return;
+    const kind = part.case === "thinking" ? "reasoning" : part.case;
+    if (kind !== block.kind)
+      broken(4, `part ${index} is ${part.case} in the response, ${block.kind} in the stream`);
+    if (finalText(part) !== block.text) broken(4, `part ${index} differs between stream and response`);
+  }
+}
+
+function finalText(part: ContentPart["part"]): string {
+  switch (part.case) {
+    case "text":
+      return part.value;
+    case "thinking":
+      return part.value.text;
+    case "toolCall":
+      return part.value.argumentsJson;
+    default:
+      return "";
+  }
+}
+
+function broken(law: number, what: string): never {
+  throw new StreamError(`law ${law} of a stream is broken: ${what}`);
+}

@@ -1,0 +1,28 @@
+import { create } from "@bufbuild/protobuf";
+import { type Usage, UsageSchema } from "../gen/outrigger/v1/usage_pb.ts";
+
+/**
+ * Adds the counts of two calls (specification §3.9). An optional count is unset in the sum
+ * only where both sides are unset. `raw_json` belongs to one call and is not carried over.
+ */
+export function addUsage(left: Usage, right: Usage): Usage {
+  const sum = create(UsageSchema, {
+    inputTokens: left.inputTokens + right.inputTokens,
+    outputTokens: left.outputTokens + right.outputTokens,
+    totalTokens: left.totalTokens + right.totalTokens,
+  });
+  addOptional(sum, left, right, "reasoningTokens");
+  addOptional(sum, left, right, "cacheReadTokens");
+  addOptional(sum, left, right, "cacheWriteTokens");
+  if (left.costNanoUsd !== undefined || right.costNanoUsd !== undefined) {
+    sum.costNanoUsd = (left.costNanoUsd ?? 0n) + (right.costNanoUsd ?? 0n);
+  }
+  return sum;
+}
+
+type OptionalCount = "reasoningTokens" | "cacheReadTokens" | "cacheWriteTokens";
+
+function addOptional(sum: Usage, left: Usage, right: Usage, field: OptionalCount): void {
+  if (left[field] === undefined && right[field] === undefined) return;
+  sum[field] = (left[field] ?? 0) + (right[field] ?? 0);
+}
