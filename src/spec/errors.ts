@@ -348,6 +348,27 @@ export function errorFromProto(error: InferenceError): SDKError {
   });
 }
 
+/** The same error, told how far the call had come. What the error itself knows stands. */
+export function withProgress(
+  error: SDKError,
+  progress: { outputStarted: boolean; usage: Usage | undefined },
+): SDKError {
+  const provider: ProviderErrorOptions = error instanceof ProviderError ? error : {};
+  return errorOf(error.kind, error.message, {
+    provider: provider.provider ?? "",
+    statusCode: provider.statusCode,
+    errorCode: provider.errorCode,
+    requestId: provider.requestId,
+    rawJson: provider.rawJson,
+    retryable: error.retryable,
+    retryAfter: error.retryAfter,
+    outputStarted: error.outputStarted || progress.outputStarted,
+    usage: error.usage ?? progress.usage,
+    violations: error.violations,
+    ...("cause" in error ? { cause: error.cause } : {}),
+  });
+}
+
 /**
  * The one door from `unknown` to our errors. Ours pass through, an abort becomes AbortError,
  * anything else is a bug of ours: its text stays in `cause` and never reaches a caller.

@@ -1,0 +1,12 @@
+/** The part of ECMAScript 2026 that Node 24 has and TypeScript's libraries do not describe yet: JSON source text access. */
+interface JSON {
+  /** Parses JSON text; the reviver is told how each primitive value was spelled. */
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): unknown;
+  /** Makes a value that `stringify` writes exactly as spelled. Primitives only. */
+  rawJSON(text: string): object;
+  /** Whether a value came from `rawJSON`. */
+  isRawJSON(value: unknown): boolean;
+}

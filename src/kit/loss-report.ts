@@ -1,0 +1,43 @@
+import { create } from "@bufbuild/protobuf";
+import { type Warning, WarningSchema } from "../gen/outrigger/v1/response_pb.ts";
+import { type FieldViolation, invalidFields } from "../spec/errors.ts";
+
+/**
+ * Codes of `Warning.code`. Stable: programs branch on them. What each means stands in
+ * docs/warnings.md.
+ */
+export type WarningCode =
+  | "unsupported_setting"
+  | "adjusted_setting"
+  | "unsupported_content"
+  | "converted_content"
+  | "foreign_state_stripped"
+  | "foreign_state_to_text"
+  | "input_transformed"
+  | "count_mismatch";
+
+/**
+ * Collects what a provider cannot honour while a request is being translated: warnings for a
+ * caller who takes what there is, a refusal for one who is strict.
+ */
+export class LossReport {
+  /** What became of the request, in the order in which it was found. */
+  readonly warnings: Warning[] = [];
+  readonly #violations: FieldViolation[] = [];
+
+  /** Something of the request is changed or left out. A strict request is refused for it. */
+  lose(field: string, code: WarningCode, message: string): void {
+    this.note(field, code, message);
+    this.#violations.push({ field, description: message });
+  }
+
+  /** Something that the caller may want to know and that no strictness refuses. */
+  note(field: string, code: WarningCode, message: string): void {
+    this.warnings.push(create(WarningSchema, { field, code, message }));
+  }
+
+  /** Throws InvalidRequestError where anything was lost. For strict requests, before anything is sent. */
+  refuse(): void {
+    if (this.#violations.length > 0) throw invalidFields(this.#violations);
+  }
+}
