@@ -1,0 +1,118 @@
+/** Calls that fail: how a program reads the failure, and how it ends a call itself. */
+import assert from "node:assert/strict";
+import { status } from "@grpc/grpc-js";
+import { complete, inTime, userMessage } from "./calls.js";
+import { decode } from "./contract.js";
+
+/**
+ * A caller that leaves, or whose time is up, gets its answer at once. The bound, in milliseconds,
+ * is generous so that a busy machine does not fail the check.
+ */
+const promptly = 3_000;
+
+/** An answer that takes 50 seconds, far longer than any check waits. */
+const longRequest = { model: "sim-long:tokens=1000,rate=20", messages: [userMessage("Write a lot.")] };
+
+/** The status details of an error that a call gave, by message name: `{ "google.rpc.RetryInfo": {...} }`. */
+function detailsOf(error) {
+  const [bytes] = error.metadata.get("grpc-status-details-bin");
+  if (bytes === undefined) {
+    return {};
+  }
+  const { details } = decode("google.rpc.Status", bytes);
+  return Object.fromEntries(
+    details.map((detail) => {
+      // The one field that protobuf.js keeps in snake case.
+      const type = detail.type_url.slice(detail.type_url.lastIndexOf("/") + 1);
+      return [type, decode(type, detail.value)];
+    }),
+  );
+}
+
+/** Runs a call that must fail with a gRPC status. */
+async function failureOf(call) {
+  const error = await call().then(
+    () => assert.fail("the call succeeded, want an error"),
+    (reason) => reason,
+  );
+  if (error.metadata === undefined) {
+    throw error;
+  }
+  return { code: error.code, details: detailsOf(error) };
+}
+
+export async function checkErrorDetails(inference) {
+  const { code, details } = await failureOf(() =>
+    complete(inference, {
+      model: "sim-text:status=429,retry_after=2",
+      messages: [userMessage("Hello?")],
+    }),
+  );
+  const failed = details["outrigger.v1.InferenceError"];
+  assert.equal(code, status.RESOURCE_EXHAUSTED);
+  assert.equal(failed.kind, "ERROR_KIND_RATE_LIMIT");
+  assert.equal(failed.retryable, true);
+  assert.deepEqual(failed.retryAfter, { seconds: "2", nanos: 0 });
+  assert.equal(failed.provider.statusCode, 429);
+  const { reason, domain } = details["google.rpc.ErrorInfo"];
+  assert.deepEqual({ reason, domain }, { reason: "RATE_LIMIT", domain: "outrigger" });
+  assert.deepEqual(details["google.rpc.RetryInfo"].retryDelay, { seconds: "2", nanos: 0 });
+}
+
+export async function checkValidationError(inference) {
+  const { code, details } = await failureOf(() => complete(inference, { model: "sim-text" }));
+  const fields = details["google.rpc.BadRequest"].fieldViolations.map((violation) => violation.field);
+  assert.equal(code, status.INVALID_ARGUMENT);
+  assert.equal(
+    details["outrigger.v1.InferenceError"].provider,
+    null,
+    "no provider was asked, yet one is named",
+  );
+  assert.ok(fields.includes("messages"), `BadRequest names ${fields}, want messages`);
+}
+
+export async function checkMidStreamError(inference) {
+  const call = inference.stream(
+    { model: "sim-text:error_after=5", messages: [userMessage("Hello?")] },
+    inTime(),
+  );
+  // Once the stream has begun, a failure comes twice: as its last event, for whoever reads
+  // events, and as the status, for interceptors, retries and metrics.
+  const events = [];
+  const { code, details } = await failureOf(async () => {
+    for await (const event of call) {
+      events.push(event);
+    }
+  });
+  const announced = events.at(-1)?.error;
+  assert.ok(announced, `the last of ${events.length} events is no error`);
+  assert.ok(announced.outputStarted, "output_started is not set, though text was streamed");
+  assert.equal(code, status.UNAVAILABLE);
+  assert.deepEqual(details["outrigger.v1.InferenceError"], announced, "event and status agree");
+}
+
+export async function checkDeadline(inference) {
+  const started = Date.now();
+  const { code } = await failureOf(() =>
+    inference.stream(longRequest, { deadline: started + 300 }).toArray(),
+  );
+  assert.equal(code, status.DEADLINE_EXCEEDED);
+  assert.ok(Date.now() - started < promptly, `waited ${Date.now() - started} ms for a deadline of 300 ms`);
+}
+
+export async function checkCancellation(inference) {
+  // Cancelling the call is all it takes: the sidecar then hangs up on the provider.
+  const call = inference.stream(longRequest, inTime());
+  let cancelled;
+  const { code } = await failureOf(async () => {
+    for await (const event of call) {
+      if (event.textDelta && cancelled === undefined) {
+        cancelled = Date.now();
+        call.cancel();
+      }
+    }
+  });
+  assert.equal(code, status.CANCELLED);
+  assert.ok(cancelled !== undefined, "the stream ended before its first delta");
+  assert.ok(Date.now() - cancelled < promptly, `waited ${Date.now() - cancelled} ms for the end`);
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Calls a sidecar with grpcurl. No proto file is needed: the sidecar's reflection service tells
+# grpcurl the contract. GRPCURL names the binary where it is not on the PATH.
+
+grpcurl=${GRPCURL:-grpcurl}
+failed=0
+
+# expect NAME TEXT...: the answer of the last call must hold every TEXT, in this order.
+expect() {
+  name=$1
+  shift
+  rest=$answer
+  for text in "$@"; do
+    case $rest in
+      *"$text"*) rest=${rest#*"$text"} ;;
+      *)
+        echo "FAIL $name: no '$text' at its place in: $(printf '%s' "$answer" | tr -s '[:space:]' ' ')"
+        failed=1
+        return
+        ;;
+    esac
+  done
+  echo "ok $name"
+}
+
+answer=$("$grpcurl" -plaintext "$OUTRIGGER_ADDR" list 2>&1)
+expect list grpc.health.v1.Health outrigger.v1.InferenceService
+
+answer=$("$grpcurl" -plaintext "$OUTRIGGER_ADDR" describe outrigger.v1.InferenceService 2>&1)
+expect describe \
+  'rpc Complete ( .outrigger.v1.Request ) returns ( .outrigger.v1.Response );' \
+  'rpc Stream ( .outrigger.v1.Request ) returns ( stream .outrigger.v1.StreamEvent );'
+
+answer=$("$grpcurl" -plaintext "$OUTRIGGER_ADDR" grpc.health.v1.Health/Check 2>&1)
+expect health '"status": "SERVING"'
+
+answer=$("$grpcurl" -plaintext -max-time 20 \
+  -d '{"model": "sim-text", "messages": [{"role": "ROLE_USER", "content": [{"text": "Say hello."}]}]}' \
+  "$OUTRIGGER_ADDR" outrigger.v1.InferenceService/Complete 2>&1)
+expect complete '"role": "ROLE_ASSISTANT"' '"text": "' '"reason": "REASON_STOP"' '"totalTokens": '
+
+answer=$("$grpcurl" -plaintext -max-time 20 \
+  -d '{"model": "sim-text", "messages": [{"role": "ROLE_USER", "content": [{"text": "Say hello."}]}]}' \
+  "$OUTRIGGER_ADDR" outrigger.v1.InferenceService/Stream 2>&1)
+expect stream '"streamStart": ' '"textStart": ' '"textDelta": ' '"textEnd": ' '"finish": '
+
+# grpcurl prints the details of a status in clear, since reflection knows their types, too.
+answer=$("$grpcurl" -plaintext -max-time 20 \
+  -d '{"model": "sim-text:status=429,retry_after=2", "messages": [{"role": "ROLE_USER", "content": [{"text": "Hello?"}]}]}' \
+  "$OUTRIGGER_ADDR" outrigger.v1.InferenceService/Complete 2>&1)
+expect error_details 'Code: ResourceExhausted' \
+  outrigger.v1.InferenceError '"kind": "ERROR_KIND_RATE_LIMIT"' '"statusCode": 429' \
+  google.rpc.ErrorInfo '"reason": "RATE_LIMIT"' \
+  google.rpc.RetryInfo '"retryDelay": "2s"'
+
+exit $failed

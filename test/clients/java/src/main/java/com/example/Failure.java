@@ -1,0 +1,53 @@
+package com.example;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.google.rpc.BadRequest;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.RetryInfo;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import java.util.List;
+import outrigger.v1.InferenceError;
+
+/** A failed call, taken apart. What the sidecar did not attach is an empty message. */
+record Failure(
+    Status.Code code,
+    InferenceError inference,
+    ErrorInfo info,
+    RetryInfo retry,
+    BadRequest fields) {
+
+  /** Decodes the status details of an error that a call threw. */
+  static Failure of(StatusRuntimeException error) throws InvalidProtocolBufferException {
+    List<Any> details = StatusProto.fromThrowable(error).getDetailsList();
+    return new Failure(
+        error.getStatus().getCode(),
+        find(details, InferenceError.getDefaultInstance()),
+        find(details, ErrorInfo.getDefaultInstance()),
+        find(details, RetryInfo.getDefaultInstance()),
+        find(details, BadRequest.getDefaultInstance()));
+  }
+
+  /** Runs a call that must fail. */
+  static Failure of(Runnable call) throws InvalidProtocolBufferException {
+    try {
+      call.run();
+    } catch (StatusRuntimeException error) {
+      return of(error);
+    }
+    throw new IllegalStateException("the call succeeded, want an error");
+  }
+
+  private static <T extends Message> T find(List<Any> details, T example)
+      throws InvalidProtocolBufferException {
+    for (Any detail : details) {
+      if (detail.isSameTypeAs(example)) {
+        return detail.unpackSameTypeAs(example);
+      }
+    }
+    return example;
+  }
+}

@@ -1,0 +1,77 @@
+package com.example;
+
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.health.v1.HealthGrpc;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import outrigger.v1.InferenceServiceGrpc;
+
+/**
+ * Calls a sidecar the way a Java service would, and checks what comes back. Every check is a method
+ * that can be read, and copied, on its own.
+ */
+public final class Main {
+  /**
+   * Images travel in messages. gRPC's own limit of 4 MiB is too small for them; this is the
+   * sidecar's default.
+   */
+  private static final int MAX_MESSAGE_BYTES = 32 << 20;
+
+  private interface Check {
+    void run() throws Exception;
+  }
+
+  public static void main(String[] arguments) throws InterruptedException {
+    // The sidecar shares the pod's loopback, so the hop needs no TLS. A channel is costly to open
+    // and safe to share: a service keeps one for its whole life.
+    ManagedChannel channel =
+        Grpc.newChannelBuilder(System.getenv("OUTRIGGER_ADDR"), InsecureChannelCredentials.create())
+            .maxInboundMessageSize(MAX_MESSAGE_BYTES)
+            .build();
+    boolean passed = runAll(checks(channel));
+    channel.shutdownNow().awaitTermination(5, TimeUnit.SECONDS);
+    System.exit(passed ? 0 : 1);
+  }
+
+  private static Map<String, Check> checks(ManagedChannel channel) {
+    Calls calls =
+        new Calls(
+            InferenceServiceGrpc.newBlockingStub(channel), HealthGrpc.newBlockingStub(channel));
+    Failures failures = new Failures(InferenceServiceGrpc.newBlockingStub(channel));
+    Map<String, Check> checks = new LinkedHashMap<>();
+    checks.put("health", calls::checkHealth);
+    checks.put("complete", calls::checkComplete);
+    checks.put("stream", calls::checkStream);
+    checks.put("tool_round_trip", calls::checkToolRoundTrip);
+    checks.put("error_details", failures::checkErrorDetails);
+    checks.put("validation_error", failures::checkValidationError);
+    checks.put("mid_stream_error", failures::checkMidStreamError);
+    checks.put("deadline", failures::checkDeadline);
+    checks.put("cancellation", failures::checkCancellation);
+    return checks;
+  }
+
+  private static boolean runAll(Map<String, Check> checks) {
+    boolean passed = true;
+    for (Map.Entry<String, Check> check : checks.entrySet()) {
+      try {
+        check.getValue().run();
+        System.out.println("ok " + check.getKey());
+      } catch (Exception e) {
+        passed = false;
+        e.printStackTrace();
+        System.out.println(
+            "FAIL "
+                + check.getKey()
+                + ": "
+                + String.valueOf(e.getMessage()).replaceAll("\\s+", " "));
+      }
+    }
+    return passed;
+  }
+
+  private Main() {}
+}

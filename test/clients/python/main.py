@@ -1,0 +1,58 @@
+"""Calls a sidecar the way a Python service would, and checks what comes back.
+
+Every check is a function that can be read, and copied, on its own.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+import grpc
+from grpc_health.v1.health_pb2_grpc import HealthStub
+from outrigger.v1.inference_service_pb2_grpc import InferenceServiceStub
+
+import calls
+import failures
+
+# Images travel in messages. gRPC's own limit of 4 MiB is too small for them; this is the
+# sidecar's default.
+MAX_MESSAGE_BYTES = 32 << 20
+
+
+def main() -> int:
+    # The sidecar shares the pod's loopback, so the hop needs no TLS. A channel is costly to open
+    # and safe to share: a service keeps one for its whole life.
+    with grpc.insecure_channel(
+        os.environ["OUTRIGGER_ADDR"],
+        options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)],
+    ) as channel:
+        inference = InferenceServiceStub(channel)
+        results = [
+            run("health", lambda: calls.check_health(HealthStub(channel))),
+            run("complete", lambda: calls.check_complete(inference)),
+            run("stream", lambda: calls.check_stream(inference)),
+            run("tool_round_trip", lambda: calls.check_tool_round_trip(inference)),
+            run("error_details", lambda: failures.check_error_details(inference)),
+            run("validation_error", lambda: failures.check_validation_error(inference)),
+            run("mid_stream_error", lambda: failures.check_mid_stream_error(inference)),
+            run("deadline", lambda: failures.check_deadline(inference)),
+            run("cancellation", lambda: failures.check_cancellation(inference)),
+        ]
+    return 0 if all(results) else 1
+
+
+def run(name: str, check: Callable[[], None]) -> bool:
+    """Runs one check. Whatever it raises is its verdict, and the others still run."""
+    try:
+        check()
+    except Exception as error:
+        traceback.print_exc()
+        print(f"FAIL {name}: {' '.join(str(error).split())}", flush=True)
+        return False
+    print(f"ok {name}", flush=True)
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+/**
+ * Proves the contract from other languages: builds every client under test/clients, starts a
+ * sidecar with the simulator behind it, and runs them against it.
+ *
+ *   node test/clients/run.ts [name...]
+ *
+ * Names choose clients; the default is all. With OUTRIGGER_ADDR=host:port set, that sidecar is used
+ * and nothing is started; it must have the simulator behind it. A client whose toolchain is not on
+ * this machine is skipped. The exit code is 1 where a check failed, 2 where a name is unknown.
+ */
+import type { ForeignClient } from "./runner/client.ts";
+import { go } from "./runner/go.ts";
+import { grpcJs } from "./runner/grpc-js.ts";
+import { grpcurl } from "./runner/grpcurl.ts";
+import { java } from "./runner/java.ts";
+import { type Command, run } from "./runner/process.ts";
+import { pythonClient } from "./runner/python.ts";
+import { judge, sum, type Tally } from "./runner/report.ts";
+import { type Sidecar, startDemo } from "./runner/sidecar.ts";
+
+const clients: readonly ForeignClient[] = [grpcJs, grpcurl, go, pythonClient, java];
+
+/** Longer than all time limits of a client together. */
+const clientTimeoutMs = 120_000;
+
+/** A client that is built, or why there is none. */
+type Built = { client: ForeignClient } & ({ command: Command } | { tally: Tally });
+
+function print(...lines: string[]): void {
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+/** Builds one after another: compilers use all cores already. */
+async function buildAll(chosen: readonly ForeignClient[]): Promise<Built[]> {
+  const built: Built[] = [];
+  for (const client of chosen) {
+    const missing = client.missing();
+    if (missing !== undefined) {
+      print(`${client.name}: skipped: ${missing} not found`);
+      built.push({ client, tally: { passed: 0, failed: 0, skipped: client.checks.length } });
+      continue;
+    }
+    print(`${client.name}: building what is not built yet`);
+    try {
+      built.push({ client, command: await client.build() });
+    } catch (error) {
+      print(`${client.name}: the build failed: ${error}`);
+      built.push({ client, tally: { passed: 0, failed: client.checks.length, skipped: 0 } });
+    }
+  }
+  return built;
+}
+
+async function runClient(client: ForeignClient, command: Command, address: string): Promise<Tally> {
+  // A proxy of the machine is not for a sidecar beside us.
+  const env = { ...command.env, OUTRIGGER_ADDR: address, no_proxy: "127.0.0.1,localhost" };
+  const outcome = await run({ ...command, env }, clientTimeoutMs);
+  const { lines, tally } = judge(client.checks, outcome);
+  print(`${client.name}:`, ...lines.map((line) => `  ${line}`));
+  if (tally.failed > 0 && outcome.stderr !== "") {
+    print(outcome.stderr.trimEnd());
+  }
+  return tally;
+}
+
+async function stopDemo(sidecar: Sidecar): Promise<Tally> {
+  try {
+    await sidecar.stop();
+    print("sidecar:", "  ok drain");
+    return { passed: 1, failed: 0, skipped: 0 };
+  } catch (error) {
+    print("sidecar:", `  FAIL drain: ${error}`);
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+async function runAll(built: readonly Built[]): Promise<Tally[]> {
+  const preset = process.env.OUTRIGGER_ADDR;
+  const sidecar = preset === undefined ? await startDemo() : undefined;
+  const address = sidecar?.address ?? preset ?? "";
+  const tallies: Tally[] = [];
+  for (const entry of built) {
+    tallies.push("command" in entry ? await runClient(entry.client, entry.command, address) : entry.tally);
+  }
+  if (sidecar !== undefined) {
+    tallies.push(await stopDemo(sidecar));
+  }
+  return tallies;
+}
+
+async function main(names: readonly string[]): Promise<number> {
+  const unknown = names.find((name) => !clients.some((client) => client.name === name));
+  if (unknown !== undefined) {
+    print(`No client is named "${unknown}"; there are ${clients.map((client) => client.name).join(", ")}.`);
+    return 2;
+  }
+  const chosen = names.length === 0 ? clients : clients.filter((client) => names.includes(client.name));
+  const total = sum(await runAll(await buildAll(chosen)));
+  print(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+  return total.failed === 0 ? 0 : 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));
