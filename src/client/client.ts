@@ -1,0 +1,153 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type Request, RequestSchema, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import { createRunId } from "../kit/run-id.ts";
+import type { CallOptions, ProviderAdapter } from "../spec/adapter.ts";
+import { ConfigurationError } from "../spec/errors.ts";
+import { EventStream } from "../spec/event-stream.ts";
+import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
+import { lazyBatches } from "./lazy-batches.ts";
+import { type Middleware, wrapComplete, wrapStream } from "./middleware.ts";
+import { createAdapter } from "./providers.ts";
+import { ProviderRegistry } from "./registry.ts";
+import { validateRequest } from "./validate.ts";
+
+/** A Request, or what makes one: `{ model: "gpt-5.2", messages: [userMessage("hi")] }`. */
+export type RequestInput = MessageInitShape<typeof RequestSchema>;
+
+/** What a Client is made of. */
+export interface ClientOptions {
+  /** Adapters by the name that a request's `provider` gives, in the order of registration. */
+  readonly providers?: Readonly<Record<string, ProviderAdapter>> | undefined;
+  /** Provider of requests that name none. Default: the first registered. */
+  readonly defaultProvider?: string | undefined;
+  /** Put around every call; the first one is outermost. */
+  readonly middleware?: readonly Middleware[] | undefined;
+}
+
+const REMEDY =
+  "Pass one to the constructor or to register(), or use Client.fromEnv(), " +
+  `which looks for the environment variables ${providerVariables.join(", ")}.`;
+
+/**
+ * Routes requests to the registered providers, through middleware (specification §2.2 to
+ * §2.6). Keeps no state between calls; any number of them may run at once. Never retries.
+ */
+export class Client {
+  readonly #registry: ProviderRegistry;
+  readonly #complete: (request: Request, options: CallOptions) => Promise<Response>;
+  readonly #stream: (request: Request, options: CallOptions) => EventStream;
+  /** Requests that were checked; what a middleware made anew is not among them. */
+  readonly #checked = new WeakSet<Request>();
+
+  /**
+   * @param remedy What the error about missing providers advises.
+   * @throws ConfigurationError where an adapter refuses its configuration, or where
+   * `defaultProvider` is none of `providers`.
+   */
+  constructor(options: ClientOptions = {}, remedy: string = REMEDY) {
+    const { providers = {}, defaultProvider, middleware = [] } = options;
+    this.#registry = new ProviderRegistry(remedy);
+    for (const [name, adapter] of Object.entries(providers)) this.register(name, adapter);
+    if (defaultProvider !== undefined) this.#registry.setDefault(defaultProvider);
+    this.#complete = wrapComplete(middleware, (request, own) => this.#sendComplete(request, own));
+    this.#stream = wrapStream(middleware, (request, own) => this.#sendStream(request, own));
+  }
+
+  /**
+   * Makes a Client with the providers whose variables are set (`OPENAI_API_KEY`, ...). Where
+   * none is, calls fail with a ConfigurationError that lists the variables.
+   * @throws ConfigurationError where a variable holds what cannot work.
+   */
+  static fromEnv(
+    environment: Environment = process.env,
+    options: Omit<ClientOptions, "providers"> = {},
+  ): Client {
+    const reading = readProviders(environment);
+    if (reading.problems.length > 0) throw new ConfigurationError(reading.problems.join("; "));
+    const providers = [...reading.providers].map(([name, settings]) => [name, createAdapter(name, settings)]);
+    return new Client({ ...options, providers: Object.fromEntries(providers) }, describeMissing(reading));
+  }
+
+  /** Names of the registered providers, in the order of registration. */
+  get providerNames(): readonly string[] {
+    return this.#registry.names;
+  }
+
+  /** Provider of requests that name none. Undefined where no provider is registered. */
+  get defaultProvider(): string | undefined {
+    return this.#registry.defaultName;
+  }
+
+  /**
+   * Adds a provider and calls its `initialize`. The first one becomes the default. Give the
+   * adapter the same name: it is what responses and provider options go by.
+   * @throws ConfigurationError where the name is taken or the adapter refuses its configuration.
+   */
+  register(name: string, adapter: ProviderAdapter): void {
+    this.#registry.register(name, adapter);
+  }
+
+  /**
+   * Sends the request and answers with the whole response.
+   * @throws InvalidRequestError with all wrong fields, ConfigurationError where no provider is
+   * registered, and what the provider's failure is (specification §6.1).
+   */
+  async complete(request: RequestInput, options: CallOptions = {}): Promise<Response> {
+    return this.#complete(this.#check(request), withRunId(options));
+  }
+
+  /**
+   * Answers with the events while the model writes. Returns at once; nothing is sent before
+   * the first event is asked for, and all errors come out of the iteration. Leaving the loop
+   * closes the connection to the provider.
+   */
+  stream(request: RequestInput, options: CallOptions = {}): EventStream {
+    const open = async () => this.#stream(this.#check(request), withRunId(options)).batches();
+    return new EventStream(lazyBatches(open));
+  }
+
+  /** Whether a mode of tool choice works with a model of a provider, the default one where none is named. */
+  supportsToolChoice(mode: ToolChoice_Mode, model: string, provider = ""): boolean {
+    return this.#registry.find(provider).supportsToolChoice?.(mode, model) ?? true;
+  }
+
+  /** Closes the adapters' connections. */
+  close(): Promise<void> {
+    return this.#registry.close();
+  }
+
+  /** For `await using client = Client.fromEnv()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** The request as middleware sees it: whole, checked, and naming its provider. */
+  #check(input: RequestInput): Request {
+    const request = create(RequestSchema, input);
+    validateRequest(request);
+    const provider = request.provider || (this.#registry.defaultName ?? "");
+    const named = provider === request.provider ? request : { ...request, provider };
+    this.#checked.add(named);
+    return named;
+  }
+
+  async #sendComplete(request: Request, options: CallOptions): Promise<Response> {
+    const adapter = await this.#route(request);
+    return adapter.complete(request, options);
+  }
+
+  #sendStream(request: Request, options: CallOptions): EventStream {
+    const open = async () => (await this.#route(request)).stream(request, options).batches();
+    return new EventStream(lazyBatches(open));
+  }
+
+  #route(request: Request): Promise<ProviderAdapter> {
+    if (!this.#checked.has(request)) validateRequest(request);
+    return this.#registry.findReady(request.provider);
+  }
+}
+
+function withRunId(options: CallOptions): CallOptions {
+  return options.runId === undefined ? { ...options, runId: createRunId() } : options;
+}

@@ -1,0 +1,120 @@
+/** Which providers the environment registers (specification §2.2). */
+import type { ProviderSettings } from "./providers.ts";
+
+/** Environment variables, as in `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the environment says of providers. */
+export interface ProvidersOfEnvironment {
+  /** Settings by provider name, in the order of registration. */
+  readonly providers: ReadonlyMap<string, ProviderSettings>;
+  /** Variables that are set wrongly. Each names its variable, and what was expected. */
+  readonly problems: readonly string[];
+  /** Variables that are set and have no effect, and why. */
+  readonly notices: readonly string[];
+}
+
+/** How a provider is read from the environment. */
+interface EnvironmentProvider {
+  readonly name: string;
+  /** The provider is registered where one of these is set. */
+  readonly keys: readonly string[];
+  /** What else is read where the provider is registered. */
+  readonly others: readonly string[];
+  readonly settings: (variables: Variables, key: string) => ProviderSettings;
+}
+
+/** In the order in which providers are registered; the first one becomes the default. */
+const PROVIDERS: readonly EnvironmentProvider[] = [
+  {
+    name: "openai",
+    keys: ["OPENAI_API_KEY"],
+    others: ["OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"],
+    settings: (variables, apiKey) => ({
+      api: "openai-responses",
+      apiKey,
+      ...variables.url("OPENAI_BASE_URL", "baseUrl"),
+      ...variables.text("OPENAI_ORG_ID", "organization"),
+      ...variables.text("OPENAI_PROJECT_ID", "project"),
+    }),
+  },
+];
+
+/** Variables that would register a provider whose adapter this version does not have. */
+const WITHOUT_ADAPTER = [
+  "ANTHROPIC_API_KEY",
+  "GEMINI_API_KEY",
+  "GOOGLE_API_KEY",
+  "OUTRIGGER_COMPATIBLE_BASE_URL",
+];
+
+/** The variables that register a provider, in order. */
+export const providerVariables: readonly string[] = PROVIDERS.flatMap(({ keys }) => keys);
+
+/** Reads the providers' own variables. An empty variable counts as unset. */
+export function readProviders(environment: Environment): ProvidersOfEnvironment {
+  const variables = new Variables(environment);
+  const providers = new Map<string, ProviderSettings>();
+  for (const { name, keys, others, settings } of PROVIDERS) {
+    const key = keys.find((variable) => variables.get(variable) !== undefined);
+    if (key === undefined) variables.noticeUnused(name, keys, others);
+    else providers.set(name, settings(variables, variables.get(key) ?? ""));
+  }
+  variables.noticeUnknown(WITHOUT_ADAPTER);
+  return { providers, problems: variables.problems, notices: variables.notices };
+}
+
+/** What to do where no provider is registered, for the error that says so. */
+export function describeMissing({ notices }: ProvidersOfEnvironment): string {
+  const lookedFor = `Looked for the environment variables ${providerVariables.join(", ")}: none is set.`;
+  return [lookedFor, ...notices].join(" ");
+}
+
+/** The environment, with notes of what is wrong in it. */
+class Variables {
+  readonly problems: string[] = [];
+  readonly notices: string[] = [];
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  get(variable: string): string | undefined {
+    return this.#environment[variable]?.trim() || undefined;
+  }
+
+  text<Key extends string>(variable: string, key: Key): { [K in Key]?: string } {
+    const value = this.get(variable);
+    return value === undefined ? {} : ({ [key]: value } as { [K in Key]: string });
+  }
+
+  url<Key extends string>(variable: string, key: Key): { [K in Key]?: string } {
+    const value = this.get(variable);
+    if (value === undefined || isHttpUrl(value)) return this.text(variable, key);
+    this.problems.push(`${variable}: expected a URL that begins with http:// or https://, found "${value}"`);
+    return {};
+  }
+
+  noticeUnused(name: string, keys: readonly string[], others: readonly string[]): void {
+    const set = others.filter((variable) => this.get(variable) !== undefined);
+    if (set.length === 0) return;
+    const key = keys.join(" or ");
+    this.notices.push(
+      `${set.join(", ")} ${set.length === 1 ? "is" : "are"} set, but ${key} is not: the provider ${name} is not registered.`,
+    );
+  }
+
+  noticeUnknown(variables: readonly string[]): void {
+    for (const variable of variables) {
+      if (this.get(variable) === undefined) continue;
+      this.notices.push(`${variable} is set, but this version has no adapter for its provider.`);
+    }
+  }
+}
+
+/** Whether a text is a URL that a provider can have. */
+export function isHttpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === "http:" || url?.protocol === "https:";
+}

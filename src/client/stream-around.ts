@@ -1,0 +1,143 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import { type Finish, type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { replayResponse } from "../kit/replay-response.ts";
+import { createRunId } from "../kit/run-id.ts";
+import { StreamWriter } from "../kit/stream-writer.ts";
+import { ToolCallIds } from "../kit/tool-call-ids.ts";
+import type { CallOptions } from "../spec/adapter.ts";
+import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../spec/errors.ts";
+import type { EventStream } from "../spec/event-stream.ts";
+import type { MiddlewareFunction, StreamNext } from "./middleware.ts";
+
+type Batch = readonly StreamEvent[];
+
+/** Runs a function middleware around a stream. The rules stand at MiddlewareFunction. */
+export async function* streamAround(
+  run: MiddlewareFunction,
+  request: Request,
+  next: StreamNext,
+  options: CallOptions,
+): AsyncGenerator<Batch> {
+  const middleware = new RunningMiddleware(run, request, next, options);
+  for (let attempt = await middleware.attempt(); attempt; attempt = await middleware.attempt()) {
+    let started = false;
+    try {
+      for await (const batch of attempt.stream.batches()) {
+        started ||= batch.length > 0;
+        const finish = finishOf(batch);
+        if (finish === undefined) yield batch;
+        else {
+          const { events, error } = await middleware.conclude(attempt, batch, finish);
+          yield events;
+          if (error !== undefined) throw error;
+          return;
+        }
+      }
+      throw new StreamError("the stream ended without finish");
+    } catch (error) {
+      middleware.fail(attempt, error);
+      if (started) throw error;
+    } finally {
+      // Does nothing where the attempt has ended: this is for a caller that left.
+      attempt.answer.reject(new AbortError("the caller left the stream"));
+    }
+  }
+  yield replay(await middleware.result, request, options);
+}
+
+/** One call of `next`: the stream that it opened, and the response that the middleware waits for. */
+interface Attempt {
+  readonly stream: EventStream;
+  readonly answer: PromiseWithResolvers<Response>;
+}
+
+/** A function middleware at work, and the place where it meets the stream. */
+class RunningMiddleware {
+  /** What the function returns in the end. */
+  readonly result: Promise<Response>;
+  readonly #settled: Promise<undefined>;
+  #opened = Promise.withResolvers<Attempt>();
+  #busy = false;
+
+  constructor(run: MiddlewareFunction, request: Request, next: StreamNext, options: CallOptions) {
+    const open = (changed: Request, own = options) => this.#open(next(changed, own));
+    this.result = (async () => run(request, open, options))();
+    this.#settled = this.result.then(
+      () => undefined,
+      () => undefined,
+    );
+  }
+
+  /** The next call of `next`; undefined where the function returned or threw without another one. */
+  attempt(): Promise<Attempt | undefined> {
+    return Promise.race([this.#opened.promise, this.#settled]);
+  }
+
+  /** Tells the function that its attempt failed, so that it may make another one. */
+  fail({ answer }: Attempt, error: unknown): void {
+    this.#opened = Promise.withResolvers();
+    this.#busy = false;
+    answer.reject(error);
+  }
+
+  /** Gives the function its response, waits for what it returns, and gives the last events with that. */
+  async conclude(
+    { answer }: Attempt,
+    batch: Batch,
+    finish: Finish,
+  ): Promise<{ events: Batch; error?: SDKError }> {
+    const { response } = finish;
+    if (response === undefined) throw new StreamError("the finish event holds no response");
+    answer.resolve(response);
+    try {
+      const returned = await this.result;
+      return { events: returned === response ? batch : withResponse(batch, finish, returned) };
+    } catch (thrown) {
+      const error = toSdkError(thrown);
+      return { events: replaceLast(batch, { case: "error", value: error.toProto() }), error };
+    }
+  }
+
+  async #open(stream: EventStream): Promise<Response> {
+    if (this.#busy) throw new ConfigurationError("a middleware called next while its last call was running");
+    this.#busy = true;
+    const attempt = { stream, answer: Promise.withResolvers<Response>() };
+    this.#opened.resolve(attempt);
+    return attempt.answer.promise;
+  }
+}
+
+function finishOf(batch: Batch): Finish | undefined {
+  const event = batch.at(-1)?.event;
+  return event?.case === "finish" ? event.value : undefined;
+}
+
+/** The caller has read the message already, so it stays what the stream brought. */
+function withResponse(batch: Batch, finish: Finish, returned: Response): Batch {
+  const { finishReason, usage } = returned;
+  const message = finish.response?.message;
+  const value: Finish = { ...finish, response: message === undefined ? returned : { ...returned, message } };
+  if (finishReason !== undefined) value.finishReason = finishReason;
+  if (usage !== undefined) value.usage = usage;
+  return replaceLast(batch, { case: "finish", value });
+}
+
+function replaceLast(
+  batch: Batch,
+  event: NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>,
+): Batch {
+  const { sequence = 0, elapsedMs = 0 } = batch.at(-1) ?? {};
+  return [...batch.slice(0, -1), create(StreamEventSchema, { sequence, elapsedMs, event })];
+}
+
+/** A response that came from elsewhere than a provider's stream, as the events of one. */
+function replay(response: Response, request: Request, options: CallOptions): Batch {
+  const runId = options.runId ?? createRunId();
+  const { provider, warnings, rateLimit, providerRequestId } = response;
+  const facts = { request, provider, runId, warnings, rateLimit, providerRequestId };
+  const writer = new StreamWriter(facts, new ToolCallIds(runId, request.messages));
+  replayResponse(response, writer);
+  return writer.take();
+}

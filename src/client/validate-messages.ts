@@ -1,0 +1,137 @@
+import {
+  type ContentPart,
+  type Message,
+  Role,
+  RoleSchema,
+  type ToolCall,
+  type ToolResult,
+} from "../gen/outrigger/v1/message_pb.ts";
+import { namesOf } from "./check-enum.ts";
+import { checkJson } from "./check-json.ts";
+import { checkPart, type PartKind, type PartLimits } from "./validate-parts.ts";
+import { quote, type Violations } from "./violations.ts";
+
+/** Which parts a message of a role may hold (specification §3.4, and `Role` in the contract). */
+const LIMITS: ReadonlyMap<Role, PartLimits> = new Map([
+  [Role.SYSTEM, limitsOf(Role.SYSTEM, "text")],
+  [Role.DEVELOPER, limitsOf(Role.DEVELOPER, "text")],
+  [Role.USER, limitsOf(Role.USER, "text", "image", "audio", "document")],
+  [Role.ASSISTANT, limitsOf(Role.ASSISTANT, "text", "image", "toolCall", "thinking", "native")],
+  [Role.TOOL, limitsOf(Role.TOOL, "text", "toolResult")],
+]);
+
+/** Which parts the answer to a tool call may hold (`ToolResult.content` in the contract). */
+const RESULT_LIMITS: PartLimits = {
+  allowed: new Set<PartKind>(["text", "image", "document"]),
+  place: "a tool result",
+};
+
+/**
+ * Checks the conversation, in one pass.
+ * @param open Whether the provider keeps an earlier part of the conversation, whose tool calls
+ * the results here may answer.
+ */
+export function checkMessages(messages: readonly Message[], open: boolean, violations: Violations): void {
+  if (messages.length === 0) violations.add("messages", "is empty, expected at least one message");
+  const conversation = new Conversation(open, violations);
+  for (const [index, message] of messages.entries()) conversation.check(message, `messages[${index}]`);
+}
+
+/** The conversation as far as it has been read. */
+class Conversation {
+  readonly #open: boolean;
+  readonly #violations: Violations;
+  /** Ids of all tool calls so far. */
+  readonly #calls = new Set<string>();
+  /** Ids of the tool calls of the assistant's present turn. */
+  readonly #turn = new Set<string>();
+
+  constructor(open: boolean, violations: Violations) {
+    this.#open = open;
+    this.#violations = violations;
+  }
+
+  check(message: Message, field: string): void {
+    const limits = LIMITS.get(message.role);
+    if (limits === undefined) {
+      const found = RoleSchema.value[message.role]?.name ?? message.role;
+      this.#violations.add(`${field}.role`, `expected ${namesOf(RoleSchema)}, found ${found}`);
+      return;
+    }
+    if (message.role !== Role.ASSISTANT) this.#turn.clear();
+    this.#checkEnvelope(message, field);
+    for (const [index, whole] of message.content.entries()) {
+      const partField = `${field}.content[${index}]`;
+      checkPart(whole, partField, limits, this.#violations);
+      this.#checkPairing(whole.part, partField, message);
+    }
+  }
+
+  /** Calls and results, where they stand in their places. */
+  #checkPairing(part: ContentPart["part"], field: string, { role, toolCallId }: Message): void {
+    if (part.case === "toolCall" && role === Role.ASSISTANT) {
+      this.#checkCall(part.value, `${field}.tool_call`);
+    } else if (part.case === "toolResult" && role === Role.TOOL) {
+      this.#checkResult(part.value, `${field}.tool_result`, toolCallId);
+    }
+  }
+
+  #checkEnvelope({ role, content, toolCallId }: Message, field: string): void {
+    const idField = `${field}.tool_call_id`;
+    if (role === Role.TOOL) {
+      // Either the message says which call it answers, or each of its parts does.
+      const silent = content.length === 0 || content.some(({ part }) => part.case !== "toolResult");
+      if (toolCallId !== "" || silent) this.#checkAnswered(toolCallId, idField);
+      return;
+    }
+    if (toolCallId !== "") this.#violations.add(idField, "expected nothing unless the role is ROLE_TOOL");
+    // An answer without any content exists, and comes back in the history.
+    if (content.length === 0 && role !== Role.ASSISTANT) {
+      this.#violations.add(`${field}.content`, "is empty, expected at least one part");
+    }
+  }
+
+  #checkCall(call: ToolCall, field: string): void {
+    const { id, name, type } = call;
+    if (id === "") this.#violations.add(`${field}.id`, "is empty, expected the id that the result names");
+    else if (this.#turn.has(id)) {
+      this.#violations.add(`${field}.id`, `${quote(id)} is the id of an earlier call of the same turn`);
+    }
+    this.#turn.add(id);
+    this.#calls.add(id);
+    if (name === "") this.#violations.add(`${field}.name`, "is empty, expected the name of a tool");
+    if (type !== "" && type !== "function" && type !== "custom") {
+      this.#violations.add(`${field}.type`, `expected function, custom or nothing, found ${quote(type)}`);
+    }
+    if (holdsJson(call)) checkJson(call.argumentsJson, `${field}.arguments_json`, this.#violations);
+  }
+
+  #checkResult({ toolCallId, content }: ToolResult, field: string, messageId: string): void {
+    const idField = `${field}.tool_call_id`;
+    if (messageId === "" || toolCallId === "") this.#checkAnswered(toolCallId, idField);
+    else if (messageId !== toolCallId) {
+      const expected = `${quote(messageId)} like the message's own`;
+      this.#violations.add(idField, `expected ${expected}, found ${quote(toolCallId)}`);
+    }
+    for (const [index, part] of content.entries()) {
+      checkPart(part, `${field}.content[${index}]`, RESULT_LIMITS, this.#violations);
+    }
+  }
+
+  #checkAnswered(id: string, field: string): void {
+    if (id === "") {
+      this.#violations.add(field, "is empty, expected the id of the tool call that is answered");
+    } else if (!this.#open && !this.#calls.has(id)) {
+      this.#violations.add(field, `${quote(id)} is not the id of an earlier tool call`);
+    }
+  }
+}
+
+/** No arguments at all are what some models write for a tool without parameters. */
+function holdsJson({ type, argumentsJson, argumentsInvalid }: ToolCall): boolean {
+  return type !== "custom" && !argumentsInvalid && argumentsJson !== "";
+}
+
+function limitsOf(role: Role, ...kinds: PartKind[]): PartLimits {
+  return { allowed: new Set(kinds), place: `a message of ${RoleSchema.value[role]?.name}` };
+}

@@ -1,0 +1,87 @@
+import { type ToolChoice, ToolChoice_Mode, ToolChoice_ModeSchema } from "../gen/outrigger/v1/request_pb.ts";
+import type { FunctionTool, HostedTool, Tool } from "../gen/outrigger/v1/tool_pb.ts";
+import type { JsonObject } from "../kit/json.ts";
+import { checkEnum } from "./check-enum.ts";
+import { checkJsonObject } from "./check-json.ts";
+import { quote, type Violations } from "./violations.ts";
+
+// Wider than specification §5.1: providers allow dashes, leading underscores and 128 characters.
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+
+/** Checks the tools. Gives the names that a tool choice may name. */
+export function checkTools(tools: readonly Tool[], violations: Violations): ReadonlySet<string> {
+  const functions = new Set<string>();
+  const hosted = new Set<string>();
+  for (const [index, { tool }] of tools.entries()) {
+    const field = `tools[${index}]`;
+    if (tool.case === "function") checkFunction(tool.value, `${field}.function`, functions, violations);
+    else if (tool.case === "hosted") checkHosted(tool.value, `${field}.hosted`, hosted, violations);
+    else violations.add(field, "is empty, expected function or hosted");
+  }
+  return new Set([...functions, ...hosted]);
+}
+
+function checkFunction(tool: FunctionTool, field: string, names: Set<string>, violations: Violations): void {
+  if (!TOOL_NAME.test(tool.name)) {
+    violations.add(
+      `${field}.name`,
+      `expected 1 to 128 letters, digits, "_" or "-", found ${quote(tool.name)}`,
+    );
+  } else if (names.has(tool.name)) {
+    violations.add(`${field}.name`, `${quote(tool.name)} is the name of an earlier tool, names are unique`);
+  }
+  names.add(tool.name);
+  if (tool.parametersJson !== "")
+    checkParameters(tool.parametersJson, `${field}.parameters_json`, violations);
+}
+
+function checkParameters(text: string, field: string, violations: Violations): void {
+  const schema = checkJsonObject(text, field, violations);
+  if (schema === undefined || schema.type === "object") return;
+  const found = schema.type === undefined ? "no type" : quote(JSON.stringify(schema.type));
+  violations.add(field, `expected a JSON Schema whose root has "type": "object", found ${found}`);
+}
+
+/** A provider's own tool goes by its name or its type in a tool choice. */
+function checkHosted(tool: HostedTool, field: string, names: Set<string>, violations: Violations): void {
+  if (tool.provider === "") violations.add(`${field}.provider`, "is empty, expected the name of a provider");
+  const config = checkJsonObject(tool.configJson, `${field}.config_json`, violations);
+  if (config !== undefined) addNames(config, names);
+}
+
+function addNames({ name, type }: JsonObject, names: Set<string>): void {
+  if (typeof name === "string") names.add(name);
+  if (typeof type === "string") names.add(type);
+}
+
+/** What a tool choice can choose from. */
+export interface Choosable {
+  /** Names of the request's own tools. */
+  readonly names: ReadonlySet<string>;
+  /** Whether provider options bring tools that are not checked here. */
+  readonly open: boolean;
+}
+
+/** Checks the tool choice against the tools that there are. */
+export function checkToolChoice(choice: ToolChoice, choosable: Choosable, violations: Violations): void {
+  const { mode, toolName } = choice;
+  const named = mode === ToolChoice_Mode.NAMED;
+  checkEnum(ToolChoice_ModeSchema, mode, "tool_choice.mode", violations);
+  if ((named || mode === ToolChoice_Mode.REQUIRED) && choosable.names.size === 0 && !choosable.open) {
+    const name = named ? "MODE_NAMED" : "MODE_REQUIRED";
+    violations.add("tool_choice.mode", `${name} needs tools, and the request has none`);
+  } else if (named) {
+    checkNamed(toolName, choosable, violations);
+  }
+  if (!named && toolName !== "") {
+    const found = quote(toolName);
+    violations.add("tool_choice.tool_name", `expected nothing unless the mode is MODE_NAMED, found ${found}`);
+  }
+}
+
+function checkNamed(toolName: string, { names, open }: Choosable, violations: Violations): void {
+  if (toolName === "") violations.add("tool_choice.tool_name", "is empty, expected the name of a tool");
+  else if (!names.has(toolName) && !open) {
+    violations.add("tool_choice.tool_name", `${quote(toolName)} is none of the request's tools`);
+  }
+}

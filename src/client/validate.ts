@@ -1,0 +1,99 @@
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import {
+  type Request,
+  type ResponseFormat,
+  ResponseFormat_Type,
+  ResponseFormat_TypeSchema,
+  StatePolicySchema,
+  type Timeouts,
+} from "../gen/outrigger/v1/request_pb.ts";
+import { checkEnum } from "./check-enum.ts";
+import { checkJsonObject } from "./check-json.ts";
+import { checkMessages } from "./validate-messages.ts";
+import { checkToolChoice, checkTools } from "./validate-tools.ts";
+import { quote, Violations } from "./violations.ts";
+
+const SCHEMA_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/**
+ * Checks a request before it is routed, for all doors: what no provider could make sense of.
+ * What only some providers refuse is left to their adapters.
+ * @throws InvalidRequestError with all that is wrong in `violations`, by proto path.
+ */
+export function validateRequest(request: Request): void {
+  const violations = new Violations();
+  if (request.model.trim() === "") violations.add("model", "is empty, expected the provider's id of a model");
+  const options = checkProviderOptions(request.providerOptionsJson, violations);
+  checkMessages(request.messages, options.bringConversation, violations);
+  const names = checkTools(request.tools, violations);
+  if (request.toolChoice !== undefined) {
+    checkToolChoice(request.toolChoice, { names, open: options.bringTools }, violations);
+  }
+  if (request.responseFormat !== undefined) checkResponseFormat(request.responseFormat, violations);
+  checkSampling(request, violations);
+  checkEnum(StatePolicySchema, request.foreignState, "foreign_state", violations);
+  if (request.timeouts !== undefined) checkTimeouts(request.timeouts, violations);
+  violations.throwIfAny();
+}
+
+interface ProviderOptions {
+  /** Some options go on from a conversation that the provider keeps. */
+  readonly bringConversation: boolean;
+  /** Some options append tools to those of the request. */
+  readonly bringTools: boolean;
+}
+
+function checkProviderOptions(
+  options: Request["providerOptionsJson"],
+  violations: Violations,
+): ProviderOptions {
+  let bringConversation = false;
+  let bringTools = false;
+  for (const [provider, text] of Object.entries(options)) {
+    const body = checkJsonObject(text, `provider_options_json[${quote(provider)}]`, violations);
+    if (body === undefined) continue;
+    bringConversation ||= "previous_response_id" in body || "conversation" in body;
+    bringTools ||= "tools" in body;
+  }
+  return { bringConversation, bringTools };
+}
+
+function checkResponseFormat({ type, schemaJson, name }: ResponseFormat, violations: Violations): void {
+  checkEnum(ResponseFormat_TypeSchema, type, "response_format.type", violations);
+  if (type === ResponseFormat_Type.JSON_SCHEMA) {
+    checkJsonObject(schemaJson, "response_format.schema_json", violations);
+  } else if (schemaJson !== "") {
+    violations.add("response_format.schema_json", "expected nothing unless the type is TYPE_JSON_SCHEMA");
+  }
+  if (name !== "" && !SCHEMA_NAME.test(name)) {
+    const expected = 'at most 64 letters, digits, "_" or "-"';
+    violations.add("response_format.name", `expected ${expected}, found ${quote(name)}`);
+  }
+}
+
+function checkSampling(request: Request, violations: Violations): void {
+  const { temperature, topP, maxTokens, stopSequences } = request;
+  if (temperature !== undefined && !(temperature >= 0 && temperature < Infinity)) {
+    violations.add("temperature", `expected a number from 0, found ${temperature}`);
+  }
+  if (topP !== undefined && !(topP > 0 && topP <= 1)) {
+    violations.add("top_p", `expected a number above 0 and up to 1, found ${topP}`);
+  }
+  if (maxTokens !== undefined && maxTokens < 1) {
+    violations.add("max_tokens", `expected at least 1, found ${maxTokens}`);
+  }
+  for (const [index, sequence] of stopSequences.entries()) {
+    if (sequence === "") violations.add(`stop_sequences[${index}]`, "is empty");
+  }
+}
+
+function checkTimeouts({ connect, request, betweenBytes }: Timeouts, violations: Violations): void {
+  checkDuration(connect, "timeouts.connect", violations);
+  checkDuration(request, "timeouts.request", violations);
+  checkDuration(betweenBytes, "timeouts.between_bytes", violations);
+}
+
+function checkDuration(duration: Duration | undefined, field: string, violations: Violations): void {
+  if (duration === undefined || (duration.seconds >= 0n && duration.nanos >= 0)) return;
+  violations.add(field, "is negative, expected 0 or more");
+}

@@ -1,0 +1,397 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { validateRequest } from "../../src/client/validate.ts";
+import { type Message, MessageSchema, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  RequestSchema,
+  ResponseFormat_Type,
+  ToolChoice_Mode,
+} from "../../src/gen/outrigger/v1/request_pb.ts";
+import { InvalidRequestError } from "../../src/spec/errors.ts";
+import {
+  assistantMessage,
+  systemMessage,
+  textPart,
+  toolResult,
+  userMessage,
+} from "../../src/spec/message.ts";
+
+type RequestInit = MessageInitShape<typeof RequestSchema>;
+type MessageInit = MessageInitShape<typeof MessageSchema>;
+type PartInit = NonNullable<MessageInit["content"]>[number];
+
+/** What is wrong with a request, one line a violation. */
+function wrongIn(init: RequestInit): string[] {
+  const request = create(RequestSchema, { model: "gpt-5.2", messages: [userMessage("hi")], ...init });
+  try {
+    validateRequest(request);
+    return [];
+  } catch (error) {
+    if (!(error instanceof InvalidRequestError)) throw error;
+    return error.violations.map(({ field, description }) => `${field}: ${description}`);
+  }
+}
+
+function call(id: string, argumentsJson = "{}"): PartInit {
+  return { part: { case: "toolCall", value: { id, name: "get_weather", argumentsJson } } };
+}
+
+function messageOf(role: Role, ...content: PartInit[]): Message {
+  return create(MessageSchema, { role, content });
+}
+
+const image: PartInit = {
+  part: { case: "image", value: { source: { case: "url", value: "https://e.org/a" } } },
+};
+const weather = { name: "get_weather", parametersJson: '{"type":"object","properties":{}}' };
+const tools: RequestInit["tools"] = [{ tool: { case: "function", value: weather } }];
+
+describe("validateRequest()", () => {
+  it("accepts a conversation with every kind of part in its place", () => {
+    const answer = messageOf(
+      Role.ASSISTANT,
+      {
+        part: { case: "thinking", value: { text: "hm" } },
+        providerState: { provider: "p", dataJson: '{"a":1}' },
+      },
+      { part: { case: "native", value: { provider: "p", kind: "k", dataJson: "[]" } } },
+      textPart("Let me look."),
+      call("call_1"),
+      call("call_2", ""),
+      {
+        part: {
+          case: "toolCall",
+          value: { id: "call_3", name: "x", argumentsJson: "{", argumentsInvalid: true },
+        },
+      },
+      {
+        part: { case: "toolCall", value: { id: "call_4", name: "x", argumentsJson: "free", type: "custom" } },
+      },
+      image,
+    );
+    const audio = { mediaType: "audio/wav", source: { case: "data", value: new Uint8Array([1]) } } as const;
+    const pdf = { source: { case: "fileId", value: "file-1" } } as const;
+    const asked = messageOf(
+      Role.USER,
+      textPart("What is this?"),
+      image,
+      { part: { case: "audio", value: audio } },
+      { part: { case: "document", value: pdf } },
+    );
+    const plainResult = create(MessageSchema, {
+      role: Role.TOOL,
+      toolCallId: "call_4",
+      content: [textPart("ok")],
+    });
+    const pictured = toolResult({ toolCallId: "call_1", content: [textPart("sunny"), image] });
+    const messages = [systemMessage("Be brief."), asked, answer, pictured, plainResult, assistantMessage([])];
+    expect(wrongIn({ messages, tools })).toEqual([]);
+  });
+
+  it("accepts every optional setting at its limits", () => {
+    const responseFormat = { type: ResponseFormat_Type.JSON_SCHEMA, schemaJson: "{}", name: "a".repeat(64) };
+    const settings: RequestInit = {
+      temperature: 0,
+      topP: 1,
+      maxTokens: 1,
+      stopSequences: ["\n"],
+      timeouts: { connect: { seconds: 0n }, request: { seconds: 5n, nanos: 1 } },
+      providerOptionsJson: { openai: '{"store":true}' },
+      responseFormat,
+    };
+    expect(wrongIn(settings)).toEqual([]);
+  });
+
+  it("names everything that is wrong at once", () => {
+    const error = wrongIn({ model: " ", messages: [], temperature: Number.NaN, topP: 0, maxTokens: 0 });
+    expect(error).toEqual([
+      "model: is empty, expected the provider's id of a model",
+      "messages: is empty, expected at least one message",
+      "temperature: expected a number from 0, found NaN",
+      "top_p: expected a number above 0 and up to 1, found 0",
+      "max_tokens: expected at least 1, found 0",
+    ]);
+  });
+
+  it("bounds the list and says how much it leaves out", () => {
+    const found = wrongIn({ stopSequences: Array.from({ length: 5000 }, () => "") });
+    expect(found).toHaveLength(11);
+    expect(found.at(-1)).toBe("request: has 4990 more wrong fields that are not listed");
+  });
+
+  it.each<[string, MessageInit, string]>([
+    [
+      "no role",
+      { content: [textPart("hi")] },
+      "messages[0].role: expected ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL or ROLE_DEVELOPER, found ROLE_UNSPECIFIED",
+    ],
+    [
+      "a role of a newer contract",
+      { role: 17 as Role, content: [textPart("hi")] },
+      "messages[0].role: expected ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL or ROLE_DEVELOPER, found 17",
+    ],
+    ["no content", { role: Role.USER }, "messages[0].content: is empty, expected at least one part"],
+    [
+      "a part without anything set",
+      { role: Role.USER, content: [{}] },
+      "messages[0].content[0]: is empty, expected one of text, image, audio, document",
+    ],
+    [
+      "an image in a system message",
+      { role: Role.SYSTEM, content: [image] },
+      "messages[0].content[0].image: does not belong in a message of ROLE_SYSTEM, which takes text",
+    ],
+    [
+      "thinking in a user message",
+      { role: Role.USER, content: [{ part: { case: "thinking", value: { text: "secret plan" } } }] },
+      "messages[0].content[0].thinking: does not belong in a message of ROLE_USER, which takes text, image, audio, document",
+    ],
+    [
+      "a tool result outside a tool message",
+      {
+        role: Role.USER,
+        content: [{ part: { case: "toolResult", value: { toolCallId: "a", content: [] } } }],
+      },
+      "messages[0].content[0].tool_result: does not belong in a message of ROLE_USER, which takes text, image, audio, document",
+    ],
+    [
+      "an image without a source",
+      { role: Role.USER, content: [{ part: { case: "image", value: {} } }] },
+      "messages[0].content[0].image: has no source, expected url, data or file_id",
+    ],
+    [
+      "a document without bytes",
+      {
+        role: Role.USER,
+        content: [
+          { part: { case: "document", value: { source: { case: "data", value: new Uint8Array() } } } },
+        ],
+      },
+      "messages[0].content[0].document.data: is empty",
+    ],
+    [
+      "audio without a media type",
+      {
+        role: Role.USER,
+        content: [
+          { part: { case: "audio", value: { source: { case: "data", value: new Uint8Array([1]) } } } },
+        ],
+      },
+      "messages[0].content[0].audio.media_type: is empty, expected a media type such as audio/wav beside data",
+    ],
+    [
+      "half of a surrogate pair",
+      { role: Role.USER, content: [textPart("\ud83d")] },
+      "messages[0].content[0].text: holds half of a surrogate pair",
+    ],
+    [
+      "a tool call id outside a tool message",
+      { role: Role.USER, toolCallId: "call_1", content: [textPart("hi")] },
+      "messages[0].tool_call_id: expected nothing unless the role is ROLE_TOOL",
+    ],
+    [
+      "a tool message that answers nothing",
+      { role: Role.TOOL, content: [textPart("42")] },
+      "messages[0].tool_call_id: is empty, expected the id of the tool call that is answered",
+    ],
+    [
+      "arguments that are not JSON",
+      { role: Role.ASSISTANT, content: [call("call_1", '{"city": "Oslo')] },
+      "messages[0].content[0].tool_call.arguments_json: expected JSON text, found 14 characters that are not JSON, which breaks at character 14",
+    ],
+    [
+      "provider state that is not JSON",
+      {
+        role: Role.ASSISTANT,
+        content: [{ part: { case: "text", value: "x" }, providerState: { provider: "p" } }],
+      },
+      "messages[0].content[0].provider_state.data_json: expected JSON text, found nothing",
+    ],
+    [
+      "a call without id and name",
+      { role: Role.ASSISTANT, content: [{ part: { case: "toolCall", value: { name: "f" } } }] },
+      "messages[0].content[0].tool_call.id: is empty, expected the id that the result names",
+    ],
+  ])("refuses %s", (_case, message, violation) => {
+    expect(wrongIn({ messages: [message] })).toEqual([violation]);
+  });
+
+  it("shows nothing of a prompt, even where the JSON parser would quote it", () => {
+    const secret = "my password is hunter2";
+    const found = wrongIn({
+      messages: [{ role: Role.ASSISTANT, content: [call("a", secret)] }],
+      tools: [{ tool: { case: "function", value: { name: "f", parametersJson: secret } } }],
+      providerOptionsJson: { openai: secret },
+    }).join();
+    expect(found).toContain("22 characters that are not JSON");
+    expect(found).not.toContain("hunter2");
+  });
+
+  describe("tool calls and their results", () => {
+    const asked = [userMessage("weather?"), messageOf(Role.ASSISTANT, call("call_1"), call("call_2"))];
+
+    it("accepts results in any order, and calls that are left open", () => {
+      const result = toolResult({ toolCallId: "call_2", content: "sunny" });
+      expect(wrongIn({ messages: [...asked, result, userMessage("never mind")] })).toEqual([]);
+    });
+
+    it("refuses a result that names no earlier call", () => {
+      const result = toolResult({ toolCallId: "call_9", content: "sunny" });
+      expect(wrongIn({ messages: [result, ...asked] })).toEqual([
+        'messages[0].tool_call_id: "call_9" is not the id of an earlier tool call',
+      ]);
+    });
+
+    it("accepts such a result where the provider keeps the conversation", () => {
+      const result = toolResult({ toolCallId: "call_9", content: "sunny" });
+      const providerOptionsJson = { openai: '{"previous_response_id":"resp_1"}' };
+      expect(wrongIn({ messages: [result], providerOptionsJson })).toEqual([]);
+    });
+
+    it("refuses a result whose part and message name different calls", () => {
+      const result = create(MessageSchema, {
+        ...toolResult({ toolCallId: "call_1", content: "sunny" }),
+        toolCallId: "call_2",
+      });
+      expect(wrongIn({ messages: [...asked, result] })).toEqual([
+        'messages[2].content[0].tool_result.tool_call_id: expected "call_2" like the message\'s own, found "call_1"',
+      ]);
+    });
+
+    it("refuses a part inside a result that is neither text, image nor document", () => {
+      const result = toolResult({ toolCallId: "call_1", content: [call("call_3")] });
+      expect(wrongIn({ messages: [...asked, result] })).toEqual([
+        "messages[2].content[0].tool_result.content[0].tool_call: does not belong in a tool result, which takes text, image, document",
+      ]);
+    });
+
+    it("refuses an id twice in a turn, and allows it in the next one", () => {
+      const twice = messageOf(Role.ASSISTANT, call("call_1"), call("call_1"));
+      const again = [
+        ...asked,
+        toolResult({ toolCallId: "call_1", content: "x" }),
+        messageOf(Role.ASSISTANT, call("call_1")),
+      ];
+      expect(wrongIn({ messages: [twice] })).toEqual([
+        'messages[0].content[1].tool_call.id: "call_1" is the id of an earlier call of the same turn',
+      ]);
+      expect(wrongIn({ messages: again })).toEqual([]);
+    });
+  });
+
+  it.each<[string, RequestInit, string]>([
+    ["an empty tool", { tools: [{}] }, "tools[0]: is empty, expected function or hosted"],
+    [
+      "a tool name with spaces",
+      { tools: [{ tool: { case: "function", value: { name: "get weather" } } }] },
+      'tools[0].function.name: expected 1 to 128 letters, digits, "_" or "-", found "get weather"',
+    ],
+    [
+      "two tools of one name",
+      { tools: [...(tools ?? []), ...(tools ?? [])] },
+      'tools[1].function.name: "get_weather" is the name of an earlier tool, names are unique',
+    ],
+    [
+      "parameters that are no object",
+      { tools: [{ tool: { case: "function", value: { name: "f", parametersJson: "[]" } } }] },
+      "tools[0].function.parameters_json: expected the text of a JSON object, found a list",
+    ],
+    [
+      "a schema whose root is no object",
+      { tools: [{ tool: { case: "function", value: { name: "f", parametersJson: '{"type":"string"}' } } }] },
+      'tools[0].function.parameters_json: expected a JSON Schema whose root has "type": "object", found "\\"string\\""',
+    ],
+    [
+      "a schema without a type",
+      { tools: [{ tool: { case: "function", value: { name: "f", parametersJson: "{}" } } }] },
+      'tools[0].function.parameters_json: expected a JSON Schema whose root has "type": "object", found no type',
+    ],
+    [
+      "a hosted tool without its definition",
+      { tools: [{ tool: { case: "hosted", value: { provider: "openai" } } }] },
+      "tools[0].hosted.config_json: expected the text of a JSON object, found nothing",
+    ],
+    [
+      "a choice that needs tools without any",
+      { toolChoice: { mode: ToolChoice_Mode.REQUIRED } },
+      "tool_choice.mode: MODE_REQUIRED needs tools, and the request has none",
+    ],
+    [
+      "a named tool that does not exist",
+      { tools, toolChoice: { mode: ToolChoice_Mode.NAMED, toolName: "get_time" } },
+      'tool_choice.tool_name: "get_time" is none of the request\'s tools',
+    ],
+    [
+      "a named choice without a name",
+      { tools, toolChoice: { mode: ToolChoice_Mode.NAMED } },
+      "tool_choice.tool_name: is empty, expected the name of a tool",
+    ],
+    [
+      "a name beside another mode",
+      { tools, toolChoice: { mode: ToolChoice_Mode.AUTO, toolName: "get_weather" } },
+      'tool_choice.tool_name: expected nothing unless the mode is MODE_NAMED, found "get_weather"',
+    ],
+    [
+      "an unknown mode",
+      { tools, toolChoice: { mode: 9 as ToolChoice_Mode } },
+      "tool_choice.mode: expected MODE_AUTO, MODE_NONE, MODE_REQUIRED or MODE_NAMED, found 9",
+    ],
+    [
+      "a missing schema",
+      { responseFormat: { type: ResponseFormat_Type.JSON_SCHEMA } },
+      "response_format.schema_json: expected the text of a JSON object, found nothing",
+    ],
+    [
+      "a schema beside another type",
+      { responseFormat: { type: ResponseFormat_Type.JSON, schemaJson: "{}" } },
+      "response_format.schema_json: expected nothing unless the type is TYPE_JSON_SCHEMA",
+    ],
+    [
+      "a schema name with spaces",
+      { responseFormat: { type: ResponseFormat_Type.JSON, name: "my schema" } },
+      'response_format.name: expected at most 64 letters, digits, "_" or "-", found "my schema"',
+    ],
+    [
+      "an infinite temperature",
+      { temperature: Infinity },
+      "temperature: expected a number from 0, found Infinity",
+    ],
+    ["a top_p above 1", { topP: 1.01 }, "top_p: expected a number above 0 and up to 1, found 1.01"],
+    [
+      "a negative time limit",
+      { timeouts: { betweenBytes: { seconds: -1n } } },
+      "timeouts.between_bytes: is negative, expected 0 or more",
+    ],
+    [
+      "provider options that are no object",
+      { providerOptionsJson: { openai: '"x"' } },
+      'provider_options_json["openai"]: expected the text of a JSON object, found a string',
+    ],
+    [
+      "an unknown state policy",
+      { foreignState: 8 as never },
+      "foreign_state: expected STATE_POLICY_STRIP, STATE_POLICY_TO_TEXT or STATE_POLICY_REJECT, found 8",
+    ],
+  ])("refuses %s", (_case, init, violation) => {
+    expect(wrongIn(init)).toEqual([violation]);
+  });
+
+  it("accepts a choice of a hosted tool, and of tools that provider options append", () => {
+    const hosted = { provider: "openai", configJson: '{"type":"web_search"}' };
+    const named = { mode: ToolChoice_Mode.NAMED, toolName: "web_search" };
+    expect(wrongIn({ tools: [{ tool: { case: "hosted", value: hosted } }], toolChoice: named })).toEqual([]);
+    const appended = {
+      providerOptionsJson: { openai: '{"tools":[{"type":"web_search"}]}' },
+      toolChoice: named,
+    };
+    expect(wrongIn(appended)).toEqual([]);
+  });
+
+  it("checks a request of many megabytes in little time", () => {
+    const text = textPart("x".repeat(1024));
+    const messages = Array.from({ length: 10_000 }, () => messageOf(Role.USER, text));
+    const began = performance.now();
+    expect(wrongIn({ messages })).toEqual([]);
+    expect(performance.now() - began).toBeLessThan(2000);
+  });
+});
