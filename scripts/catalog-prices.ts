@@ -1,0 +1,90 @@
+import type { ConditionalPrice, ModelInfo, ModelPrice, TieredPrices } from "@pydantic/genai-prices";
+import type { PriceChange, PriceTier } from "../src/kit/catalog-data.ts";
+
+/** What the catalog keeps of a model's prices. */
+export interface Prices {
+  readonly prices: readonly PriceTier[];
+  readonly price_changes: readonly PriceChange[];
+}
+
+/** How the source's prices are read. */
+export interface PriceRules {
+  /** Day on which the source was read: what changed before is history. */
+  readonly day: string;
+  /** Tiers that begin beyond it can never hold. */
+  readonly contextWindow: number;
+  /** Thresholds of tiers that the source has wrong, and what is right. */
+  readonly tierCorrections: Readonly<Record<string, number>>;
+}
+
+/** The source's prices for text, and the fields that keep them. */
+const fields = {
+  input_mtok: "input_micro_usd",
+  output_mtok: "output_micro_usd",
+  cache_read_mtok: "cache_read_micro_usd",
+  cache_write_mtok: "cache_write_micro_usd",
+  cache_write_1h_mtok: "cache_write_long_micro_usd",
+} as const;
+
+/** Prices for other things than text: not in the catalog. */
+const otherUnits = /_(kcount|hours|kpages|gpixels|mchars)$|(audio|image|video)/;
+
+/**
+ * Reads the prices of a model.
+ * @throws Error that names the model where the source says something that this cannot read.
+ */
+export function readPrices(model: ModelInfo, rules: PriceRules): Prices {
+  const periods = Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }];
+  const dated = periods.map((period) => ({
+    from: startOf(model, period),
+    prices: tiersOf(model, period.prices, rules),
+  }));
+  const current = dated.findLast(({ from }) => from <= rules.day);
+  if (current === undefined) throw new Error(`${model.id}: no price holds on ${rules.day}`);
+  return { prices: current.prices, price_changes: dated.filter(({ from }) => from > rules.day) };
+}
+
+/** A dollar price per million tokens in millionths of a dollar. @throws Error where it is not a whole number of them. */
+export function microUsd(dollars: number, what: string): number {
+  const micros = Math.round(dollars * 1e6);
+  if (!(dollars >= 0) || Math.abs(dollars * 1e6 - micros) > 1e-6) {
+    throw new Error(`${what}: expected dollars with at most six decimals, found ${dollars}`);
+  }
+  return micros;
+}
+
+function startOf(model: ModelInfo, { constraint }: ConditionalPrice): string {
+  if (constraint === undefined) return "";
+  if (constraint.type === "start_date") return constraint.start_date;
+  throw new Error(`${model.id}: prices by time of day are not supported`);
+}
+
+function tiersOf(model: ModelInfo, prices: ModelPrice, rules: PriceRules): PriceTier[] {
+  const unknown = Object.keys(prices).filter((key) => !(key in fields) && !otherUnits.test(key));
+  if (unknown.length > 0) throw new Error(`${model.id}: unknown prices ${unknown.join(", ")}`);
+  const starts = new Set([0]);
+  for (const key of Object.keys(fields)) for (const { start } of asTiers(prices[key])) starts.add(start);
+  return [...starts]
+    .sort((left, right) => left - right)
+    .filter((start) => start < rules.contextWindow)
+    .map((start) => tierAt(model, prices, start, rules));
+}
+
+function tierAt(model: ModelInfo, prices: ModelPrice, start: number, rules: PriceRules): PriceTier {
+  const tier: Record<string, number> = { above_input_tokens: rules.tierCorrections[start] ?? start };
+  for (const [key, field] of Object.entries(fields)) {
+    const dollars = asTiers(prices[key]).findLast((at) => at.start <= start)?.price;
+    if (dollars !== undefined) tier[field] = microUsd(dollars, `${model.id}, ${key}`);
+  }
+  const { above_input_tokens = 0, input_micro_usd, output_micro_usd } = tier;
+  if (input_micro_usd === undefined || output_micro_usd === undefined) {
+    throw new Error(`${model.id}: expected prices for input and output`);
+  }
+  return { ...tier, above_input_tokens, input_micro_usd, output_micro_usd };
+}
+
+function asTiers(price: number | TieredPrices | undefined): { start: number; price: number }[] {
+  if (price === undefined) return [];
+  if (typeof price === "number") return [{ start: 0, price }];
+  return [{ start: 0, price: price.base }, ...price.tiers];
+}

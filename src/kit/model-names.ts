@@ -1,0 +1,91 @@
+import type { CatalogData, CatalogEntry, ModelFamily, ProviderNaming } from "./catalog-data.ts";
+import { fitsPattern } from "./id-pattern.ts";
+
+/** An id taken apart: the model, and which snapshot of it, empty where none is named. */
+export interface ModelName {
+  readonly id: string;
+  readonly snapshot: string;
+}
+
+/** Longer texts are no ids of models: looking them up would be work and memory for nothing. */
+export const maxIdLength = 200;
+
+/** Finds entries and families by the names that models go by. */
+export class ModelNames {
+  /** Every entry once. */
+  readonly entries: readonly CatalogEntry[];
+  /** Provider, then id or alias. */
+  readonly #byName = new Map<string, Map<string, CatalogEntry>>();
+  readonly #namings: ReadonlyMap<string, ProviderNaming>;
+  readonly #families: readonly ModelFamily[];
+
+  /** @param added Entries that are laid over those of the data with the same provider and id. */
+  constructor(data: CatalogData, added: readonly CatalogEntry[]) {
+    this.entries = layOver(data.models, added);
+    for (const entry of this.entries) this.#add(entry);
+    this.#namings = new Map(data.providers.map((naming) => [naming.provider, naming]));
+    this.#families = data.families;
+  }
+
+  /** The entry with that id or alias, or of which it names a snapshot. Of any provider where none is given. */
+  find(model: string, provider?: string): CatalogEntry | undefined {
+    if (model.length > maxIdLength) return undefined;
+    for (const name of provider === undefined ? this.#byName.keys() : [provider]) {
+      const names = this.#byName.get(name);
+      const bare = this.#bare(model, name);
+      const entry = names?.get(bare) ?? names?.get(this.#withoutSnapshot(bare, name));
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
+  }
+
+  /** Takes an id apart, also one that the catalog does not know. */
+  split(model: string, provider: string): ModelName {
+    const bare = this.#bare(model, provider);
+    const entry = this.find(model, provider);
+    if (bare === entry?.id) return { id: bare, snapshot: "" };
+    const short = this.#withoutSnapshot(bare, provider);
+    return { id: entry?.id ?? short, snapshot: bare.slice(short.length) };
+  }
+
+  /** The first family that fits an id. */
+  familyOf(model: string, provider: string): ModelFamily | undefined {
+    if (model.length > maxIdLength) return undefined;
+    const bare = this.#bare(model, provider);
+    return this.#families.find(
+      (family) =>
+        family.provider === provider && family.patterns.some((pattern) => fitsPattern(pattern, bare)),
+    );
+  }
+
+  #add(entry: CatalogEntry): void {
+    const names = this.#byName.get(entry.provider) ?? new Map<string, CatalogEntry>();
+    this.#byName.set(entry.provider, names);
+    for (const name of [entry.id, ...(entry.aliases ?? [])]) names.set(name, entry);
+  }
+
+  #bare(model: string, provider: string): string {
+    const prefix = this.#namings.get(provider)?.id_prefixes?.find((start) => model.startsWith(start));
+    return prefix === undefined ? model : model.slice(prefix.length);
+  }
+
+  #withoutSnapshot(bare: string, provider: string): string {
+    const snapshot = this.#namings.get(provider)?.snapshots?.find((pattern) => endFits(pattern, bare));
+    return snapshot === undefined ? bare : bare.slice(0, -snapshot.length);
+  }
+}
+
+/** Snapshots have no `*`, so that a pattern is as long as what it fits. */
+function endFits(pattern: string, text: string): boolean {
+  return fitsPattern(pattern, text.slice(-pattern.length));
+}
+
+/** One entry for each provider and id; what is added changes the fields that it names, and prices with all their changes. */
+function layOver(entries: readonly CatalogEntry[], added: readonly CatalogEntry[]): CatalogEntry[] {
+  const byId = new Map<string, CatalogEntry>();
+  for (const entry of [...entries, ...added]) {
+    const key = `${entry.provider}\n${entry.id}`;
+    byId.set(key, { ...byId.get(key), ...(entry.prices && { price_changes: [] }), ...entry });
+  }
+  return [...byId.values()];
+}

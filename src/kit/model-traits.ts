@@ -1,0 +1,142 @@
+/** When a model takes `temperature` and `top_p`. */
+export type SamplingRule =
+  /** In every request. */
+  | "always"
+  /** Only in a request for which the model does not reason. */
+  | "without_reasoning"
+  /** In no request: they are refused or ignored. */
+  | "never";
+
+/** When a model lets a request force a tool call. */
+export type ForcedToolChoiceRule =
+  /** In every request. */
+  | "always"
+  /** Only in a request without a thinking budget. */
+  | "without_thinking_budget"
+  /** In no request. */
+  | "never";
+
+/** By what a request steers how much a model reasons. */
+export type ReasoningControl =
+  /** The model does not reason. */
+  | "none"
+  /** The model reasons and nothing steers it. */
+  | "fixed"
+  /** A named effort: `reasoning.effort`, `reasoning_effort`. */
+  | "effort"
+  /** Anthropic's `thinking: {type: "adaptive"}`, with `output_config.effort`. */
+  | "adaptive"
+  /** A number of tokens: Anthropic's `budget_tokens`, Gemini's `thinkingBudget`. */
+  | "budget"
+  /** Gemini's `thinkingLevel`. */
+  | "level"
+  /** Not known: pass on what the caller asks for. */
+  | "unknown";
+
+/** What the effort `none` comes to with a model. */
+export type ReasoningOff =
+  /** The model does not reason. */
+  | "disabled"
+  /** Anthropic's `thinking: {type: "between_tools"}`, the least that the model can do. */
+  | "between_tools"
+  /** Reasoning cannot be turned off: the lowest effort is the nearest. */
+  | "lowest";
+
+/** What depends on the model in the way that a request is written for it. */
+export interface ModelTraits {
+  /** By what a request steers how much the model reasons. Default `unknown`. */
+  readonly reasoningControl: ReasoningControl;
+  /** The efforts that the model has, lowest first. Empty where it has none; undefined where unknown. */
+  readonly reasoningEfforts: readonly string[] | undefined;
+  /** The effort of a request that names none; `none` where the model then does not reason. Undefined where unknown. */
+  readonly defaultEffort: string | undefined;
+  /** What the effort `none` comes to. Default `disabled`. */
+  readonly reasoningOff: ReasoningOff;
+  /** Messages API: whether the model takes `output_config.effort`. Default false. */
+  readonly outputEffort: boolean;
+  /** Fewest tokens of a thinking budget that is not off. Undefined where the model has no such limit. */
+  readonly minThinkingBudget: number | undefined;
+  /** Most tokens of a thinking budget. Undefined where the model has no such limit. */
+  readonly maxThinkingBudget: number | undefined;
+  /** When `temperature` and `top_p` are taken. Default `always`. */
+  readonly sampling: SamplingRule;
+  /** Whether `temperature` and `top_p` are refused together. Default false. */
+  readonly exclusiveSampling: boolean;
+  /** When a tool call can be forced. Default `always`. */
+  readonly forcedToolChoice: ForcedToolChoiceRule;
+  /** Messages API and generateContent: whether the last message may be the assistant's. Default true. */
+  readonly prefill: boolean;
+  /** Messages API: whether a system message may come after the first user message. Default false. */
+  readonly laterSystemMessages: boolean;
+  /** Whether the provider itself holds the model to a JSON schema. Default true. */
+  readonly jsonSchema: boolean;
+  /** generateContent: whether a JSON schema and function tools go together. Default true. */
+  readonly jsonSchemaWithTools: boolean;
+  /** generateContent: whether a tool result can hold images and documents. Default true. */
+  readonly toolResultMedia: boolean;
+  /** generateContent: whether the provider's own tools and function tools go together. Default true. */
+  readonly hostedToolsWithFunctions: boolean;
+  /** generateContent: whether a tool call of the current turn is refused without its thought signature. Default false. */
+  readonly thoughtSignatures: boolean;
+  /** Fewest tokens of a prompt prefix that the provider caches. Undefined where unknown. */
+  readonly cacheMinimumTokens: number | undefined;
+}
+
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : "";
+
+/** Traits as data files and configurations write them: the same words in snake case, all optional. */
+export type TraitsEntry = {
+  readonly [Name in keyof ModelTraits as SnakeCase<Name>]?: Exclude<ModelTraits[Name], undefined>;
+};
+
+/** What is assumed of a model of which nothing is known: that it can do what it is asked, and the provider will say so if not. */
+export const defaultTraits: ModelTraits = Object.freeze({
+  reasoningControl: "unknown",
+  reasoningEfforts: undefined,
+  defaultEffort: undefined,
+  reasoningOff: "disabled",
+  outputEffort: false,
+  minThinkingBudget: undefined,
+  maxThinkingBudget: undefined,
+  sampling: "always",
+  exclusiveSampling: false,
+  forcedToolChoice: "always",
+  prefill: true,
+  laterSystemMessages: false,
+  jsonSchema: true,
+  jsonSchemaWithTools: true,
+  toolResultMedia: true,
+  hostedToolsWithFunctions: true,
+  thoughtSignatures: false,
+  cacheMinimumTokens: undefined,
+});
+
+/** Lays entries over the defaults, later ones over earlier ones. */
+export function mergeTraits(...entries: readonly (TraitsEntry | undefined)[]): ModelTraits {
+  const traits: Record<string, unknown> = { ...defaultTraits };
+  for (const entry of entries) {
+    for (const [name, value] of Object.entries(entry ?? {})) traits[camelCase(name)] = value;
+  }
+  return Object.freeze(traits) as unknown as ModelTraits;
+}
+
+/**
+ * Whether a request may carry `temperature` and `top_p`.
+ * @param effort The effort that the request asks for; empty where it names none.
+ */
+export function takesSampling(traits: ModelTraits, effort: string): boolean {
+  if (traits.sampling !== "without_reasoning") return traits.sampling === "always";
+  const asked = effort === "" ? traits.defaultEffort : effort;
+  return asked === "none" && traits.reasoningOff === "disabled";
+}
+
+/** Whether the model reasons, by itself or when asked. False also where that is unknown. */
+export function reasons(traits: ModelTraits): boolean {
+  return traits.reasoningControl !== "none" && traits.reasoningControl !== "unknown";
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
