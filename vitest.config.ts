@@ -10,5 +10,6 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: ["test/clients/**", "node_modules/**"],
     testTimeout: 20_000,
+    reporters: ["dot", "./test/support/closing-line.ts"],
   },
 });

@@ -37,8 +37,8 @@ export interface WireFailure {
   readonly headers: HttpHeaders;
   /** The body, at most `MAX_ERROR_BYTES`. */
   readonly body: string;
-  /** Whether the caller asked for the body in `raw_json`. */
-  readonly includeRaw: boolean;
+  /** The request that failed. */
+  readonly request: Request;
 }
 
 /** A wire format. All of it is pure but `toWire`, which may read files that the caller names. */
@@ -148,7 +148,7 @@ export class HttpAdapter implements ProviderAdapter {
       status,
       headers,
       body,
-      includeRaw: request.includeRaw,
+      request,
     });
   }
 

@@ -75,29 +75,23 @@ export function parseObjectField(text: string, field: string): JsonObject {
 }
 
 /**
- * Merges objects by key, deeply; the patch wins. Lists under a key of `appended` at the top
- * level are joined instead. Neither input is changed.
+ * Merges a patch into an object as RFC 7396 (JSON Merge Patch) says: objects merge by key, null
+ * removes, everything else replaces. Lists under a key of `appended` at the top level are
+ * joined instead. Neither input is changed.
  */
-export function mergeObjects(
-  base: JsonObject,
-  patch: JsonObject,
-  appended: readonly string[] = [],
-): JsonObject {
+export function mergeObjects(base: JsonObject, patch: JsonObject, appended: readonly string[] = []): JsonObject {
   const merged: Record<string, JsonValue | undefined> = { ...base };
   for (const [key, value] of Object.entries(patch)) {
-    merged[key] = mergeValues(base[key], value, appended.includes(key));
+    if (value === null) delete merged[key];
+    else merged[key] = mergeValues(base[key], value, appended.includes(key));
   }
   return merged;
 }
 
-function mergeValues(
-  base: JsonValue | undefined,
-  patch: JsonValue | undefined,
-  append: boolean,
-): JsonValue | undefined {
+function mergeValues(base: JsonValue | undefined, patch: JsonValue | undefined, append: boolean): JsonValue | undefined {
   if (append && Array.isArray(base) && Array.isArray(patch)) return [...base, ...patch];
-  if (isObject(base) && isObject(patch) && !JSON.isRawJSON(patch)) return mergeObjects(base, patch);
-  return patch;
+  if (!isObject(patch) || JSON.isRawJSON(patch)) return patch;
+  return mergeObjects(isObject(base) ? base : {}, patch);
 }
 
 // A double holds every integer of up to 15 digits; only longer runs of digits need care.

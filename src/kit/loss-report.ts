@@ -33,11 +33,16 @@ export class LossReport {
 
   /** Something that the caller may want to know and that no strictness refuses. */
   note(field: string, code: WarningCode, message: string): void {
-    this.warnings.push(create(WarningSchema, { field, code, message }));
+    this.warnings.push(warning(field, code, message));
   }
 
   /** Throws InvalidRequestError where anything was lost. For strict requests, before anything is sent. */
   refuse(): void {
     if (this.#violations.length > 0) throw invalidFields(this.#violations);
   }
+}
+
+/** One warning. */
+export function warning(field: string, code: WarningCode, message: string): Warning {
+  return create(WarningSchema, { field, code, message });
 }

@@ -1,0 +1,42 @@
+import type { LossReport } from "./loss-report.ts";
+
+/** The levels of effort that providers share, lowest first. */
+export const EFFORTS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/**
+ * The level to ask a model for: what the caller wants where the model has it, else the nearest
+ * one (of two equally near, the lower and cheaper), which is reported. A word that is none of
+ * the shared levels passes through, since providers add levels.
+ * @param allowed Levels that the model has; undefined where that is unknown.
+ * @returns undefined where nothing is to be sent.
+ */
+export function effortFor(
+  wanted: string,
+  allowed: readonly string[] | undefined,
+  loss: LossReport,
+): string | undefined {
+  if (wanted === "") return undefined;
+  if (allowed === undefined || allowed.includes(wanted) || !EFFORTS.includes(wanted)) return wanted;
+  const nearest = nearestEffort(wanted, allowed);
+  if (nearest !== undefined) {
+    const message = `the model has no effort "${wanted}"; the nearest, "${nearest}", was asked for`;
+    loss.lose("reasoning_effort", "adjusted_setting", message);
+  } else if (wanted !== "none") {
+    loss.lose(
+      "reasoning_effort",
+      "unsupported_setting",
+      "the model does not reason; the effort was left out",
+    );
+  }
+  return nearest;
+}
+
+function nearestEffort(wanted: string, allowed: readonly string[]): string | undefined {
+  const rank = EFFORTS.indexOf(wanted);
+  const distance = (effort: string) => Math.abs(EFFORTS.indexOf(effort) - rank);
+  return allowed
+    .filter((effort) => EFFORTS.includes(effort))
+    .sort(
+      (left, right) => distance(left) - distance(right) || EFFORTS.indexOf(left) - EFFORTS.indexOf(right),
+    )[0];
+}

@@ -1,0 +1,91 @@
+/** Wiring of the OpenAI adapter: address, headers, and the translation in this folder. */
+
+import { createHttpTransport, type HttpTimeouts } from "../../kit/http.ts";
+import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
+import { createMediaReader, resolveMedia } from "../../kit/media.ts";
+import { rateLimitOf } from "../../kit/rate-limit.ts";
+import { ConfigurationError } from "../../spec/errors.ts";
+import { toError } from "./error.ts";
+import { toRequestBody } from "./request.ts";
+import { toResponse } from "./response.ts";
+import { ResponsesDecoder } from "./stream.ts";
+import { WIRE_NAME } from "./wire.ts";
+
+/** How an account at OpenAI, or at a server that speaks its Responses API, is reached. */
+export interface OpenAIAdapterOptions {
+  /** The key, sent as `Authorization: Bearer`. Required. */
+  readonly apiKey: string;
+  /** Base of all paths, with its version. Default `https://api.openai.com/v1`. */
+  readonly baseUrl?: string | undefined;
+  /** Name under which the adapter is registered. Default `openai`. */
+  readonly name?: string | undefined;
+  /** Sent as `OpenAI-Organization`. */
+  readonly organization?: string | undefined;
+  /** Sent as `OpenAI-Project`. */
+  readonly project?: string | undefined;
+  /** Further headers of every request. They win over ours. */
+  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Time limits; what is left out keeps its default. */
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Folders whose files a caller may name in an `url`. Default none. */
+  readonly allowFilesUnder?: readonly string[] | undefined;
+  /** Whether OpenAI keeps the responses. Default false. */
+  readonly store?: boolean | undefined;
+}
+
+/** OpenAI's Responses API. */
+export class OpenAIAdapter extends HttpAdapter {
+  constructor(options: OpenAIAdapterOptions) {
+    const name = options.name ?? WIRE_NAME;
+    if (options.apiKey === "")
+      throw new ConfigurationError(`provider "${name}": expected an API key, found an empty one`);
+    super({
+      name,
+      protocol: protocolOf(name, options),
+      transport: createHttpTransport({
+        baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
+        timeouts: options.timeouts ?? {},
+      }),
+      headers: headersOf(options),
+    });
+  }
+}
+
+const DEFAULT_BASE_URL = "https://api.openai.com/v1";
+
+function headersOf({
+  apiKey,
+  organization,
+  project,
+  defaultHeaders = {},
+}: OpenAIAdapterOptions): Record<string, string> {
+  return {
+    authorization: `Bearer ${apiKey}`,
+    ...(organization === undefined ? {} : { "openai-organization": organization }),
+    ...(project === undefined ? {} : { "openai-project": project }),
+    ...defaultHeaders,
+  };
+}
+
+function protocolOf(
+  provider: string,
+  { store = false, allowFilesUnder = [] }: OpenAIAdapterOptions,
+): Protocol {
+  const reader = createMediaReader({ allowFilesUnder });
+  const settings = {
+    provider,
+    store,
+    media: (part: Parameters<typeof resolveMedia>[0], field: string) => resolveMedia(part, reader, field),
+  };
+  return {
+    async toWire(request, streaming) {
+      const { body, warnings } = await toRequestBody(request, streaming, settings);
+      return { path: "/responses", headers: {}, body: JSON.stringify(body), warnings };
+    },
+    toResponse,
+    createDecoder: (facts, writer) => new ResponsesDecoder(facts, writer),
+    toError,
+    rateLimitOf: (headers) => rateLimitOf(headers),
+    requestIdOf: (headers) => headers.get("x-request-id") ?? "",
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * What OpenAI's Responses API sends and takes, as far as we read it. Every field is optional
+ * and every kind is open: servers leave fields out and add their own, and what is not read
+ * here passes through.
+ */
+import { asObject, asString, type JsonObject } from "../../kit/json.ts";
+
+/** Name under which OpenAI's own state, hosted tools and options are known, whatever a provider entry is called. */
+export const WIRE_NAME = "openai";
+
+/** An item of `output` or `input`: a message, reasoning, a call, a hosted tool's block. Its kind is `type`. */
+export type Item = JsonObject;
+
+/** The Response object: the body of a whole answer, and `response` in the first and last events of a stream. */
+export type ResponseObject = JsonObject;
+
+/** An event of a stream, parsed. Its kind is `type`. */
+export type WireEvent = JsonObject;
+
+/** Content part types of an output message that have a unified form. */
+export type MessagePartType = "output_text" | "refusal";
+
+/** The objects in a list; anything else in it, or no list at all, counts as nothing. */
+export function objectsIn(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter((entry) => asObject(entry) !== undefined) : [];
+}
+
+/** The string, or an empty one. */
+export function textIn(value: unknown): string {
+  return asString(value) ?? "";
+}
+
+/** The object without some of its keys, in its own order. Neither is changed. */
+export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+}

@@ -1,0 +1,232 @@
+import { toJson } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { LossReport } from "../../../src/kit/loss-report.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toError } from "../../../src/providers/openai-responses/error.ts";
+import { toInput } from "../../../src/providers/openai-responses/input.ts";
+import { toResponse } from "../../../src/providers/openai-responses/response.ts";
+import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
+import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
+import { ProviderError, SDKError, StreamError } from "../../../src/spec/errors.ts";
+import { decode, factsFor } from "../../support/decode.ts";
+import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
+import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { readOutput, readParts, readStream } from "./reading.ts";
+
+const PROVIDER = "openai";
+const FOLDER = "openai-responses";
+const streams = recordingsOf(FOLDER, ".sse");
+const wholes = recordingsOf(FOLDER, ".json");
+
+const decodeBytes = (chunks: Iterable<Uint8Array>, model = "gpt-test") =>
+  decode(chunks, factsFor(PROVIDER, { model }), (facts, writer) => new ResponsesDecoder(facts, writer));
+
+describe("a recorded stream of the Responses API", () => {
+  it("is there", () => expect(streams.length).toBeGreaterThan(90));
+
+  describe.each(streams)("$file", (recording) => {
+    const bytes = bytesOf(recording);
+    const { said, terminal, response: object, events: native } = readStream(bytes);
+    const fails = terminal.type === "response.failed" || terminal.type === "error";
+
+    it(fails ? "ends in the error that it reports" : "loses nothing", async () => {
+      const { events, error } = await decodeBytes([bytes]);
+      if (fails) return expectReported(events, error);
+      const response = finalOf(events);
+      expect(readParts(response.message?.content ?? [])).toEqual(said);
+      expectUsage(response, object.usage);
+      expect(accumulated(events)).toEqual(response);
+    });
+
+    it("gives the same events however its bytes are split", async () => {
+      const whole = await decodeBytes([bytes]);
+      const random = randomOf(seedOf(recording.file));
+      for (const largest of [7, 64, 5000]) {
+        const split = await decodeBytes(splitAtRandom(bytes, random, largest));
+        expect(jsonOf(split.events)).toEqual(jsonOf(whole.events));
+      }
+    });
+
+    it("never looks finished when it is cut between two events", async () => {
+      for (const end of eventEnds(bytes).slice(0, -terminals(native)))
+        await expectCut(bytes.subarray(0, end));
+    });
+
+    it("never looks finished when it is cut inside its bytes", async () => {
+      const random = randomOf(seedOf(`cut ${recording.file}`));
+      const limit = bytes.lastIndexOf(`data: {"type":"${String(terminal.type)}"`);
+      const last = limit > 0 ? limit : bytes.length / 2;
+      for (let round = 0; round < 12; round += 1)
+        await expectCut(bytes.subarray(0, Math.floor(random() * last)));
+    });
+  });
+});
+
+describe("a recorded whole answer of the Responses API", () => {
+  it("is there", () => expect(wholes.length).toBeGreaterThan(100));
+
+  const answers = wholes.filter(isAnswer);
+  it.each(answers)("$file loses nothing", (recording) => {
+    const body = bodyOf(recording);
+    const response = respond(recording);
+    expect(readParts(response.message?.content ?? [])).toEqual(readOutput(body.output));
+    expectUsage(response, body.usage);
+    expect(response.id).toBe(body.id);
+  });
+
+  it.each(answers)("$file goes back item by item as it came", async (recording) => {
+    const response = respond(recording);
+    const input = await inputOf(response);
+    expect(input).toEqual(list(bodyOf(recording).output).map(withoutLogprobs));
+  });
+
+  it.each(wholes.filter(({ status }) => status >= 400))("$file is the error that it says", (recording) => {
+    const error = toError({
+      provider: PROVIDER,
+      status: recording.status,
+      headers: { get: () => undefined } as never,
+      body: bytesOf(recording).toString("utf8"),
+      request: factsFor(PROVIDER, { model: "gpt-test" }).request,
+    });
+    const code = (bodyOf(recording).error as Record<string, unknown> | undefined)?.code;
+    expect(error).toBeInstanceOf(ProviderError);
+    expect(error.kind).toBe(KIND_OF_CODE[String(code)] ?? KIND_OF_STATUS[recording.status]);
+    expect((error as ProviderError).statusCode).toBe(recording.status);
+  });
+});
+
+const KIND_OF_CODE: Record<string, ErrorKind> = {
+  model_not_found: ErrorKind.NOT_FOUND,
+  invalid_api_key: ErrorKind.AUTHENTICATION,
+  insufficient_quota: ErrorKind.QUOTA_EXCEEDED,
+};
+const KIND_OF_STATUS: Record<number, ErrorKind> = {
+  400: ErrorKind.INVALID_REQUEST,
+  401: ErrorKind.AUTHENTICATION,
+};
+
+describe("a stream and a whole answer of the same content", () => {
+  it.each(streams)("$file agree", async (recording) => {
+    const { terminal, response: object } = readStream(bytesOf(recording));
+    // The rest have no whole answer to compare with.
+    if (terminal.type !== "response.completed" || list(object.output).length === 0) return;
+    const { events } = await decodeBytes([bytesOf(recording)]);
+    const streamed = finalOf(events);
+    const facts = factsFor(PROVIDER, { model: "gpt-test" });
+    const whole = toResponse(JSON.stringify(object), facts, new ToolCallIds(facts.runId));
+    expect(readParts(streamed.message?.content ?? [])).toEqual(readParts(whole.message?.content ?? []));
+    expect({ ...streamed, message: undefined }).toEqual({ ...whole, message: undefined });
+  });
+});
+
+function finalOf(events: readonly StreamEvent[]): Response {
+  const last = events.at(-1)?.event;
+  if (last?.case !== "finish" || last.value.response === undefined)
+    throw new Error(`the stream ended with ${last?.case}`);
+  return last.value.response;
+}
+
+function accumulated(events: readonly StreamEvent[]): Response {
+  const accumulator = new StreamAccumulator();
+  for (const event of events) accumulator.process(event);
+  return accumulator.response();
+}
+
+function expectReported(events: readonly StreamEvent[], error: unknown): void {
+  expect(error).toBeInstanceOf(SDKError);
+  expect(error).not.toBeInstanceOf(StreamError);
+  expect(events.at(-1)?.event.case).toBe("error");
+}
+
+async function expectCut(bytes: Uint8Array): Promise<void> {
+  const { events, error } = await decodeBytes([bytes]);
+  expect(error).toBeInstanceOf(StreamError);
+  expect((error as StreamError).kind).toBe(ErrorKind.STREAM);
+  if (events.length > 0) expect(events.at(-1)?.event.case).toBe("error");
+}
+
+function expectUsage(response: Response, usage: unknown): void {
+  if (usage === null || usage === undefined) return expect(response.usage).toBeUndefined();
+  const native = usage as Record<string, Record<string, number> & number>;
+  const input = native.input_tokens ?? native.prompt_tokens ?? 0;
+  const output = native.output_tokens ?? native.completion_tokens ?? 0;
+  expect(response.usage).toMatchObject({
+    inputTokens: input,
+    outputTokens: output,
+    totalTokens: input + output,
+  });
+  expect(response.usage?.reasoningTokens).toBe(native.output_tokens_details?.reasoning_tokens);
+  expect(response.usage?.cacheReadTokens).toBe(native.input_tokens_details?.cached_tokens);
+}
+
+/** The places behind each event, where a cut leaves whole events. */
+function eventEnds(bytes: Buffer): number[] {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf("\n\n"); at >= 0; at = bytes.indexOf("\n\n", at + 2)) ends.push(at + 2);
+  return ends;
+}
+
+/** How many events from the terminal one on a recording has. */
+function terminals(events: readonly Record<string, unknown>[]): number {
+  const first = events.findIndex(({ type }) =>
+    /^(response\.(completed|incomplete|failed)|error)$/.test(String(type)),
+  );
+  return events.length - first;
+}
+
+function isAnswer(recording: Recording): boolean {
+  return recording.status < 400;
+}
+
+function bodyOf(recording: Recording): Record<string, unknown> {
+  return JSON.parse(bytesOf(recording).toString("utf8"));
+}
+
+function respond(recording: Recording): Response {
+  const facts = factsFor(PROVIDER, { model: String(bodyOf(recording).model) });
+  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIds(facts.runId));
+}
+
+async function inputOf(response: Response): Promise<unknown> {
+  const { request } = factsFor(PROVIDER, {
+    model: response.model,
+    messages: [
+      { role: Role.USER, content: [{ part: { case: "text", value: "hi" } }] },
+      response.message ?? {},
+    ],
+  });
+  const media = () => Promise.reject(new Error("no media in these histories"));
+  const { input } = await toInput({
+    provider: PROVIDER,
+    request,
+    loss: new LossReport(),
+    store: true,
+    media,
+  });
+  return input.slice(1);
+}
+
+function withoutLogprobs(item: Record<string, unknown>): unknown {
+  if (item.type !== "message") return item;
+  const content = list(item.content).map(({ logprobs: _, ...part }) => ({
+    ...part,
+    ...(part.type === "output_text" ? { annotations: part.annotations ?? [] } : {}),
+  }));
+  return { ...item, content };
+}
+
+function list(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function jsonOf(events: readonly StreamEvent[]): unknown {
+  return events.map((event) => {
+    const json = toJson(StreamEventSchema, event) as { streamStart?: { startedAt?: string } };
+    delete json.streamStart?.startedAt;
+    return json;
+  });
+}

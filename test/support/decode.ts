@@ -1,0 +1,54 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
+import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
+import type { CallFacts } from "../../src/kit/call-facts.ts";
+import { decodeStream, type StreamDecoder } from "../../src/kit/decode-stream.ts";
+import { StreamWriter } from "../../src/kit/stream-writer.ts";
+import { ToolCallIds } from "../../src/kit/tool-call-ids.ts";
+import { LawChecker } from "../../src/spec/laws.ts";
+
+/** The facts of a call that a test makes up. */
+export function factsFor(provider: string, request: MessageInitShape<typeof RequestSchema>): CallFacts {
+  return {
+    request: create(RequestSchema, request),
+    provider,
+    runId: "run_test",
+    warnings: [],
+    rateLimit: undefined,
+    providerRequestId: "",
+  };
+}
+
+/** What came of a stream: its events, and what was thrown at its end. */
+export interface Decoded {
+  readonly events: StreamEvent[];
+  readonly error: unknown;
+}
+
+/** Runs a decoder over chunks of bytes, holding every event to the laws. */
+export async function decode(
+  chunks: Iterable<Uint8Array>,
+  facts: CallFacts,
+  decoderOf: (facts: CallFacts, writer: StreamWriter) => StreamDecoder,
+): Promise<Decoded> {
+  const writer = new StreamWriter(facts, new ToolCallIds(facts.runId, facts.request.messages), () => 0);
+  const laws = new LawChecker();
+  const events: StreamEvent[] = [];
+  let error: unknown;
+  try {
+    for await (const batch of decodeStream(bodyOf(chunks), decoderOf(facts, writer), writer)) {
+      for (const event of batch) {
+        laws.check(event);
+        events.push(event);
+      }
+    }
+  } catch (thrown) {
+    error = thrown;
+  }
+  if (events.length > 0) laws.end();
+  return { events, error };
+}
+
+async function* bodyOf(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
