@@ -124,8 +124,8 @@ func checkText(events []*pb.StreamEvent) error {
 			// A caller skips what it does not know: kinds of events may be added.
 		}
 	}
-	if blocks == 0 {
-		return errors.New("no text was streamed")
+	if blocks == 0 || blocks != len(streamed) {
+		return fmt.Errorf("%d parts of text were streamed, %d ended", len(streamed), blocks)
 	}
 	return nil
 }

@@ -78,6 +78,9 @@ func checkValidationError(ctx context.Context, to sidecar) error {
 	if found.code != codes.InvalidArgument {
 		return fmt.Errorf("status %v, want INVALID_ARGUMENT: %v", found.code, err)
 	}
+	if found.inference.GetKind() != pb.ErrorKind_ERROR_KIND_INVALID_REQUEST {
+		return fmt.Errorf("want INVALID_REQUEST, got %v", found.inference)
+	}
 	if found.inference.GetProvider() != nil {
 		return errors.New("no provider was asked, yet the error names one")
 	}

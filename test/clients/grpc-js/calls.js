@@ -59,17 +59,20 @@ function checkOrder(events) {
 function checkText(events) {
   const { content } = events.at(-1).finish.response.message;
   const streamed = new Map();
+  let ends = 0;
   for (const { textDelta, textEnd } of events) {
     // A caller skips what it does not know: kinds of events may be added.
     if (textDelta) {
       const { partIndex, delta } = textDelta;
       streamed.set(partIndex, (streamed.get(partIndex) ?? "") + delta);
     } else if (textEnd) {
+      ends += 1;
       assert.equal(textEnd.text, streamed.get(textEnd.partIndex), "deltas concatenate to text_end");
       assert.equal(textEnd.text, content[textEnd.partIndex].text, "the final response says the same");
     }
   }
-  assert.notEqual(streamed.size, 0, "no text was streamed");
+  assert.notEqual(ends, 0, "no text was streamed");
+  assert.equal(ends, streamed.size, "every part of text ends once");
 }
 
 export async function checkToolRoundTrip(inference) {

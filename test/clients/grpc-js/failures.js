@@ -13,14 +13,11 @@ const promptly = 3_000;
 /** An answer that takes 50 seconds, far longer than any check waits. */
 const longRequest = { model: "sim-long:tokens=1000,rate=20", messages: [userMessage("Write a lot.")] };
 
-/** The status details of an error that a call gave, by message name: `{ "google.rpc.RetryInfo": {...} }`. */
+/** Decodes the status details of an error that a call gave: message name to message. */
 function detailsOf(error) {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
-  if (bytes === undefined) {
-    return {};
-  }
-  const { details } = decode("google.rpc.Status", bytes);
-  return Object.fromEntries(
+  const { details } = bytes === undefined ? { details: [] } : decode("google.rpc.Status", bytes);
+  return new Map(
     details.map((detail) => {
       // The one field that protobuf.js keeps in snake case.
       const type = detail.type_url.slice(detail.type_url.lastIndexOf("/") + 1);
@@ -29,7 +26,7 @@ function detailsOf(error) {
   );
 }
 
-/** Runs a call that must fail with a gRPC status. */
+/** Runs a call that must fail with a gRPC status: its code, and `detail`, which gives a detail by message name. */
 async function failureOf(call) {
   const error = await call().then(
     () => assert.fail("the call succeeded, want an error"),
@@ -38,36 +35,36 @@ async function failureOf(call) {
   if (error.metadata === undefined) {
     throw error;
   }
-  return { code: error.code, details: detailsOf(error) };
+  const details = detailsOf(error);
+  const detail = (type) => details.get(type) ?? assert.fail(`the status has no ${type}`);
+  return { code: error.code, detail };
 }
 
 export async function checkErrorDetails(inference) {
-  const { code, details } = await failureOf(() =>
+  const { code, detail } = await failureOf(() =>
     complete(inference, {
       model: "sim-text:status=429,retry_after=2",
       messages: [userMessage("Hello?")],
     }),
   );
-  const failed = details["outrigger.v1.InferenceError"];
+  const failed = detail("outrigger.v1.InferenceError");
   assert.equal(code, status.RESOURCE_EXHAUSTED);
   assert.equal(failed.kind, "ERROR_KIND_RATE_LIMIT");
   assert.equal(failed.retryable, true);
   assert.deepEqual(failed.retryAfter, { seconds: "2", nanos: 0 });
   assert.equal(failed.provider.statusCode, 429);
-  const { reason, domain } = details["google.rpc.ErrorInfo"];
+  const { reason, domain } = detail("google.rpc.ErrorInfo");
   assert.deepEqual({ reason, domain }, { reason: "RATE_LIMIT", domain: "outrigger" });
-  assert.deepEqual(details["google.rpc.RetryInfo"].retryDelay, { seconds: "2", nanos: 0 });
+  assert.deepEqual(detail("google.rpc.RetryInfo").retryDelay, { seconds: "2", nanos: 0 });
 }
 
 export async function checkValidationError(inference) {
-  const { code, details } = await failureOf(() => complete(inference, { model: "sim-text" }));
-  const fields = details["google.rpc.BadRequest"].fieldViolations.map((violation) => violation.field);
+  const { code, detail } = await failureOf(() => complete(inference, { model: "sim-text" }));
+  const fields = detail("google.rpc.BadRequest").fieldViolations.map((violation) => violation.field);
   assert.equal(code, status.INVALID_ARGUMENT);
-  assert.equal(
-    details["outrigger.v1.InferenceError"].provider,
-    null,
-    "no provider was asked, yet one is named",
-  );
+  const { kind, provider } = detail("outrigger.v1.InferenceError");
+  assert.equal(kind, "ERROR_KIND_INVALID_REQUEST");
+  assert.equal(provider, null, "no provider was asked, yet one is named");
   assert.ok(fields.includes("messages"), `BadRequest names ${fields}, want messages`);
 }
 
@@ -79,7 +76,7 @@ export async function checkMidStreamError(inference) {
   // Once the stream has begun, a failure comes twice: as its last event, for whoever reads
   // events, and as the status, for interceptors, retries and metrics.
   const events = [];
-  const { code, details } = await failureOf(async () => {
+  const { code, detail } = await failureOf(async () => {
     for await (const event of call) {
       events.push(event);
     }
@@ -88,7 +85,7 @@ export async function checkMidStreamError(inference) {
   assert.ok(announced, `the last of ${events.length} events is no error`);
   assert.ok(announced.outputStarted, "output_started is not set, though text was streamed");
   assert.equal(code, status.UNAVAILABLE);
-  assert.deepEqual(details["outrigger.v1.InferenceError"], announced, "event and status agree");
+  assert.deepEqual(detail("outrigger.v1.InferenceError"), announced, "event and status agree");
 }
 
 export async function checkDeadline(inference) {

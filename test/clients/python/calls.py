@@ -72,7 +72,10 @@ def check_text(events: list[StreamEvent]) -> None:
                 streamed[delta.part_index] = streamed.get(delta.part_index, "") + delta.delta
             case "text_end":
                 ends.append(event.text_end)
-    expect(ends, "no text was streamed")
+    expect(
+        0 < len(ends) == len(streamed),
+        f"{len(streamed)} parts of text were streamed, {len(ends)} ended",
+    )
     for end in ends:
         deltas, final = streamed.get(end.part_index), content[end.part_index].text
         expect(

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 import grpc
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
-from outrigger.v1.error_pb2 import ERROR_KIND_RATE_LIMIT, InferenceError
+from outrigger.v1.error_pb2 import (
+    ERROR_KIND_INVALID_REQUEST,
+    ERROR_KIND_RATE_LIMIT,
+    InferenceError,
+)
 from outrigger.v1.inference_service_pb2_grpc import InferenceServiceStub
 from outrigger.v1.request_pb2 import Request
 
@@ -59,17 +63,27 @@ def check_error_details(inference: InferenceServiceStub) -> None:
     found = failure_of(lambda: inference.Complete(request, timeout=TIMEOUT))
     failed = found.inference
     expect(found.code is grpc.StatusCode.RESOURCE_EXHAUSTED, f"status {found.code}")
-    expect(failed.kind == ERROR_KIND_RATE_LIMIT and failed.retryable, f"got {failed}")
-    expect(failed.retry_after.ToMilliseconds() == 2000, f"retry_after {failed.retry_after}")
-    expect(failed.provider.status_code == 429, f"provider {failed.provider}")
-    expect((found.info.reason, found.info.domain) == ("RATE_LIMIT", "outrigger"), f"{found.info}")
-    expect(found.retry.retry_delay.ToMilliseconds() == 2000, f"RetryInfo {found.retry}")
+    expect(
+        failed.kind == ERROR_KIND_RATE_LIMIT and failed.retryable,
+        f"want a retryable RATE_LIMIT, got {{{failed}}}",
+    )
+    expect(failed.retry_after.ToMilliseconds() == 2000, f"want retry_after 2s: {failed}")
+    expect(failed.provider.status_code == 429, f"want the provider's status 429: {failed}")
+    expect(
+        (found.info.reason, found.info.domain) == ("RATE_LIMIT", "outrigger"),
+        f"unexpected ErrorInfo {{{found.info}}}",
+    )
+    expect(
+        found.retry.retry_delay.ToMilliseconds() == 2000,
+        f"unexpected RetryInfo {{{found.retry}}}",
+    )
 
 
 def check_validation_error(inference: InferenceServiceStub) -> None:
     found = failure_of(lambda: inference.Complete(Request(model="sim-text"), timeout=TIMEOUT))
     fields = [violation.field for violation in found.fields.field_violations]
     expect(found.code is grpc.StatusCode.INVALID_ARGUMENT, f"status {found.code}")
+    expect(found.inference.kind == ERROR_KIND_INVALID_REQUEST, f"got {{{found.inference}}}")
     expect(not found.inference.HasField("provider"), "no provider was asked, yet one is named")
     expect("messages" in fields, f"BadRequest names {fields}, want messages")
 

@@ -102,12 +102,14 @@ final class Calls {
   private static void checkText(List<StreamEvent> events) {
     Message message = events.get(events.size() - 1).getFinish().getResponse().getMessage();
     Map<Integer, String> streamed = new HashMap<>();
+    int ends = 0;
     for (StreamEvent event : events) {
       // A caller skips what it does not know: kinds of events may be added.
       if (event.getEventCase() == EventCase.TEXT_DELTA) {
         streamed.merge(
             event.getTextDelta().getPartIndex(), event.getTextDelta().getDelta(), String::concat);
       } else if (event.getEventCase() == EventCase.TEXT_END) {
+        ends++;
         TextEnd end = event.getTextEnd();
         String deltas = streamed.get(end.getPartIndex());
         String response = message.getContent(end.getPartIndex()).getText();
@@ -119,7 +121,11 @@ final class Calls {
             response);
       }
     }
-    Expect.that(!streamed.isEmpty(), "no text was streamed");
+    Expect.that(
+        ends > 0 && ends == streamed.size(),
+        "%d parts of text were streamed, %d ended",
+        streamed.size(),
+        ends);
   }
 
   void checkToolRoundTrip() {

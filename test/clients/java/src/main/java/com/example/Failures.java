@@ -41,9 +41,15 @@ final class Failures {
     InferenceError failed = found.inference();
     Expect.that(found.code() == Status.Code.RESOURCE_EXHAUSTED, "status %s", found.code());
     Expect.that(
-        failed.getKind() == ErrorKind.ERROR_KIND_RATE_LIMIT && failed.getRetryable(), "%s", failed);
-    Expect.that(Durations.toMillis(failed.getRetryAfter()) == 2000, "%s", failed);
-    Expect.that(failed.getProvider().getStatusCode() == 429, "%s", failed);
+        failed.getKind() == ErrorKind.ERROR_KIND_RATE_LIMIT && failed.getRetryable(),
+        "want a retryable RATE_LIMIT, got {%s}",
+        failed);
+    Expect.that(
+        Durations.toMillis(failed.getRetryAfter()) == 2000, "want retry_after 2s: {%s}", failed);
+    Expect.that(
+        failed.getProvider().getStatusCode() == 429,
+        "want the provider's status 429: {%s}",
+        failed);
     Expect.that(
         found.info().getReason().equals("RATE_LIMIT")
             && found.info().getDomain().equals("outrigger"),
@@ -57,6 +63,10 @@ final class Failures {
     Request request = Request.newBuilder().setModel("sim-text").build();
     Failure found = Failure.of(() -> inTime().complete(request));
     Expect.that(found.code() == Status.Code.INVALID_ARGUMENT, "status %s", found.code());
+    Expect.that(
+        found.inference().getKind() == ErrorKind.ERROR_KIND_INVALID_REQUEST,
+        "want INVALID_REQUEST, got {%s}",
+        found.inference());
     Expect.that(!found.inference().hasProvider(), "no provider was asked, yet one is named");
     List<String> fields =
         found.fields().getFieldViolationsList().stream().map(FieldViolation::getField).toList();
