@@ -7,8 +7,14 @@ import type { StreamWriter } from "./stream-writer.ts";
 export function replayResponse(response: Response, writer: StreamWriter): void {
   writer.start(response.model);
   for (const part of response.message?.content ?? []) replayPart(part, writer);
-  const { id, usage, rawJson } = response;
-  writer.finish({ id, usage, rawJson, finishReason: response.finishReason ?? create(FinishReasonSchema) });
+  const { id, model, usage, rawJson } = response;
+  writer.finish({
+    id,
+    model,
+    usage,
+    rawJson,
+    finishReason: response.finishReason ?? create(FinishReasonSchema),
+  });
 }
 
 function replayPart(whole: ContentPart, writer: StreamWriter): void {

@@ -26,7 +26,7 @@ export interface BlockEnd {
 }
 
 /** What the writer itself does not know of an answer when it ends. */
-export type StreamedAnswer = Omit<Answer, "content" | "model">;
+export type StreamedAnswer = Omit<Answer, "content">;
 
 /**
  * Writes the events of one stream so that the laws hold by construction: a decoder says what
@@ -139,7 +139,7 @@ export class StreamWriter {
         throw new StreamError(`part ${index} was announced by the provider and never came`);
       return part;
     });
-    const response = responseOf(this.#facts, { ...answer, model: this.#model, content });
+    const response = responseOf(this.#facts, { ...answer, model: answer.model || this.#model, content });
     const { finishReason, usage } = answer;
     this.#emit({
       case: "finish",

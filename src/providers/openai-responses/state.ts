@@ -41,14 +41,12 @@ export class StateWriter {
 
   /** State of a content part of a message; the item's own fields ride on each of its parts. */
   ofMessagePart(item: Item, part: JsonObject): ProviderState {
-    const rest = without(
-      part,
-      "text",
-      "refusal",
-      "annotations",
-      ...(objectsIn(part.logprobs).length === 0 ? ["logprobs"] : []),
-    );
-    return this.#state({ item: without(item, "content"), part: rest });
+    const text = part.type === "refusal" ? "refusal" : "text";
+    const noise = objectsIn(part.logprobs).length === 0 ? ["logprobs"] : [];
+    return this.#state({
+      item: without(item, "content"),
+      part: without(part, text, "annotations", ...noise),
+    });
   }
 
   /** State of a message that came without content. */

@@ -277,6 +277,7 @@ export class ResponsesDecoder implements StreamDecoder {
     const { includeRaw } = this.#facts.request;
     this.#writer.finish({
       id: textIn(object.id),
+      model: textIn(object.model),
       finishReason: finishReasonOf(object, items),
       usage: usageOf(object.usage, includeRaw),
       rawJson: includeRaw ? JSON.stringify(object) : "",

