@@ -54,8 +54,9 @@ describe("a recorded stream of the Responses API", () => {
     });
 
     it("never looks finished when it is cut between two events", async () => {
-      for (const end of eventEnds(bytes).slice(0, -terminals(native)))
-        await expectCut(bytes.subarray(0, end));
+      const ends = eventEnds(bytes).slice(0, -terminals(native));
+      expectUnfinished(bytes.subarray(0, ends.at(-1)));
+      for (const end of sample(ends, 100)) await expectCut(bytes.subarray(0, end));
     });
 
     it("never looks finished when it is cut inside its bytes", async () => {
