@@ -100,4 +100,8 @@ async function main(names: readonly string[]): Promise<number> {
   return total.failed === 0 ? 0 : 1;
 }
 
+// A signal ends Node without "exit", at which the sidecar is stopped.
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => process.exit(130));
+}
 process.exitCode = await main(process.argv.slice(2));
