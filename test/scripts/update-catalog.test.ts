@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import type { ModelInfo } from "@pydantic/genai-prices";
+import { describe, expect, it } from "vitest";
+import { buildCatalog, type Overlay, type Source } from "../../scripts/catalog-builder.ts";
+import { readPrices } from "../../scripts/catalog-prices.ts";
+import { currentCatalog } from "../../scripts/update-catalog.ts";
+
+const rules = { day: "2026-11-21", contextWindow: 1_000_000, tierCorrections: { 271999: 272_000 } };
+
+function modelOf(prices: ModelInfo["prices"], id = "m-1"): ModelInfo {
+  return { id, name: "Model", match: { equals: id }, context_window: 1000, prices };
+}
+
+function sourceOf(...models: ModelInfo[]): Source {
+  return { name: "test", version: "1.0.0", licence: "none", modelsOf: () => models };
+}
+
+function overlayOf(provider: Partial<Overlay["providers"][number]>): Overlay {
+  const whole = { provider: "p", source_id: "s", capabilities: [], ignored: [], models: [], ...provider };
+  return { reviewed_at: "2026-11-21", providers: [whole], families: [] };
+}
+
+describe("update-catalog", () => {
+  it("writes the committed file when it runs again", () => {
+    const committed = readFileSync(new URL("../../src/kit/catalog.json", import.meta.url), "utf8");
+    expect(currentCatalog()).toBe(committed);
+  });
+});
+
+describe("buildCatalog()", () => {
+  const priced = modelOf({ input_mtok: 1, output_mtok: 2 });
+  const build = (source: Source, overlay: Overlay) => buildCatalog(source, overlay, "2026-11-21");
+
+  it("puts the source's facts under the overlay's", () => {
+    const dated = {
+      ...priced,
+      match: { or: [{ equals: "m-1" }, { equals: "m-1-0229" }, { equals: "m-1-pro" }] },
+    };
+    const overlay = overlayOf({
+      snapshots: ["-####"],
+      capabilities: ["tools"],
+      models: [{ id: "m-1", aliases: ["em"], context_window: 2000, release_date: "2026-01-01" }],
+    });
+    expect(build(sourceOf(dated), overlay).models).toEqual([
+      {
+        id: "m-1",
+        provider: "p",
+        display_name: "Model",
+        context_window: 2000,
+        aliases: ["em", "m-1-0229"],
+        capabilities: ["tools"],
+        release_date: "2026-01-01",
+        prices: [{ above_input_tokens: 0, input_micro_usd: 1_000_000, output_micro_usd: 2_000_000 }],
+      },
+    ]);
+  });
+
+  it("refuses models of the source that nobody has judged", () => {
+    expect(() => build(sourceOf(priced), overlayOf({}))).toThrow("p: new in the source: list or ignore: m-1");
+  });
+
+  it("refuses what the overlay ignores in vain or says twice", () => {
+    const ignored = [{ reason: "old", ids: ["m-*"] }];
+    expect(() => build(sourceOf(), overlayOf({ ignored }))).toThrow("p: ignored, but not in the source: m-*");
+    const both = overlayOf({ ignored, models: [{ id: "m-1" }] });
+    expect(() => build(sourceOf(priced), both)).toThrow("p: listed and ignored: m-1");
+  });
+
+  it("refuses prices that the source has, and the lack of any", () => {
+    const prices = [{ above_input_tokens: 0, input: 1, output: 2 }];
+    const known = overlayOf({ models: [{ id: "m-1", prices }] });
+    expect(() => build(sourceOf(priced), known)).toThrow("m-1: the source knows its prices now");
+    const unknown = overlayOf({ models: [{ id: "m-2", context_window: 1000 }] });
+    expect(() => build(sourceOf(), unknown)).toThrow("m-2: s has no m-2, the overlay must have prices");
+    const blind = overlayOf({ models: [{ id: "m-2", prices }] });
+    expect(() => build(sourceOf(), blind)).toThrow("m-2: the source has no context_window");
+  });
+});
+
+describe("readPrices()", () => {
+  it("keeps what holds on the day and what is announced", () => {
+    const at = (start_date: string, input_mtok: number) => ({
+      constraint: { type: "start_date" as const, start_date },
+      prices: { input_mtok, output_mtok: 9 },
+    });
+    const periods = [{ prices: { input_mtok: 1, output_mtok: 9 } }, at("2026-11-21", 2), at("2027-01-01", 3)];
+    const { prices, price_changes } = readPrices(modelOf(periods), rules);
+    expect(prices[0]?.input_micro_usd).toBe(2_000_000);
+    expect(price_changes.map(({ from, prices: [tier] }) => [from, tier?.input_micro_usd])).toEqual([
+      ["2027-01-01", 3_000_000],
+    ]);
+  });
+
+  it("reads tiers, corrects their thresholds and drops those that can never hold", () => {
+    const tiers = (base: number, ...starts: number[]) => ({
+      base,
+      tiers: starts.map((start) => ({ start, price: base * 2 })),
+    });
+    const model = modelOf({
+      input_mtok: tiers(1, 271_999, 2_000_000),
+      output_mtok: tiers(5, 271_999),
+      cache_read_mtok: 0.1,
+    });
+    expect(readPrices(model, rules).prices).toEqual([
+      {
+        above_input_tokens: 0,
+        input_micro_usd: 1_000_000,
+        output_micro_usd: 5_000_000,
+        cache_read_micro_usd: 100_000,
+      },
+      {
+        above_input_tokens: 272_000,
+        input_micro_usd: 2_000_000,
+        output_micro_usd: 10_000_000,
+        cache_read_micro_usd: 100_000,
+      },
+    ]);
+  });
+
+  it("refuses what it cannot read", () => {
+    expect(() => readPrices(modelOf({ input_mtok: 1 }), rules)).toThrow(
+      "m-1: expected prices for input and output",
+    );
+    expect(() => readPrices(modelOf({ input_mtok: 1e-7, output_mtok: 1 }), rules)).toThrow("six decimals");
+    expect(() => readPrices(modelOf({ input_mtok: 1, output_mtok: 1, smell_mtok: 1 }), rules)).toThrow(
+      "smell_mtok",
+    );
+    const nightly = { type: "time_of_date" as const, start_time: "00:00", end_time: "06:00" };
+    const byNight = modelOf([{ constraint: nightly, prices: { input_mtok: 1, output_mtok: 1 } }]);
+    expect(() => readPrices(byNight, rules)).toThrow("time of day");
+  });
+});
