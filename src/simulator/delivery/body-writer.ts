@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import type { ModelOptions } from "../model-options.ts";
+import { createSeededRandom } from "../script/seeded-random.ts";
+
+/** Bytes that `trickle_ms` writes at a time unless `trickle_bytes` says otherwise. */
+const usualTrickle = 5;
+
+/** Most bytes of one write of `chunk=random`. */
+const longestChunk = 48;
+
+/** Writes the body of an answer, with the faults that happen to bytes. */
+export interface BodyWriter {
+  /** Bytes written so far. */
+  readonly bytes: number;
+  /**
+   * Writes a text and waits until the socket can take more. Throws {@link SocketCut} when a fault destroyed the
+   * socket, and an AbortError when the peer closed it.
+   */
+  write(text: string): Promise<void>;
+  /** Destroys the socket once all that was written is on its way. */
+  cut(): Promise<never>;
+  /** Ends the body in good order. */
+  end(): void;
+}
+
+/** Thrown when a fault of the model string destroyed the socket. */
+export class SocketCut extends Error {
+  constructor() {
+    super("the socket was cut on purpose");
+    this.name = "SocketCut";
+  }
+}
+
+/** Creates the writer for a response whose headers are set. `signal` aborts when the peer closes. */
+export function createBodyWriter(
+  response: ServerResponse,
+  options: ModelOptions,
+  signal: AbortSignal,
+): BodyWriter {
+  const split = chooseSplit(options);
+  const limit = options.cut_bytes ?? Infinity;
+  let bytes = 0;
+
+  const send = async (piece: Buffer): Promise<void> => {
+    const allowed = piece.subarray(0, limit - bytes);
+    bytes += allowed.length;
+    const hasRoom = response.write(allowed);
+    if (bytes >= limit) await cut();
+    if (!hasRoom) await once(response, "drain", { signal });
+  };
+  const cut = async (): Promise<never> => {
+    await flush(response);
+    response.destroy();
+    throw new SocketCut();
+  };
+  const write = async (text: string): Promise<void> => {
+    for (const piece of split(Buffer.from(text))) {
+      signal.throwIfAborted();
+      await send(piece);
+      if (options.trickle_ms !== undefined) await sleep(options.trickle_ms, undefined, { signal });
+      else await nextTurn();
+    }
+  };
+  return {
+    get bytes() {
+      return bytes;
+    },
+    write,
+    cut,
+    end: () => void response.end(),
+  };
+}
+
+/** Waits until what was written has been handed to the operating system, or the peer has closed. */
+async function flush(response: ServerResponse): Promise<void> {
+  if (response.writableLength === 0) return;
+  await new Promise<void>((resolve) => {
+    response.once("close", resolve);
+    response.write("", () => resolve());
+  });
+}
+
+type Split = (bytes: Buffer) => Iterable<Buffer>;
+
+function chooseSplit(options: ModelOptions): Split {
+  if (options.chunk !== undefined) {
+    const random = createSeededRandom(options.chunk);
+    return (bytes) => splitBy(bytes, () => 1 + random.below(longestChunk));
+  }
+  if (options.trickle_ms === undefined) return (bytes) => [bytes];
+  const size = options.trickle_bytes ?? usualTrickle;
+  return (bytes) => splitBy(bytes, () => size);
+}
+
+function* splitBy(bytes: Buffer, nextSize: () => number): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; ) {
+    const end = start + nextSize();
+    yield bytes.subarray(start, end);
+    start = end;
+  }
+}

@@ -1,0 +1,85 @@
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Floor } from "./handle-request.ts";
+import { optionDefinitions } from "./model-options.ts";
+import type { SimulatedRequest } from "./request-log.ts";
+import { scripts } from "./script/scripts.ts";
+
+/** Path under which the simulator speaks of itself. */
+const root = "/simulator";
+
+/** Headers that carry a key, whose values leave the simulator only in part. */
+const secretHeaders = new Set(["authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"]);
+
+/** Whether a path is the simulator's own, and no provider's. */
+export function isIntrospection(path: string): boolean {
+  return path === root || path.startsWith(`${root}/`);
+}
+
+/**
+ * Answers what programs in other languages ask: `GET /simulator/requests` tells what arrived, with keys masked;
+ * `DELETE /simulator/requests` forgets it; `GET /simulator/models` documents scripts and options.
+ */
+export function answerIntrospection(
+  floor: Floor,
+  method: string,
+  path: string,
+  response: ServerResponse,
+): void {
+  const call = `${method} ${path}`;
+  if (call === `GET ${root}/requests`)
+    return sendJson(response, 200, { requests: floor.log.entries.map(maskKeys) });
+  if (call === `GET ${root}/models`) return sendJson(response, 200, describeModels(floor));
+  if (call === `DELETE ${root}/requests`) {
+    floor.forget();
+    return void response.writeHead(204).end();
+  }
+  const known = [`GET ${root}/requests`, `DELETE ${root}/requests`, `GET ${root}/models`];
+  sendJson(response, 404, {
+    error: { message: `The simulator does not answer ${call}. It answers ${known.join(", ")}.` },
+  });
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response
+    .writeHead(status, { "content-type": "application/json" })
+    .end(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+function describeModels(floor: Floor): object {
+  return {
+    grammar: "sim-<script>[:key=value,key=value...]",
+    examples: [
+      "sim-text",
+      "sim-tools:calls=2",
+      "sim-long:tokens=2000,rate=100",
+      "sim-text:status=429,retry_after=2",
+    ],
+    endpoints: floor.formats.flatMap((format) => format.endpoints),
+    aliases: floor.house.naming.aliases,
+    scripts: Object.entries(scripts).map(([name, script]) => ({
+      model: `sim-${name}`,
+      summary: script.summary,
+    })),
+    options: Object.entries(optionDefinitions).map(([name, { group, expected, summary }]) => ({
+      name,
+      group,
+      value: expected.replaceAll("`", ""),
+      summary: summary.replaceAll("`", ""),
+    })),
+  };
+}
+
+function maskKeys(request: SimulatedRequest): object {
+  const headers: IncomingHttpHeaders = { ...request.headers };
+  for (const [name, value] of Object.entries(headers)) {
+    if (secretHeaders.has(name) && typeof value === "string") headers[name] = mask(value);
+  }
+  return { ...request, headers };
+}
+
+/** Keeps the scheme and the last four characters: enough to tell one key from another. */
+function mask(value: string): string {
+  const space = value.indexOf(" ");
+  const secret = value.slice(space + 1);
+  return `${value.slice(0, space + 1)}…${secret.length > 8 ? secret.slice(-4) : ""}`;
+}

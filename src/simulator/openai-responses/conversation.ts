@@ -1,0 +1,141 @@
+import { invalidRequest, type Problem } from "../openai/problem.ts";
+import { decryptReasoning } from "./encrypted-reasoning.ts";
+import { originOf } from "./item-ids.ts";
+import type { StoredResponses } from "./stored-responses.ts";
+import type { CreateRequest, InputItem } from "./wire.ts";
+
+/** Items that a model writes. One of them must follow a reasoning item. */
+const writtenByModel = /^(message|function_call|custom_tool_call|reasoning|\w+_call|program|compaction)$/;
+
+/**
+ * Gathers the whole conversation that a request continues, and checks what its items say together: that calls and their
+ * outputs match, that reasoning stands where it belongs and was not altered. Throws the problem that OpenAI would find.
+ */
+export function gatherConversation(request: CreateRequest, stored: StoredResponses): readonly InputItem[] {
+  const previous = previousItems(request, stored);
+  const own = ownItems(request).map((item) => resolveReference(item, stored));
+  const items = [...previous, ...own];
+  checkDuplicates(items);
+  checkToolCalls(items);
+  own.forEach((item, index) => {
+    if (item.type === "reasoning") checkReasoning(item, own[index + 1], stored);
+    else checkBelonging(item, items.slice(0, previous.length + index));
+  });
+  return items;
+}
+
+function previousItems(request: CreateRequest, stored: StoredResponses): readonly InputItem[] {
+  const id = request.previous_response_id ?? undefined;
+  if (id === undefined) return [];
+  const items = stored.find(id);
+  if (items !== undefined) return items;
+  const message = `Previous response with id '${id}' not found.`;
+  throw invalidRequest(message, "previous_response_id", "previous_response_not_found");
+}
+
+function ownItems(request: CreateRequest): readonly InputItem[] {
+  const { input = [] } = request;
+  return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
+}
+
+function resolveReference(item: InputItem, stored: StoredResponses): InputItem {
+  return item.type === "item_reference" ? findItem(item.id ?? "", stored) : item;
+}
+
+function findItem(id: string, stored: StoredResponses): InputItem {
+  const found = stored.find(originOf(id)?.responseId ?? "")?.find((item) => item.id === id);
+  if (found === undefined) throw notPersisted(id);
+  return found;
+}
+
+function checkDuplicates(items: readonly InputItem[]): void {
+  const seen = new Set<string>();
+  for (const item of items) {
+    const ids = [item.id ?? "", isCall(item) ? `call ${item.call_id}` : ""].filter(Boolean);
+    for (const id of ids) {
+      if (seen.has(id)) throw duplicate(id.replace(/^call /, ""));
+      seen.add(id);
+    }
+  }
+}
+
+function checkToolCalls(items: readonly InputItem[]): void {
+  const called = new Set<string | undefined>();
+  const answered = new Set<string | undefined>();
+  for (const item of items) {
+    if (isCall(item)) called.add(item.call_id);
+    if (!isOutput(item)) continue;
+    if (!called.has(item.call_id)) {
+      throw inputProblem(`No tool call found for ${nameCall(item)} output with call_id ${item.call_id}.`);
+    }
+    answered.add(item.call_id);
+  }
+  const open = items.find((item) => isCall(item) && !answered.has(item.call_id));
+  if (open !== undefined) throw inputProblem(`No tool output found for ${nameCall(open)} ${open.call_id}.`);
+}
+
+function checkReasoning(item: InputItem, next: InputItem | undefined, stored: StoredResponses): void {
+  const content = item.encrypted_content ?? undefined;
+  if (content !== undefined) checkContent(item, content);
+  else if (item.id !== undefined && item.id !== null) findItem(item.id, stored);
+  const isFollowed =
+    next !== undefined && next.role !== "user" && writtenByModel.test(next.type ?? "message");
+  if (!isFollowed)
+    throw inputProblem(
+      `Item '${item.id ?? ""}' of type 'reasoning' was provided without its required following item.`,
+    );
+}
+
+function checkContent(item: InputItem, content: string): void {
+  const madeFor = decryptReasoning(content);
+  if (madeFor === undefined) {
+    const shown = `${content.slice(0, 4)}...${content.slice(-4)}`;
+    throw unverified(
+      `The encrypted content ${shown} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`,
+    );
+  }
+  if (item.id !== undefined && item.id !== null && item.id !== madeFor) {
+    throw unverified(
+      `The encrypted content for item ${item.id} could not be verified. Reason: Encrypted content item_id did not match the target item id.`,
+    );
+  }
+}
+
+/** An item that followed reasoning may only come back behind that reasoning. */
+function checkBelonging(item: InputItem, before: readonly InputItem[]): void {
+  const reasoningId = originOf(item.id ?? "")?.reasoningId;
+  if (reasoningId === undefined || before.some((each) => each.id === reasoningId)) return;
+  const message = `Item '${item.id}' of type '${item.type}' was provided without its required 'reasoning' item: '${reasoningId}'.`;
+  throw inputProblem(message);
+}
+
+function isCall(item: InputItem): boolean {
+  return item.type === "function_call" || item.type === "custom_tool_call";
+}
+
+function isOutput(item: InputItem): boolean {
+  return item.type === "function_call_output" || item.type === "custom_tool_call_output";
+}
+
+function nameCall(item: InputItem): string {
+  return item.type?.startsWith("custom") === true ? "custom tool call" : "function call";
+}
+
+function inputProblem(message: string): Problem {
+  return invalidRequest(message, "input", null);
+}
+
+function duplicate(id: string): Problem {
+  return inputProblem(
+    `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
+  );
+}
+
+function unverified(message: string): Problem {
+  return invalidRequest(message, null, "invalid_encrypted_content");
+}
+
+function notPersisted(id: string): Problem {
+  const message = `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
+  return invalidRequest(message, "input", null, 404);
+}

@@ -1,0 +1,125 @@
+import type { ModelChoice } from "../model-choice.ts";
+import { authenticate } from "../openai/authenticate.ts";
+import { missingParameter, string } from "../openai/check.ts";
+import { rejectAsOpenAI } from "../openai/failure.ts";
+import { openaiHeaders } from "../openai/headers.ts";
+import { listModels } from "../openai/models.ts";
+import { invalidRequest, rejectingProblems } from "../openai/problem.ts";
+import type { Turn } from "../script/turn.ts";
+import type { ModelCall, PreparedCall, ReceivedRequest, WholeAnswer, WireFormat } from "../wire-format.ts";
+import { gatherConversation } from "./conversation.ts";
+import { responseIdOf } from "./item-ids.ts";
+import { finishedItem, itemSettingsOf } from "./output-items.ts";
+import { checkCreateRequest, refuseSampling } from "./parameters.ts";
+import { readPrompt } from "./read-prompt.ts";
+import { createResponseStates, type ResponseStates } from "./response-object.ts";
+import { createStoredResponses, type StoredResponses } from "./stored-responses.ts";
+import { renderEvents } from "./stream.ts";
+import { checkToolUse } from "./tool-checks.ts";
+import type { CreateRequest, InputItem, ResponseObject } from "./wire.ts";
+
+const createPath = "/v1/responses";
+const modelsPath = "/v1/models";
+
+/**
+ * OpenAI's Responses API: `POST /v1/responses`, streaming and not, and `GET /v1/models`. It remembers responses for
+ * `previous_response_id` unless the request has `store: false`.
+ */
+export function createOpenAIResponses(): WireFormat {
+  const stored = createStoredResponses();
+  return {
+    name: "openai-responses",
+    endpoints: [`POST ${createPath}`, `GET ${modelsPath}`],
+    matches: ({ path }) => path === createPath || path === modelsPath,
+    read: (request) => rejectingProblems(request, () => read(request, stored)),
+    reject: rejectAsOpenAI,
+  };
+}
+
+function read(request: ReceivedRequest, stored: StoredResponses): ModelCall | WholeAnswer {
+  authenticate(request.headers);
+  const expected = request.path === modelsPath ? "GET" : "POST";
+  if (request.method !== expected) {
+    throw invalidRequest(
+      `Not allowed to ${request.method} on ${request.path}.`,
+      null,
+      "method_not_supported",
+      405,
+    );
+  }
+  if (request.path === modelsPath) return listModels(request);
+  const model = readModel(request);
+  return { model, prepare: (choice) => rejectingProblems(request, () => prepare(request, choice, stored)) };
+}
+
+function readModel({ body }: ReceivedRequest): string {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw invalidRequest(
+      "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
+      null,
+      null,
+    );
+  }
+  const { model } = body as { model?: unknown };
+  if (model === undefined) throw missingParameter("model");
+  string({ minimum: 1 })(model, "model");
+  return String(model);
+}
+
+function prepare(received: ReceivedRequest, choice: ModelChoice, stored: StoredResponses): PreparedCall {
+  const request = checkCreateRequest(received.body);
+  if (choice.script === "reasoning" && request.reasoning?.effort !== "none") refuseSampling(request);
+  checkToolUse(request);
+  const items = gatherConversation(request, stored);
+  const states = createResponseStates(received.number, request, received.receivedAt);
+  const call: Call = { received, request, items, states, stored };
+  return {
+    prompt: readPrompt(request, items),
+    stream: request.stream === true,
+    renderWhole: (turn) => wholeAnswer(call, turn, finish(call, turn)),
+    renderFailed: (turn, code) => wholeAnswer(call, turn, states.failed(code)),
+    renderStream: (turn) => renderStream(call, turn),
+  };
+}
+
+interface Call {
+  readonly received: ReceivedRequest;
+  readonly request: CreateRequest;
+  readonly items: readonly InputItem[];
+  readonly states: ResponseStates;
+  readonly stored: StoredResponses;
+}
+
+/** The finished response. A stored one can be continued from now on. */
+function finish(call: Call, turn: Turn): ResponseObject {
+  const settings = itemSettingsOf(call.received.number, call.request, turn);
+  const output = turn.parts.map((part, index) => finishedItem(part, index, settings, "completed"));
+  keep(call, output);
+  return call.states.finished(turn, output);
+}
+
+function keep(call: Call, output: readonly InputItem[]): void {
+  if (call.request.store === false) return;
+  call.stored.keep(responseIdOf(call.received.number), [...call.items, ...output]);
+}
+
+/** An answer in one piece says who pays, which a stream does not. */
+function wholeAnswer(call: Call, turn: Turn, response: ResponseObject): WholeAnswer {
+  const body = JSON.stringify({ ...response, billing: { payer: "developer" } });
+  return { status: 200, headers: headersOf(call, turn, "application/json"), body };
+}
+
+function renderStream(call: Call, turn: Turn): ReturnType<PreparedCall["renderStream"]> {
+  const items = itemSettingsOf(call.received.number, call.request, turn);
+  const obfuscates = call.request.stream_options?.include_obfuscation ?? true;
+  keep(
+    call,
+    turn.parts.map((part, index) => finishedItem(part, index, items, "completed")),
+  );
+  const headers = headersOf(call, turn, "text/event-stream; charset=utf-8");
+  return renderEvents({ turn, items, states: call.states, obfuscates }, headers);
+}
+
+function headersOf(call: Call, turn: Turn, contentType: string): Record<string, string> {
+  return openaiHeaders(call.received, { contentType, inputTokens: turn.usage.inputTokens });
+}

@@ -1,0 +1,57 @@
+import type { Part } from "../script/turn.ts";
+
+/** What an item's id begins with, by the kind of the part. */
+const prefixByKind: Readonly<Record<Part["kind"], string>> = {
+  reasoning: "rs",
+  text: "msg",
+  refusal: "msg",
+  tool_call: "fc",
+  web_search: "ws",
+  image: "ig",
+};
+
+/** What the id of an item says of it. The simulator needs no memory to know where an item was from. */
+export interface ItemOrigin {
+  /** Id of the response that the item was in. */
+  readonly responseId: string;
+  /** Id of the reasoning item that it belongs to, where there was one. */
+  readonly reasoningId: string | undefined;
+}
+
+/** Id of the response to the request of that number. */
+export function responseIdOf(requestNumber: number): string {
+  return `resp_${hex(requestNumber, 16)}${hex(0, 16)}`;
+}
+
+/** Ids of the items of a response: made of the request's number, the item's place, and that of its reasoning item. */
+export function itemIdsOf(requestNumber: number, parts: readonly Part[]): string[] {
+  let reasoning = 0;
+  return parts.map((part, index) => {
+    const place = index + 1;
+    if (part.kind === "reasoning") reasoning = place;
+    const belongsTo = part.kind === "reasoning" ? 0 : reasoning;
+    return `${prefixOf(part)}_${hex(requestNumber, 16)}${hex(place, 8)}${hex(belongsTo, 8)}`;
+  });
+}
+
+/** Call id of the tool call at that place of a response. */
+export function callIdOf(requestNumber: number, index: number): string {
+  return `call_${hex(requestNumber, 16)}${hex(index + 1, 8)}`;
+}
+
+/** Reads where an item was from. Returns undefined for an id that no simulator gave. */
+export function originOf(itemId: string): ItemOrigin | undefined {
+  const [, request, , belongsTo] = /^[a-z]+_([0-9a-f]{16})([0-9a-f]{8})([0-9a-f]{8})$/.exec(itemId) ?? [];
+  if (request === undefined || belongsTo === undefined) return undefined;
+  const reasoning = Number.parseInt(belongsTo, 16);
+  const reasoningId = reasoning === 0 ? undefined : `rs_${request}${hex(reasoning, 8)}${hex(0, 8)}`;
+  return { responseId: `resp_${request}${hex(0, 16)}`, reasoningId };
+}
+
+function prefixOf(part: Part): string {
+  return part.kind === "tool_call" && part.freeform ? "ctc" : prefixByKind[part.kind];
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, "0");
+}

@@ -1,0 +1,18 @@
+/** Length that a delta and its padding have together, or a multiple of it. */
+const block = 16;
+
+const noise = "kV3xQ9mZ1tRbW7yLcN5uHsD2pJfA8gXeT4oKqYiUz6rMvBhSnCwGlEjPdOaFI0";
+
+/** Returns the padding of a delta, as a field to put into its event; no field when it is switched off. */
+export type Obfuscator = (delta: string) => { readonly obfuscation?: string };
+
+/** Creates what pads deltas. Its noise is the same in each stream. */
+export function createObfuscator(isOn: boolean): Obfuscator {
+  let offset = 0;
+  return (delta) => {
+    if (!isOn) return {};
+    const length = (block - (delta.length % block)) % block;
+    offset = (offset + length + 1) % (noise.length - block);
+    return { obfuscation: noise.slice(offset, offset + length) };
+  };
+}

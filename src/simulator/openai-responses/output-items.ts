@@ -1,0 +1,184 @@
+import type { ImagePart, Part, TextPart, ToolCallPart, Turn, WebSearchPart } from "../script/turn.ts";
+import { type ContentPlace, encryptReasoning } from "./encrypted-reasoning.ts";
+import { callIdOf, itemIdsOf } from "./item-ids.ts";
+import type { CreateRequest, OutputItem } from "./wire.ts";
+
+/** What the items of one answer are made of. */
+export interface ItemSettings {
+  readonly requestNumber: number;
+  readonly ids: readonly string[];
+  readonly callIds: Turn["callIds"];
+  /** Whether `include` asks for encrypted reasoning. */
+  readonly encrypts: boolean;
+  /** Whether `reasoning.summary` asks for summaries. */
+  readonly summarises: boolean;
+  /** Whether `include` asks for the sources of searches. */
+  readonly listsSources: boolean;
+}
+
+/** Reads off a request what its items may show. */
+export function itemSettingsOf(requestNumber: number, request: CreateRequest, turn: Turn): ItemSettings {
+  const include = request.include ?? [];
+  return {
+    requestNumber,
+    ids: itemIdsOf(requestNumber, turn.parts),
+    callIds: turn.callIds,
+    encrypts: include.includes("reasoning.encrypted_content"),
+    summarises: (request.reasoning?.summary ?? null) !== null,
+    listsSources: include.includes("web_search_call.action.sources"),
+  };
+}
+
+/** The item of a part while it is being written: as it stands in `response.output_item.added`. */
+export function openItem(part: Part, index: number, settings: ItemSettings): OutputItem {
+  const id = settings.ids[index] ?? "";
+  switch (part.kind) {
+    case "reasoning":
+      return reasoningItem(id, [], encryptIfAsked(id, part.paragraphs, "added", settings));
+    case "text":
+    case "refusal":
+      return messageItem(id, part, "in_progress", []);
+    case "tool_call":
+      return callItem(id, part, index, settings, "in_progress", "");
+    case "web_search":
+      return { id, type: "web_search_call", status: "in_progress" };
+    case "image":
+      return { id, type: "image_generation_call", status: "in_progress" };
+    default:
+      return part satisfies never;
+  }
+}
+
+/** The item of a part once it is written: in `response.output_item.done` or in the whole response. */
+export function finishedItem(
+  part: Part,
+  index: number,
+  settings: ItemSettings,
+  place: ContentPlace,
+): OutputItem {
+  const id = settings.ids[index] ?? "";
+  switch (part.kind) {
+    case "reasoning":
+      return reasoningItem(
+        id,
+        summaryOf(part.paragraphs, settings),
+        encryptIfAsked(id, part.paragraphs, place, settings),
+      );
+    case "text":
+      return messageItem(id, part, part.cut ? "incomplete" : "completed", [textContent(part)]);
+    case "refusal":
+      return messageItem(id, part, "completed", [{ type: "refusal", refusal: part.text }]);
+    case "tool_call":
+      return callItem(id, part, index, settings, part.cut ? "incomplete" : "completed", part.input);
+    case "web_search":
+      return { id, type: "web_search_call", status: "completed", action: searchAction(part, settings) };
+    case "image":
+      return imageItem(id, part);
+    default:
+      return part satisfies never;
+  }
+}
+
+/** The paragraphs of reasoning that the caller may see. */
+export function summaryOf(paragraphs: readonly string[], settings: ItemSettings): readonly string[] {
+  return settings.summarises ? paragraphs : [];
+}
+
+/** The content part of a text. */
+export function textContent(part: TextPart): object {
+  return { type: "output_text", annotations: annotationsOf(part), logprobs: [], text: part.text };
+}
+
+/** The citations of a text. OpenAI counts places in code points. */
+export function annotationsOf(part: TextPart): object[] {
+  return part.citations.map(({ start, end, url, title }) => ({
+    type: "url_citation",
+    end_index: countCodePoints(part.text, end),
+    start_index: countCodePoints(part.text, start),
+    title,
+    url,
+  }));
+}
+
+/** How a picture is described beside its data. */
+export function imageFacts(part: ImagePart): {
+  background: string;
+  output_format: string;
+  quality: string;
+  size: string;
+} {
+  return {
+    background: "opaque",
+    output_format: "png",
+    quality: "low",
+    size: `${part.size.width}x${part.size.height}`,
+  };
+}
+
+function reasoningItem(id: string, paragraphs: readonly string[], encrypted: string | undefined): OutputItem {
+  const content = encrypted === undefined ? {} : { content: [], encrypted_content: encrypted };
+  return {
+    id,
+    type: "reasoning",
+    ...content,
+    summary: paragraphs.map((text) => ({ type: "summary_text", text })),
+  };
+}
+
+function encryptIfAsked(
+  id: string,
+  paragraphs: readonly string[],
+  place: ContentPlace,
+  settings: ItemSettings,
+): string | undefined {
+  return settings.encrypts ? encryptReasoning(id, paragraphs, place) : undefined;
+}
+
+/** A message. Refusals have no phase, as recorded. */
+function messageItem(id: string, part: Part, status: string, content: readonly object[]): OutputItem {
+  const phase = part.kind === "text" ? { phase: part.phase } : {};
+  return { id, type: "message", status, content, ...phase, role: "assistant" };
+}
+
+function callItem(
+  id: string,
+  part: ToolCallPart,
+  index: number,
+  settings: ItemSettings,
+  status: string,
+  input: string,
+): OutputItem {
+  const call_id = callIdFor(index, settings);
+  if (part.freeform) return { id, type: "custom_tool_call", status, call_id, input, name: part.name };
+  return { id, type: "function_call", status, arguments: input, call_id, name: part.name };
+}
+
+function callIdFor(index: number, settings: ItemSettings): string {
+  switch (settings.callIds) {
+    case "unique":
+      return callIdOf(settings.requestNumber, index);
+    case "repeated":
+      return callIdOf(settings.requestNumber, 0);
+    case "empty":
+      return "";
+    default:
+      return settings.callIds satisfies never;
+  }
+}
+
+function searchAction(part: WebSearchPart, settings: ItemSettings): object {
+  const sources = part.sources.map(({ url }) => ({ type: "url", url }));
+  return { type: "search", query: part.query, ...(settings.listsSources ? { sources } : {}) };
+}
+
+function imageItem(id: string, part: ImagePart): OutputItem {
+  const { background, output_format, quality, size } = imageFacts(part);
+  const drawn = { background, output_format, quality, result: part.data, revised_prompt: part.prompt, size };
+  return { id, type: "image_generation_call", status: "completed", ...drawn };
+}
+
+function countCodePoints(text: string, end: number): number {
+  let count = 0;
+  for (const _ of text.slice(0, end)) count += 1;
+  return count;
+}

@@ -1,0 +1,153 @@
+import {
+  anything,
+  array,
+  boolean,
+  type Check,
+  decimal,
+  integer,
+  missingParameter,
+  nullable,
+  object,
+  oneOf,
+  openObject,
+  required,
+  string,
+  variants,
+  wrongType,
+} from "../openai/check.ts";
+import { invalidRequest } from "../openai/problem.ts";
+import { inputItem } from "./input-checks.ts";
+import { namedToolChoice, tool } from "./tool-checks.ts";
+import type { CreateRequest } from "./wire.ts";
+
+/** What `include` may name. */
+const includables = [
+  "file_search_call.results",
+  "web_search_call.results",
+  "web_search_call.action.sources",
+  "message.input_image.image_url",
+  "computer_call_output.output.image_url",
+  "code_interpreter_call.outputs",
+  "reasoning.encrypted_content",
+  "message.output_text.logprobs",
+];
+
+const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+const input: Check = (value, path) => {
+  if (typeof value === "string") return;
+  if (!Array.isArray(value)) throw wrongType(value, path, "one of a string or an array of items");
+  array(inputItem, { minimum: 1 })(value, path);
+};
+
+/** `metadata`: 16 pairs of strings, with keys of 64 and values of 512 characters. */
+const metadata: Check = (value, path) => {
+  openObject()(value, path);
+  const entries = Object.entries(value as Readonly<Record<string, unknown>>);
+  if (entries.length > 16) {
+    const message = `Invalid '${path}': too many properties. Expected an object with at most 16 properties, but got an object with ${entries.length} properties instead.`;
+    throw invalidRequest(message, path, "object_above_max_properties");
+  }
+  for (const [key, each] of entries) {
+    string({ maximum: 64 })(key, path);
+    string({ maximum: 512 })(each, `${path}.${key}`);
+  }
+};
+
+const textFormat = variants("type", {
+  text: object({ type: anything }),
+  json_object: object({ type: anything }),
+  json_schema: object({
+    type: anything,
+    name: required(string({ minimum: 1, maximum: 64, pattern: /^[a-zA-Z0-9_-]+$/ })),
+    schema: required(openObject()),
+    description: nullable(string()),
+    strict: nullable(boolean),
+  }),
+});
+
+const toolChoice: Check = (value, path) => {
+  if (typeof value === "string") oneOf(["none", "auto", "required"])(value, path);
+  else namedToolChoice(value, path);
+};
+
+const body = object({
+  model: required(string({ minimum: 1 })),
+  input,
+  access_programs: anything,
+  background: nullable(boolean),
+  context_management: anything,
+  conversation: anything,
+  image: anything,
+  include: nullable(array(oneOf(includables))),
+  instructions: nullable(string()),
+  max_output_tokens: nullable(integer(16)),
+  max_tool_calls: nullable(integer(1)),
+  metadata: nullable(metadata),
+  moderation: anything,
+  parallel_tool_calls: nullable(boolean),
+  previous_response_id: nullable(string({ minimum: 1 })),
+  prompt: anything,
+  prompt_cache_key: nullable(string({ maximum: 1024 })),
+  prompt_cache_options: anything,
+  prompt_cache_retention: nullable(oneOf(["in_memory", "24h"])),
+  reasoning: nullable(
+    object({
+      effort: nullable(oneOf(efforts)),
+      summary: nullable(oneOf(["concise", "detailed", "auto"])),
+      generate_summary: nullable(oneOf(["concise", "detailed", "auto"])),
+      context: nullable(oneOf(["auto", "current_turn", "all_turns"])),
+      mode: nullable(oneOf(["standard", "pro"])),
+    }),
+  ),
+  safety_identifier: nullable(string({ maximum: 128 })),
+  service_tier: nullable(oneOf(["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"])),
+  store: nullable(boolean),
+  stream: nullable(boolean),
+  stream_options: nullable(object({ include_obfuscation: boolean })),
+  temperature: nullable(decimal(0, 2)),
+  text: nullable(
+    object({ format: nullable(textFormat), verbosity: nullable(oneOf(["low", "medium", "high"])) }),
+  ),
+  tool_choice: nullable(toolChoice),
+  tools: nullable(array(tool, { maximum: 128 })),
+  top_logprobs: nullable(integer(0, 20)),
+  top_p: nullable(decimal(0, 1)),
+  truncation: nullable(oneOf(["auto", "disabled"])),
+  user: nullable(string()),
+});
+
+/** Parameters that OpenAI knows and that need what a simulator does not have, such as stored conversations. */
+const notSimulated = ["background", "conversation", "prompt"] as const;
+
+/**
+ * Checks the body of `POST /v1/responses`: types, ranges, and that no parameter is unknown. Throws the problem that OpenAI
+ * would find first.
+ */
+export function checkCreateRequest(value: unknown): CreateRequest {
+  body(value, "");
+  const request = value as CreateRequest & Readonly<Record<string, unknown>>;
+  for (const name of notSimulated) {
+    if (request[name] === undefined || request[name] === null || request[name] === false) continue;
+    throw invalidRequest(
+      `The simulator does not know how to honour '${name}'.`,
+      name,
+      "unsupported_by_simulator",
+    );
+  }
+  if (request.input === undefined && (request.previous_response_id ?? null) === null)
+    throw missingParameter("input");
+  return request;
+}
+
+/** Refuses sampling knobs, as reasoning models do unless they do not reason. */
+export function refuseSampling(request: CreateRequest): void {
+  for (const name of ["temperature", "top_p"] as const) {
+    if ((request[name] ?? null) === null) continue;
+    throw invalidRequest(
+      `Unsupported parameter: '${name}' is not supported with this model.`,
+      name,
+      "unsupported_parameter",
+    );
+  }
+}

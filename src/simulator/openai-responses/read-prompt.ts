@@ -1,0 +1,119 @@
+import type {
+  Attachment,
+  CallableTool,
+  Effort,
+  HostedTool,
+  Prompt,
+  ToolChoice,
+  ToolResult,
+} from "../script/prompt.ts";
+import { readContent } from "./read-content.ts";
+import type { CreateRequest, InputItem, TextFormat } from "./wire.ts";
+
+/** How much a reasoning model thinks where the request does not say. */
+const usualEffort: Effort = "medium";
+
+/** Says what a checked request asks, free of OpenAI's wire format. */
+export function readPrompt(request: CreateRequest, items: readonly InputItem[]): Prompt {
+  const contents = items.map((item) => readContent(item.content ?? item.output ?? ""));
+  const lastUser = items.findLastIndex((item) => item.role === "user");
+  return {
+    question: contents[lastUser]?.text ?? "",
+    segments: [
+      JSON.stringify([request.tools ?? [], request.text?.format ?? null]),
+      request.instructions ?? "",
+      ...items.map((item, index) => describeItem(item, contents[index]?.text ?? "")),
+    ].filter(Boolean),
+    attachments: contents.flatMap((content): readonly Attachment[] => content.attachments),
+    tools: offeredTools(request).filter(isCallable).map(readTool),
+    hostedTools: offeredTools(request).flatMap(readHostedTool),
+    toolChoice: readToolChoice(request),
+    parallelToolCalls: request.parallel_tool_calls ?? true,
+    toolResults: readToolResults(
+      items,
+      contents.map((content) => content.text),
+    ),
+    toolRounds: countToolRounds(items.slice(lastUser + 1)),
+    answerFormat: readFormat(request.text?.format ?? undefined),
+    maxOutputTokens: request.max_output_tokens ?? undefined,
+    effort: (request.reasoning?.effort ?? usualEffort) as Effort,
+  };
+}
+
+/** An item as the model reads it. Ids and states are left out, so that they do not spoil the cache. */
+function describeItem(item: InputItem, text: string): string {
+  switch (item.type ?? "message") {
+    case "message":
+      return `${item.role}: ${text}`;
+    case "function_call":
+    case "custom_tool_call":
+      return `call ${item.call_id} ${item.name}: ${item.arguments ?? item.input ?? ""}`;
+    case "function_call_output":
+    case "custom_tool_call_output":
+      return `output ${item.call_id}: ${text}`;
+    default:
+      return JSON.stringify(item);
+  }
+}
+
+type OfferedTool = NonNullable<CreateRequest["tools"]>[number];
+
+/** The tools that the answer may use: all of them, or those that `allowed_tools` names. */
+function offeredTools(request: CreateRequest): readonly OfferedTool[] {
+  const { tools, tool_choice: choice } = request;
+  const all = tools ?? [];
+  if (typeof choice !== "object" || choice?.type !== "allowed_tools") return all;
+  return all.filter((tool) =>
+    (choice.tools ?? []).some(({ type, name }) => type === tool.type && (name ?? tool.name) === tool.name),
+  );
+}
+
+function isCallable(tool: OfferedTool): boolean {
+  return tool.type === "function" || tool.type === "custom";
+}
+
+function readTool(tool: OfferedTool): CallableTool {
+  return { name: tool.name ?? "", parameters: tool.parameters ?? {}, freeform: tool.type === "custom" };
+}
+
+function readHostedTool(tool: OfferedTool): HostedTool[] {
+  if (tool.type.startsWith("web_search")) return [{ kind: "web_search" }];
+  if (tool.type === "image_generation")
+    return [{ kind: "image_generation", partialImages: tool.partial_images ?? 0 }];
+  return [];
+}
+
+function readToolChoice(request: CreateRequest): ToolChoice {
+  const { tool_choice: choice } = request;
+  if (typeof choice === "string")
+    return { mode: choice === "none" || choice === "required" ? choice : "auto" };
+  if (choice?.type === "allowed_tools") return { mode: choice.mode === "required" ? "required" : "auto" };
+  return choice?.name === undefined ? { mode: "auto" } : { mode: "named", name: choice.name };
+}
+
+/** The outputs behind the last item that the model wrote. */
+function readToolResults(items: readonly InputItem[], texts: readonly string[]): ToolResult[] {
+  const names = new Map(
+    items.filter((item) => item.name !== undefined).map((item) => [item.call_id, item.name]),
+  );
+  const lastWritten = items.findLastIndex((item) => item.role === "assistant" || item.name !== undefined);
+  return items.flatMap((item, index) =>
+    index > lastWritten && isOutput(item)
+      ? [{ name: names.get(item.call_id) ?? "", text: texts[index] ?? "" }]
+      : [],
+  );
+}
+
+/** Counts runs of outputs: each is one round of calls that were answered. */
+function countToolRounds(items: readonly InputItem[]): number {
+  return items.filter((item, index) => isOutput(item) && !isOutput(items[index - 1])).length;
+}
+
+function isOutput(item: InputItem | undefined): boolean {
+  return item?.type === "function_call_output" || item?.type === "custom_tool_call_output";
+}
+
+function readFormat(format: TextFormat | undefined): Prompt["answerFormat"] {
+  if (format?.type === "json_schema") return { type: "json_schema", schema: format.schema };
+  return { type: format?.type === "json_object" ? "json_object" : "text" };
+}

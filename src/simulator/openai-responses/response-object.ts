@@ -1,0 +1,97 @@
+import { describeFailure } from "../openai/failure.ts";
+import type { Turn } from "../script/turn.ts";
+import { echoSettings } from "./echo-settings.ts";
+import { responseIdOf } from "./item-ids.ts";
+import type { CreateRequest, OutputItem, ResponseObject } from "./wire.ts";
+
+/** Makes the response object of one request, in each of its states. */
+export interface ResponseStates {
+  /** While it is being written. */
+  open(): ResponseObject;
+  /** When the model has stopped: completed, or incomplete. */
+  finished(turn: Turn, output: readonly OutputItem[]): ResponseObject;
+  /** When it failed. */
+  failed(code: string): ResponseObject;
+}
+
+/** Prepares the response object of a request that began at a time, in milliseconds since 1970. */
+export function createResponseStates(
+  requestNumber: number,
+  request: CreateRequest,
+  startedAt: number,
+): ResponseStates {
+  const settings = echoSettings(request);
+  const build = (status: string, facts: Readonly<Record<string, unknown>>): ResponseObject => ({
+    id: responseIdOf(requestNumber),
+    object: "response",
+    created_at: toSeconds(startedAt),
+    status,
+    background: false,
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    model: request.model,
+    output: [],
+    service_tier: "default",
+    tool_usage: usageOfTools(0),
+    usage: null,
+    ...settings,
+    ...facts,
+  });
+  return {
+    open: () => build("in_progress", { service_tier: "auto" }),
+    finished: (turn, output) => build(statusOf(turn), finalFacts(turn, output)),
+    failed: (code) => {
+      const { message } = describeFailure(code);
+      return build("failed", { error: { code, message }, service_tier: "auto" });
+    },
+  };
+}
+
+function statusOf(turn: Turn): "completed" | "incomplete" {
+  return turn.stop === "end" ? "completed" : "incomplete";
+}
+
+function finalFacts(turn: Turn, output: readonly OutputItem[]): Readonly<Record<string, unknown>> {
+  const searches = turn.parts.filter((part) => part.kind === "web_search").length;
+  const isComplete = turn.stop === "end";
+  return {
+    output,
+    tool_usage: usageOfTools(searches),
+    usage: usageOf(turn),
+    ...(isComplete
+      ? { completed_at: toSeconds(Date.now()) }
+      : { incomplete_details: { reason: reasonOf(turn.stop) } }),
+  };
+}
+
+function reasonOf(stop: Turn["stop"]): string {
+  return stop === "content_filter" ? "content_filter" : "max_output_tokens";
+}
+
+function usageOf({ usage }: Turn): object {
+  return {
+    input_tokens: usage.inputTokens,
+    input_tokens_details: { cache_write_tokens: usage.cacheWriteTokens, cached_tokens: usage.cachedTokens },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.inputTokens + usage.outputTokens,
+  };
+}
+
+function usageOfTools(searches: number): object {
+  return {
+    image_gen: {
+      input_tokens: 0,
+      input_tokens_details: { image_tokens: 0, text_tokens: 0 },
+      output_tokens: 0,
+      output_tokens_details: { image_tokens: 0, text_tokens: 0 },
+      total_tokens: 0,
+    },
+    web_search: { num_requests: searches },
+  };
+}
+
+function toSeconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}

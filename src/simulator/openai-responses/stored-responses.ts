@@ -1,0 +1,41 @@
+import type { InputItem } from "./wire.ts";
+
+/** Most responses and most bytes of their items that are kept; the oldest are forgotten. */
+const limits = { responses: 500, bytes: 32 * 1024 * 1024 };
+
+/** A response that was stored: the whole conversation up to and with it. */
+interface StoredResponse {
+  readonly items: readonly InputItem[];
+  readonly bytes: number;
+}
+
+/** Responses that requests with `previous_response_id` go on from, and whose items they refer to. */
+export interface StoredResponses {
+  /** Keeps a response: the items of its request and of its answer. */
+  keep(responseId: string, items: readonly InputItem[]): void;
+  /** Returns the conversation up to and with a response. */
+  find(responseId: string): readonly InputItem[] | undefined;
+}
+
+/** Creates a store that is empty. */
+export function createStoredResponses(): StoredResponses {
+  const stored = new Map<string, StoredResponse>();
+  let bytes = 0;
+  const forget = (responseId: string): void => {
+    bytes -= stored.get(responseId)?.bytes ?? 0;
+    stored.delete(responseId);
+  };
+  return {
+    keep: (responseId, items) => {
+      const size = JSON.stringify(items).length;
+      if (size > limits.bytes) return;
+      stored.set(responseId, { items, bytes: size });
+      bytes += size;
+      for (const oldest of stored.keys()) {
+        if (stored.size <= limits.responses && bytes <= limits.bytes) break;
+        forget(oldest);
+      }
+    },
+    find: (responseId) => stored.get(responseId)?.items,
+  };
+}

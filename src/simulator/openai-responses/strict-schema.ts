@@ -1,0 +1,95 @@
+type Schema = Readonly<Record<string, unknown>>;
+
+/**
+ * Says why a schema is not one that OpenAI's strict mode takes: an object that allows further properties, or that does not
+ * require all of its own. Returns undefined for a schema that is strict.
+ */
+export function findLaxity(schema: unknown): string | undefined {
+  return lookInto(schema, []);
+}
+
+/**
+ * Makes a schema strict where that changes nothing but `additionalProperties`, as OpenAI does with tools whose `strict` is
+ * not set. Returns undefined where the schema has optional properties and so cannot be.
+ */
+export function makeStrict(schema: unknown): unknown {
+  const closed = closeObjects(schema);
+  return findLaxity(closed) === undefined ? closed : undefined;
+}
+
+function lookInto(schema: unknown, path: readonly string[]): string | undefined {
+  if (Array.isArray(schema))
+    return firstOf(schema.map((each, index) => () => lookInto(each, [...path, String(index)])));
+  if (!isSchema(schema)) return undefined;
+  const properties = isSchema(schema.properties) ? schema.properties : undefined;
+  const isObject = schema.type === "object" || properties !== undefined;
+  const own = isObject ? laxityOfObject(schema, Object.keys(properties ?? {}), path) : undefined;
+  if (own !== undefined) return own;
+  const below = Object.entries(properties ?? {}).map(
+    ([name, each]) =>
+      () =>
+        lookInto(each, [...path, "properties", name]),
+  );
+  const branches = ["items", "anyOf", "$defs", "definitions"].map(
+    (key) => () => lookIntoBranch(schema[key], [...path, key]),
+  );
+  return firstOf([...below, ...branches]);
+}
+
+function lookIntoBranch(branch: unknown, path: readonly string[]): string | undefined {
+  const isTable = path.at(-1) === "$defs" || path.at(-1) === "definitions";
+  if (!isTable || !isSchema(branch)) return lookInto(branch, path);
+  return firstOf(
+    Object.entries(branch).map(
+      ([name, each]) =>
+        () =>
+          lookInto(each, [...path, name]),
+    ),
+  );
+}
+
+function laxityOfObject(
+  schema: Schema,
+  names: readonly string[],
+  path: readonly string[],
+): string | undefined {
+  const context = `In context=(${path.map((step) => `'${step}'`).join(", ")}), `;
+  if (schema.additionalProperties !== false) {
+    return `${context}'additionalProperties' is required to be supplied and to be false.`;
+  }
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const missing = names.find((name) => !required.includes(name));
+  if (missing === undefined) return undefined;
+  return `${context}'required' is required to be supplied and to be an array including every key in properties. Missing '${missing}'.`;
+}
+
+function closeObjects(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closeObjects);
+  if (!isSchema(schema)) return schema;
+  const closed = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, closeBelow(key, value)]),
+  );
+  return schema.type === "object" ? { additionalProperties: false, ...closed } : closed;
+}
+
+function closeBelow(key: string, value: unknown): unknown {
+  if (["properties", "$defs", "definitions"].includes(key)) return closeEach(value);
+  return ["items", "anyOf", "oneOf", "allOf"].includes(key) ? closeObjects(value) : value;
+}
+
+function closeEach(table: unknown): unknown {
+  if (!isSchema(table)) return table;
+  return Object.fromEntries(Object.entries(table).map(([name, schema]) => [name, closeObjects(schema)]));
+}
+
+function firstOf(looks: readonly (() => string | undefined)[]): string | undefined {
+  for (const look of looks) {
+    const found = look();
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

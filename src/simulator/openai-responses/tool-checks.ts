@@ -1,0 +1,142 @@
+import {
+  anything,
+  array,
+  boolean,
+  type Check,
+  integer,
+  nullable,
+  object,
+  oneOf,
+  openObject,
+  required,
+  string,
+  variants,
+} from "../openai/check.ts";
+import { invalidRequest } from "../openai/problem.ts";
+import { findLaxity } from "./strict-schema.ts";
+import type { CreateRequest, NamedToolChoice } from "./wire.ts";
+
+const toolName = required(string({ minimum: 1, maximum: 128, pattern: /^[a-zA-Z0-9_-]+$/ }));
+
+/** Tools that the provider runs, or that this simulator does not use. They are taken as they are. */
+const otherTools = [
+  "web_search",
+  "web_search_2025_08_26",
+  "web_search_preview",
+  "web_search_preview_2025_03_11",
+  "file_search",
+  "code_interpreter",
+  "computer",
+  "computer_use_preview",
+  "mcp",
+  "local_shell",
+  "shell",
+  "apply_patch",
+  "namespace",
+  "tool_search",
+  "programmatic_tool_calling",
+];
+
+const others = Object.fromEntries(otherTools.map((type) => [type, openObject()]));
+
+/** Checks one of `tools`. */
+export const tool: Check = variants("type", {
+  function: object({
+    type: anything,
+    name: toolName,
+    description: nullable(string()),
+    parameters: nullable(openObject()),
+    strict: nullable(boolean),
+    defer_loading: nullable(boolean),
+    allowed_callers: anything,
+    output_schema: anything,
+    async: anything,
+  }),
+  custom: object({
+    type: anything,
+    name: toolName,
+    description: nullable(string()),
+    format: nullable(openObject()),
+    defer_loading: nullable(boolean),
+    allowed_callers: anything,
+  }),
+  image_generation: openObject({ partial_images: integer(0, 3) }),
+  ...others,
+});
+
+/** Checks `tool_choice` where it is an object. */
+export const namedToolChoice: Check = variants("type", {
+  function: object({ type: anything, name: toolName }),
+  custom: object({ type: anything, name: toolName }),
+  allowed_tools: object({
+    type: anything,
+    mode: required(oneOf(["auto", "required"])),
+    tools: required(array(openObject({ type: required(string()) }), { minimum: 1 })),
+  }),
+  mcp: openObject({ server_label: required(string()) }),
+  image_generation: openObject(),
+  ...others,
+});
+
+/** Checks what the parameters about tools and formats say together. Throws the problem that OpenAI would find. */
+export function checkToolUse(request: CreateRequest): void {
+  checkChoice(request);
+  checkStrictTools(request);
+  checkFormat(request);
+}
+
+function checkChoice(request: CreateRequest): void {
+  const { tool_choice: choice, tools } = request;
+  if (choice === "required" && (tools ?? []).length === 0) {
+    throw invalidRequest(
+      "Tool choice 'required' must be specified with 'tools' parameter.",
+      "tool_choice",
+      null,
+    );
+  }
+  if (typeof choice !== "object" || choice === null) return;
+  for (const wanted of choice.type === "allowed_tools" ? (choice.tools ?? []) : [choice]) {
+    if (!isOffered(wanted, request)) {
+      const name = wanted.name === undefined ? "" : ` '${wanted.name}'`;
+      throw invalidRequest(
+        `Tool choice '${wanted.type}'${name} not found in 'tools' parameter.`,
+        "tool_choice",
+        null,
+      );
+    }
+  }
+}
+
+function isOffered(wanted: NamedToolChoice, request: CreateRequest): boolean {
+  return (request.tools ?? []).some(
+    ({ type, name }) => type === wanted.type && (wanted.name ?? name) === name,
+  );
+}
+
+function checkStrictTools(request: CreateRequest): void {
+  (request.tools ?? []).forEach(({ type, name, strict, parameters }, index) => {
+    const laxity = type === "function" && strict === true ? findLaxity(parameters) : undefined;
+    if (laxity === undefined) return;
+    const message = `Invalid schema for function '${name}': ${laxity}`;
+    throw invalidRequest(message, `tools[${index}].parameters`, "invalid_function_parameters");
+  });
+}
+
+function checkFormat(request: CreateRequest): void {
+  const format = request.text?.format;
+  if (format?.type === "json_schema") {
+    const laxity = format.strict === true ? findLaxity(format.schema) : undefined;
+    if (laxity === undefined) return;
+    throw invalidRequest(
+      `Invalid schema for response_format '${format.name}': ${laxity}`,
+      "text.format.schema",
+      "invalid_json_schema",
+    );
+  }
+  const { input, instructions } = request;
+  if (format?.type === "json_object" && !/json/i.test(JSON.stringify([instructions, input]))) {
+    const message =
+      "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.";
+    throw invalidRequest(message, "input", null);
+  }
+}

@@ -1,0 +1,135 @@
+import type { Failure, ReceivedRequest, WholeAnswer } from "../wire-format.ts";
+import { openaiHeaders } from "./headers.ts";
+import { invalidRequest, type OpenAIError, Problem, renderProblem } from "./problem.ts";
+
+/** How long a 429 says to wait where the model string does not, in milliseconds. */
+const usualRetry = 1000;
+
+/** The code that goes with a status where the model string names none. */
+const codeByStatus: Readonly<Record<number, string>> = {
+  401: "invalid_api_key",
+  403: "unsupported_country_region_territory",
+  404: "model_not_found",
+  429: "rate_limit_exceeded",
+  500: "server_error",
+  502: "server_error",
+  503: "server_is_overloaded",
+  504: "server_error",
+};
+
+type Wording = Pick<OpenAIError, "message" | "type"> & { readonly param?: string };
+
+const quota: Wording = {
+  type: "insufficient_quota",
+  message:
+    "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
+};
+
+const flagged: Wording = {
+  type: "invalid_request_error",
+  message:
+    "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
+};
+
+/** What OpenAI says with each code. */
+const wordingByCode: Readonly<Record<string, Wording>> = {
+  insufficient_quota: quota,
+  credit_balance_exhausted: quota,
+  rate_limit_exceeded: {
+    type: "requests",
+    message:
+      "Rate limit reached for this model in organization org-simulator on requests per min (RPM): Limit 10000, Used 10000, Requested 1. Visit https://platform.openai.com/account/rate-limits to learn more.",
+  },
+  slow_down: {
+    type: "requests",
+    message: "The rate of requests rose too fast. Please reduce your request rate and increase it gradually.",
+  },
+  server_error: {
+    type: "server_error",
+    message: "The server had an error while processing your request. Sorry about that!",
+  },
+  server_is_overloaded: {
+    type: "service_unavailable_error",
+    message: "Our servers are currently overloaded. Please try again later.",
+  },
+  context_length_exceeded: {
+    type: "invalid_request_error",
+    message: "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    param: "input",
+  },
+  invalid_prompt: flagged,
+  content_filter: flagged,
+  content_policy_violation: flagged,
+  invalid_api_key: {
+    type: "invalid_request_error",
+    message:
+      "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys.",
+  },
+  model_not_found: {
+    type: "invalid_request_error",
+    message: "The requested model does not exist.",
+    param: "model",
+  },
+  unsupported_country_region_territory: {
+    type: "request_forbidden",
+    message: "Country, region, or territory not supported",
+  },
+};
+
+/** Says in OpenAI's words that a request failed. */
+export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest): WholeAnswer {
+  switch (failure.kind) {
+    case "unknown_model":
+      return renderProblem(request, unknownModel(failure.model));
+    case "invalid_option":
+      return renderProblem(request, invalidRequest(failure.message, "model", "invalid_value"));
+    case "oversized_body": {
+      const message = `The request body is larger than the maximum of ${failure.limit} bytes.`;
+      return renderProblem(request, invalidRequest(message, null, "request_too_large", 413));
+    }
+    case "status":
+      return rejectWithStatus(failure, request);
+    default:
+      return failure satisfies never;
+  }
+}
+
+/** The words for a failure by its code, for events and answers that failed. */
+export function describeFailure(code: string): OpenAIError {
+  const wording = wordingByCode[code] ?? {
+    type: "server_error",
+    message: `The simulator was asked to fail with ${code}.`,
+  };
+  return { message: wording.message, type: wording.type, param: wording.param ?? null, code };
+}
+
+function rejectWithStatus(failure: Failure & { kind: "status" }, request: ReceivedRequest): WholeAnswer {
+  const { status, retryAfterMs } = failure;
+  const code = failure.code ?? codeByStatus[status];
+  const error =
+    code === undefined
+      ? {
+          message: `The simulator was asked to answer ${status}.`,
+          type: errorType(status),
+          param: null,
+          code: null,
+        }
+      : describeFailure(code);
+  const answer = renderProblem(request, new Problem(status, error));
+  if (status !== 429) return answer;
+  const exhaustedForMs = retryAfterMs ?? usualRetry;
+  return {
+    ...answer,
+    headers: openaiHeaders(request, { contentType: "application/json", inputTokens: 0, exhaustedForMs }),
+  };
+}
+
+function errorType(status: number): string {
+  return status < 500 ? "invalid_request_error" : "server_error";
+}
+
+function unknownModel(model: string): Problem {
+  const name = model.length > 100 ? `${model.slice(0, 100)}…` : model;
+  const message = `The model \`${name}\` does not exist or you do not have access to it.`;
+  return invalidRequest(message, null, "model_not_found", 404);
+}

@@ -1,0 +1,157 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+/** A request that the simulator got, and what became of it. */
+export interface SimulatedRequest {
+  /** Counts the requests of the simulator, from 1. */
+  readonly number: number;
+  /** The `x-request-id` of the answer, or what the provider calls it. */
+  readonly requestId: string;
+  readonly method: string;
+  /** Path without the query. */
+  readonly path: string;
+  /** Headers as they came, keys included. */
+  readonly headers: IncomingHttpHeaders;
+  /** The body as JSON, or as text where it is not JSON; undefined where it was too large to keep. */
+  readonly body: unknown;
+  /** Size of the body in bytes. */
+  readonly bodyBytes: number;
+  /** When its first bytes arrived, in milliseconds since 1970, with fractions. */
+  readonly receivedAt: number;
+  /** When the answer ended or the socket closed, in the same measure; undefined while it is under way. */
+  readonly closedAt: number | undefined;
+  /** Whether the peer closed before the answer had ended. */
+  readonly aborted: boolean;
+  /** Status of the answer; undefined while there is none. */
+  readonly status: number | undefined;
+  /** Events of a stream that were written. */
+  readonly events: number;
+}
+
+/** A request while it is answered. */
+export type OpenRequest = { -readonly [Field in keyof SimulatedRequest]: SimulatedRequest[Field] };
+
+/** How long a test waits, and for what. */
+export interface WaitOptions {
+  /** Milliseconds after which waiting fails. Defaults to 5000. */
+  readonly timeoutMs?: number;
+  /** Which request is meant. Defaults to any. */
+  readonly where?: (request: SimulatedRequest) => boolean;
+}
+
+/** Bounds of the log. */
+export interface RequestLogLimits {
+  /** Most requests that are kept; the oldest are dropped. Defaults to 1000. */
+  readonly maxEntries?: number;
+  /** Most bytes of bodies that are kept; the oldest requests are dropped. Defaults to 32 MiB. */
+  readonly maxBytes?: number;
+}
+
+/** What arrived, bounded. */
+export interface RequestLog {
+  /** The requests that are kept, oldest first. */
+  readonly entries: readonly SimulatedRequest[];
+  add(request: OpenRequest): void;
+  /** Marks the end of a request. */
+  close(request: OpenRequest, aborted: boolean): void;
+  clear(): void;
+  waitForRequest(options?: WaitOptions): Promise<SimulatedRequest>;
+  waitForClose(options?: WaitOptions): Promise<SimulatedRequest>;
+  /** Fails everyone who still waits. */
+  stop(): void;
+}
+
+/** Time that a test waits unless it says otherwise, in milliseconds. */
+const usualTimeout = 5000;
+
+/** Milliseconds since 1970, with fractions. */
+export function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+interface Waiter {
+  readonly check: (request: SimulatedRequest) => boolean;
+  readonly resolve: (request: SimulatedRequest) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Bytes of a request that count against the bound. */
+function keptSize(request: SimulatedRequest): number {
+  return request.body === undefined ? 0 : request.bodyBytes;
+}
+
+/** Creates an empty log. */
+export function createRequestLog(limits: RequestLogLimits = {}): RequestLog {
+  const { maxEntries = 1000, maxBytes = 32 * 1024 * 1024 } = limits;
+  const entries: OpenRequest[] = [];
+  const waiters = new Set<Waiter>();
+  let keptBytes = 0;
+
+  const drop = (): void => {
+    const oldest = entries.shift();
+    if (oldest !== undefined) keptBytes -= keptSize(oldest);
+  };
+  const notify = (request: SimulatedRequest): void => {
+    for (const waiter of waiters) if (waiter.check(request)) waiter.resolve(request);
+  };
+  const add = (request: OpenRequest): void => {
+    if (request.bodyBytes > maxBytes) request.body = undefined;
+    keptBytes += keptSize(request);
+    entries.push(request);
+    while (entries.length > maxEntries || keptBytes > maxBytes) drop();
+    notify(request);
+  };
+  const close = (request: OpenRequest, aborted: boolean): void => {
+    request.closedAt = now();
+    request.aborted = aborted;
+    notify(request);
+  };
+  const wait = (
+    what: string,
+    options: WaitOptions,
+    isMeant: (request: SimulatedRequest) => boolean,
+  ): Promise<SimulatedRequest> => {
+    const check = (request: SimulatedRequest): boolean =>
+      isMeant(request) && (options.where?.(request) ?? true);
+    const present = entries.find(check);
+    if (present !== undefined) return Promise.resolve(present);
+    return enlist(
+      waiters,
+      check,
+      `${what} within ${options.timeoutMs ?? usualTimeout} ms`,
+      options.timeoutMs,
+    );
+  };
+  return {
+    entries,
+    add,
+    close,
+    clear: () => {
+      entries.length = 0;
+      keptBytes = 0;
+    },
+    waitForRequest: (options = {}) => wait("no such request arrived", options, () => true),
+    waitForClose: (options = {}) =>
+      wait("no such request ended", options, (request) => request.closedAt !== undefined),
+    stop: () => {
+      for (const waiter of waiters) waiter.reject(new Error("the simulator was closed"));
+    },
+  };
+}
+
+async function enlist(
+  waiters: Set<Waiter>,
+  check: Waiter["check"],
+  complaint: string,
+  timeoutMs = usualTimeout,
+): Promise<SimulatedRequest> {
+  const { promise, resolve, reject } = Promise.withResolvers<SimulatedRequest>();
+  const timer = setTimeout(() => reject(new Error(complaint)), timeoutMs);
+  const waiter: Waiter = { check, resolve, reject };
+  waiters.add(waiter);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    waiters.delete(waiter);
+  }
+}

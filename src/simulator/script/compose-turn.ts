@@ -1,0 +1,83 @@
+import type { ModelChoice } from "../model-choice.ts";
+import type { ModelOptions } from "../model-options.ts";
+import { countPartTokens, limitParts } from "./limit-parts.ts";
+import { countAttachmentTokens, type Prompt } from "./prompt.ts";
+import type { PromptCache } from "./prompt-cache.ts";
+import { setScene } from "./scene.ts";
+import { scripts } from "./scripts.ts";
+import { estimatePromptTokens } from "./tokens.ts";
+import type { Part, StopReason, Turn } from "./turn.ts";
+
+/** Lets the chosen script answer a prompt, within the prompt's limit of tokens. */
+export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCache): Turn {
+  const { options } = choice;
+  const said = padFirstDelta(
+    scripts[choice.script].write(setScene(prompt, options)),
+    options.frame_bytes ?? 0,
+  );
+  const { parts, stop } = breakOff(said, prompt.maxOutputTokens, options.stop);
+  const inputTokens = estimatePromptTokens(prompt.segments.join("\n")) + countAttachmentTokens(prompt);
+  const reasoning = parts.filter((part) => part.kind === "reasoning");
+  return {
+    parts,
+    stop,
+    usage: {
+      inputTokens,
+      ...cache.use(choice.script, prompt),
+      outputTokens: sumTokens(parts),
+      reasoningTokens: sumTokens(reasoning),
+    },
+    callIds: callIdsOf(options),
+    halfSurrogates: options.half_surrogates === true,
+  };
+}
+
+function breakOff(
+  said: readonly Part[],
+  limit: number | undefined,
+  reason: ModelOptions["stop"],
+): { parts: readonly Part[]; stop: StopReason } {
+  const half = reason === undefined ? Infinity : Math.ceil(sumTokens(said) / 2);
+  const allowed = Math.min(limit ?? Infinity, half);
+  if (sumTokens(said) <= allowed) return { parts: said, stop: "end" };
+  return {
+    parts: limitParts(said, allowed),
+    stop: half < (limit ?? Infinity) ? (reason ?? "length") : "length",
+  };
+}
+
+/** Makes the first delta of the first text or tool call at least as large as asked: with words, or with JSON's white space. */
+function padFirstDelta(parts: readonly Part[], size: number): readonly Part[] {
+  if (size === 0) return parts;
+  const index = parts.findIndex((part) => part.kind === "text" || part.kind === "tool_call");
+  return parts.map((part, place) => (place === index ? pad(part, size) : part));
+}
+
+function pad(part: Part, size: number): Part {
+  if (part.kind === "tool_call") return { ...part, input: padText(part.input, size), firstDelta: size };
+  if (part.kind !== "text") return part;
+  const text = padText(part.text, size);
+  const shift = text.length - part.text.length;
+  const citations = part.citations.map((each) => ({
+    ...each,
+    start: each.start + shift,
+    end: each.end + shift,
+  }));
+  return { ...part, text, citations, firstDelta: size };
+}
+
+function padText(text: string, size: number): string {
+  const isJson = text.startsWith("{") || text.startsWith("[");
+  return isJson
+    ? `${text[0]}${" ".repeat(size)}${text.slice(1)}`
+    : "wide ".repeat(Math.ceil(size / 5)) + text;
+}
+
+function callIdsOf(options: ModelOptions): Turn["callIds"] {
+  if (options.no_ids === true) return "empty";
+  return options.repeat_ids === true ? "repeated" : "unique";
+}
+
+function sumTokens(parts: readonly Part[]): number {
+  return parts.reduce((sum, part) => sum + countPartTokens(part), 0);
+}

@@ -1,0 +1,56 @@
+import { countTokens, firstTokens } from "./tokens.ts";
+import type { Part } from "./turn.ts";
+
+/** Tokens of an answer that one part takes. What hosted tools do costs none. */
+export function countPartTokens(part: Part): number {
+  switch (part.kind) {
+    case "reasoning":
+      return part.tokens;
+    case "text":
+    case "refusal":
+      return countTokens(part.text);
+    case "tool_call":
+      return countTokens(part.name) + countTokens(part.input);
+    case "web_search":
+    case "image":
+      return 0;
+    default:
+      return part satisfies never;
+  }
+}
+
+/** Cuts an answer off after so many tokens, in the middle of the part that would go beyond. */
+export function limitParts(parts: readonly Part[], limit: number): readonly Part[] {
+  const kept: Part[] = [];
+  let left = limit;
+  for (const part of parts) {
+    const tokens = countPartTokens(part);
+    if (tokens > left) return left > 0 ? [...kept, ...cutPart(part, left)] : kept;
+    left -= tokens;
+    kept.push(part);
+  }
+  return kept;
+}
+
+function cutPart(part: Part, limit: number): Part[] {
+  switch (part.kind) {
+    case "reasoning":
+      return [{ ...part, paragraphs: [], tokens: limit }];
+    case "text": {
+      const text = firstTokens(part.text, limit);
+      const citations = part.citations.filter((citation) => citation.end <= text.length);
+      return [{ ...part, text, citations, cut: true }];
+    }
+    case "refusal":
+      return [{ ...part, text: firstTokens(part.text, limit) }];
+    case "tool_call": {
+      const rest = limit - countTokens(part.name);
+      return rest > 0 ? [{ ...part, input: firstTokens(part.input, rest), cut: true }] : [];
+    }
+    case "web_search":
+    case "image":
+      return [part];
+    default:
+      return part satisfies never;
+  }
+}

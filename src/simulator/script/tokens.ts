@@ -1,0 +1,38 @@
+/**
+ * What the simulated models take for one token of their output: a word of up to six letters or digits with the
+ * space before it, a run of white space, or any other single character.
+ */
+const tokenPattern = / ?[\p{L}\p{N}]{1,6}|\s+|./gsu;
+
+/** Bytes of UTF-8 that make one token of a prompt, as a rule of thumb. */
+const bytesPerPromptToken = 4;
+
+/** Yields the tokens of a text in order. Joined they are the text again. */
+export function* splitTokens(text: string): Generator<string> {
+  for (const [token] of text.matchAll(tokenPattern)) yield token;
+}
+
+/** Counts the tokens that {@link splitTokens} yields. */
+export function countTokens(text: string): number {
+  let count = 0;
+  for (const _ of text.matchAll(tokenPattern)) count += 1;
+  return count;
+}
+
+/** Cuts a text after `limit` tokens. A text that has no more is returned as it is. */
+export function firstTokens(text: string, limit: number): string {
+  let count = 0;
+  for (const match of text.matchAll(tokenPattern)) {
+    if (count === limit) return text.slice(0, match.index);
+    count += 1;
+  }
+  return text;
+}
+
+/**
+ * Estimates the tokens of a part of a prompt by its size, since prompts can be megabytes long and only their order of
+ * magnitude matters.
+ */
+export function estimatePromptTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerPromptToken);
+}

@@ -1,0 +1,122 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createFaultCounter } from "./fault-counter.ts";
+import { type Floor, handleRequest, type SimulatorLogLine } from "./handle-request.ts";
+import { isMistake, type ModelNaming, readOptions } from "./model-choice.ts";
+import { createOpenAIResponses } from "./openai-responses/format.ts";
+import {
+  createRequestLog,
+  type RequestLogLimits,
+  type SimulatedRequest,
+  type WaitOptions,
+} from "./request-log.ts";
+import { createPromptCache } from "./script/prompt-cache.ts";
+
+/** How long an idle connection is kept open, in milliseconds. */
+const keepAliveTimeout = 75_000;
+
+/** How to run a simulator. */
+export interface SimulatorOptions {
+  /** Address to listen on. Defaults to `127.0.0.1`. */
+  readonly host?: string;
+  /** Port to listen on. Defaults to 0: any that is free. */
+  readonly port?: number;
+  /** Called once for each request when it has ended. */
+  readonly log?: (line: SimulatorLogLine) => void;
+  /** Model strings by other names, such as `{"gpt-5.6": "sim-tools:calls=2"}`. Defaults to none. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** Options that hold where a model string does not set them, such as `rate=60`. Defaults to none. */
+  readonly defaults?: string;
+  /** Bounds of {@link Simulator.requests}. */
+  readonly requestLog?: RequestLogLimits;
+}
+
+/** A running simulator. */
+export interface Simulator {
+  /** `http://HOST:PORT`, without a path. */
+  readonly url: string;
+  /** Base URL for clients of OpenAI: {@link url} and `/v1`. */
+  readonly openaiBaseUrl: string;
+  /** What arrived at the providers' endpoints, oldest first; bounded by {@link SimulatorOptions.requestLog}. */
+  readonly requests: readonly SimulatedRequest[];
+  /** Forgets the requests, and counts the faults of the option `times` anew. */
+  clearRequests(): void;
+  /** Resolves with the first request that is meant, once its body has arrived. Rejects when the time is over. */
+  waitForRequest(options?: WaitOptions): Promise<SimulatedRequest>;
+  /** Resolves with the first request that is meant, once its answer has ended or its socket has closed. */
+  waitForClose(options?: WaitOptions): Promise<SimulatedRequest>;
+  /** Closes the listener and every connection. Resolves when nothing of the simulator runs any more. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a server that speaks the wire formats of model providers, for demos and tests. Which script answers, and what
+ * goes wrong, is chosen by the model string of each request. Rejects when the address cannot be listened on, and with a
+ * RangeError when `defaults` is not a list of options.
+ */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { host = "127.0.0.1", port = 0 } = options;
+  const floor = prepareFloor(options);
+  const open = new Set<Promise<void>>();
+  const server = createServer({ keepAliveTimeout, requestTimeout: 0 }, (request, response) => {
+    const handled = handleRequest(floor, request, response).finally(() => open.delete(handled));
+    open.add(handled);
+  });
+  await listen(server, host, port);
+  const url = urlOf(server);
+  return {
+    url,
+    openaiBaseUrl: `${url}/v1`,
+    requests: floor.log.entries,
+    clearRequests: () => floor.forget(),
+    waitForRequest: floor.log.waitForRequest,
+    waitForClose: floor.log.waitForClose,
+    close: async () => {
+      floor.closing = true;
+      await stop(server);
+      await Promise.all(open);
+      floor.log.stop();
+    },
+  };
+}
+
+function prepareFloor(options: SimulatorOptions): Floor {
+  const log = createRequestLog(options.requestLog);
+  const faults = createFaultCounter();
+  return {
+    house: { naming: readNaming(options), faults, cache: createPromptCache() },
+    log,
+    formats: [createOpenAIResponses()],
+    report: options.log ?? (() => {}),
+    forget: () => {
+      log.clear();
+      faults.reset();
+    },
+    count: 0,
+    closing: false,
+  };
+}
+
+function readNaming(options: SimulatorOptions): ModelNaming {
+  const defaults = readOptions(options.defaults ?? "");
+  if (isMistake(defaults))
+    throw new RangeError(`defaults of the simulator: ${"message" in defaults ? defaults.message : ""}`);
+  return { aliases: options.aliases ?? {}, defaults };
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  server.listen(port, host);
+  await once(server, "listening");
+}
+
+function urlOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}
+
+async function stop(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}
