@@ -1,0 +1,24 @@
+/**
+ * Shortens a text to at most `maxBytes` bytes of UTF-8, at a character's edge, with `…` in
+ * place of what was cut. Half surrogate pairs become U+FFFD, so that the result can be encoded.
+ * @param maxBytes At least 3, the size of the ellipsis.
+ */
+export function boundedText(text: string, maxBytes: number): string {
+  // A code unit is at least one byte: what is longer than this is cut in any case.
+  const whole = text.slice(0, maxBytes + 1).toWellFormed();
+  if (text.length <= maxBytes && Buffer.byteLength(whole) <= maxBytes) return whole;
+  return `${prefixOf(whole, maxBytes - Buffer.byteLength(ELLIPSIS))}${ELLIPSIS}`;
+}
+
+const ELLIPSIS = "…";
+
+function prefixOf(text: string, maxBytes: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > maxBytes) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}

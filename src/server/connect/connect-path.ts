@@ -1,0 +1,73 @@
+import { Code, createConnectRouter } from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import type { Call } from "../call.ts";
+import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import type { Limits } from "../options.ts";
+import { refusalOf, sendRefusal } from "../refusal.ts";
+import type { Routes } from "../services.ts";
+import type { Endpoint, Transport } from "../transport.ts";
+import { universalRequestOf } from "./request.ts";
+import { PeerClosedError, sendResponse } from "./response.ts";
+import { watchContext } from "./watch-context.ts";
+
+/** Serves gRPC, gRPC-Web, Connect and JSON through Connect's handlers, over HTTP/1.1 and HTTP/2. */
+export function createConnectTransport(routes: Routes, limits: Limits): Transport {
+  const router = createConnectRouter({
+    acceptCompression: [compressionGzip, compressionBrotli],
+    compressMinBytes: NEVER_COMPRESS,
+    readMaxBytes: limits.maxMessageBytes,
+    writeMaxBytes: limits.maxMessageBytes,
+    // A misspelled field in hand-written JSON is an error that names it, not silence.
+    jsonOptions: { ignoreUnknownFields: false },
+    requestGate: watchContext,
+  });
+  routes(router);
+  const endpoints = new Map(router.handlers.map((handler) => [handler.requestPath, endpointOf(handler)]));
+  return { find: (path) => endpoints.get(path) };
+}
+
+// Callers sit on the same machine, where bytes are cheaper than the time to compress them.
+const NEVER_COMPRESS = Number.MAX_SAFE_INTEGER;
+
+function endpointOf(handler: UniversalHandler): Endpoint {
+  return {
+    rpc: handler.requestPath.slice(1),
+    async serve(call, request, response) {
+      try {
+        await serve(handler, call, request, response);
+      } catch (error) {
+        noteBreak(call, error, response);
+      }
+    },
+  };
+}
+
+async function serve(
+  handler: UniversalHandler,
+  call: Call,
+  request: HttpRequest,
+  response: HttpResponse,
+): Promise<void> {
+  const answer = await handler(universalRequestOf(call, request, response));
+  if (answer.status !== OK && answer.body === undefined) {
+    sendRefusal(call, request, response, refusalOf(answer.status, handler));
+    return;
+  }
+  const isUnary = handler.method.methodKind === "unary";
+  await sendResponse(answer, response, () => isUnary || call.moreReady);
+}
+
+const OK = 200;
+
+/** The peer left, of which the call knows or hears now; or it is a bug, of which the peer hears by a reset. */
+function noteBreak(call: Call, error: unknown, response: HttpResponse): void {
+  call.abandoned ||= error instanceof PeerClosedError;
+  if (call.abandoned) {
+    call.code = Code.Canceled;
+    return;
+  }
+  call.code = Code.Internal;
+  call.fault = error;
+  response.destroy();
+}

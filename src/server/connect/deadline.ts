@@ -1,0 +1,26 @@
+/**
+ * Drops a deadline that lies further away than a timer reaches (24.8 days). Clients without a
+ * deadline send such; as a timer it would wrap around and run out at once.
+ */
+export function withoutEndlessDeadline(header: Headers): Headers {
+  const isEndless =
+    grpcTimeoutMs(header.get(GRPC_TIMEOUT)) > MAX_TIMER_MS ||
+    Number(header.get(CONNECT_TIMEOUT)) > MAX_TIMER_MS;
+  if (!isEndless) return header;
+  const rest = new Headers(header);
+  rest.delete(GRPC_TIMEOUT);
+  rest.delete(CONNECT_TIMEOUT);
+  return rest;
+}
+
+const GRPC_TIMEOUT = "grpc-timeout";
+const CONNECT_TIMEOUT = "connect-timeout-ms";
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+// Units of gRPC's timeout whose eight digits can reach that far, in milliseconds.
+const LONG_UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 };
+
+function grpcTimeoutMs(timeout: string | null): number {
+  const match = /^([0-9]{1,8})([HMS])$/.exec(timeout ?? "");
+  return Number(match?.[1] ?? 0) * (LONG_UNITS[match?.[2] ?? ""] ?? 0);
+}

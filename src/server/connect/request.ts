@@ -1,0 +1,74 @@
+import { Code, createContextValues } from "@connectrpc/connect";
+import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { type Call, callKey } from "../call.ts";
+import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import { withoutEndlessDeadline } from "./deadline.ts";
+
+/** The request as Connect's handlers take it, with the call in its context values. */
+export function universalRequestOf(
+  call: Call,
+  request: HttpRequest,
+  response: HttpResponse,
+): UniversalServerRequest {
+  return {
+    httpVersion: request.httpVersion,
+    method: request.method ?? "",
+    // Only path and query are read; the authority is the caller's to choose.
+    url: new URL(request.url ?? "/", "http://localhost").href,
+    header: withoutEndlessDeadline(headersOf(request)),
+    body: { [Symbol.asyncIterator]: () => readBody(request, call) },
+    signal: departureOf(call, response),
+    contextValues: createContextValues().set(callKey, call),
+  };
+}
+
+function headersOf({ headers }: HttpRequest): Headers {
+  const result = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name.startsWith(":")) continue;
+    for (const each of typeof value === "string" ? [value] : value) result.append(name, each);
+  }
+  return result;
+}
+
+/** A signal that is aborted when the peer leaves before all was said, which is noted in the call. */
+function departureOf(call: Call, response: HttpResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => {
+    if (response.writableEnded) return;
+    call.abandoned = true;
+    call.code = Code.Canceled;
+    controller.abort();
+  });
+  return controller.signal;
+}
+
+/**
+ * The bytes of a body, until it ends or the call does: a sender who stalls is not waited for
+ * beyond the deadline. Leaving early does not destroy the request, unlike `for await` over it:
+ * on HTTP/1.1 the connection would go with it, and the answer that says what was wrong.
+ */
+async function* readBody(request: HttpRequest, call: Call): AsyncGenerator<Uint8Array> {
+  const chunks: AsyncIterator<Uint8Array> = request.iterator({ destroyOnReturn: false });
+  const { promise: ended, stop } = endOf(call.signal);
+  try {
+    for (;;) {
+      const chunk = await Promise.race([chunks.next(), ended]);
+      if (chunk.done === true) return;
+      yield chunk.value;
+    }
+  } finally {
+    stop();
+  }
+}
+
+/** A promise that rejects when the signal is aborted, and how to be rid of it. */
+function endOf(signal: AbortSignal | undefined): { promise: Promise<never>; stop: () => void } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  // Nobody may be waiting when it comes.
+  promise.catch(() => {});
+  const onAbort = () => reject(signal?.reason);
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  return { promise, stop: () => signal?.removeEventListener("abort", onAbort) };
+}

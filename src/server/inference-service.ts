@@ -1,0 +1,103 @@
+import { create } from "@bufbuild/protobuf";
+import type { ConnectError, HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { InferenceService } from "../gen/outrigger/v1/inference_service_pb.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import { type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { createRunId } from "../kit/run-id.ts";
+import { type SDKError, StreamError } from "../spec/errors.ts";
+import { acceptCall, type Call } from "./call.ts";
+import { callSignalOf, failureOf } from "./call-signal.ts";
+import { RUN_ID_HEADER } from "./id-headers.ts";
+import type { Inference } from "./options.ts";
+import { connectErrorOf } from "./status.ts";
+import { publicError } from "./status-details.ts";
+
+/** InferenceService over whatever answers it. Knows nothing of the protocol that carries the call. */
+export function createInferenceService(inference: Inference): ServiceImpl<typeof InferenceService> {
+  return {
+    complete: (request, context) => complete(inference, request, context),
+    stream: (request, context) => stream(inference, request, context),
+  };
+}
+
+async function complete(inference: Inference, request: Request, context: HandlerContext): Promise<Response> {
+  const call = beginCall(request, context);
+  const { signal, release } = callSignalOf(context.signal);
+  try {
+    const response = await inference.complete(request, { signal, runId: call.runId });
+    noteResponse(call, response);
+    return response;
+  } catch (thrown) {
+    throw statusOf(call, request, failureOf(thrown, signal));
+  } finally {
+    release();
+  }
+}
+
+async function* stream(
+  inference: Inference,
+  request: Request,
+  context: HandlerContext,
+): AsyncGenerator<StreamEvent> {
+  const call = beginCall(request, context);
+  const { signal, release } = callSignalOf(context.signal);
+  let last: StreamEvent | undefined;
+  try {
+    for await (const batch of inference.stream(request, { signal, runId: call.runId }).batches()) {
+      for (let index = 0; index < batch.length; index += 1) {
+        last = batch[index] as StreamEvent;
+        call.moreReady = index < batch.length - 1;
+        noteEvent(call, last);
+        yield last;
+      }
+    }
+    if (!isTerminal(last)) throw new StreamError("the stream ended without finish or error");
+  } catch (thrown) {
+    const error = failureOf(thrown, signal);
+    // Whoever broke off without a word, the caller gets the event before the status.
+    if (last !== undefined && !isTerminal(last)) yield errorEventAfter(last, error);
+    throw statusOf(call, request, error);
+  } finally {
+    release();
+  }
+}
+
+function beginCall(request: Request, context: HandlerContext): Call {
+  const call = acceptCall(context);
+  call.runId = createRunId();
+  call.provider = request.provider;
+  call.model = request.model;
+  context.responseHeader.set(RUN_ID_HEADER, call.runId);
+  return call;
+}
+
+function noteResponse(call: Call, { provider, model, usage }: Response): void {
+  call.provider = provider || call.provider;
+  call.model = model || call.model;
+  call.usage = usage;
+}
+
+function noteEvent(call: Call, { event }: StreamEvent): void {
+  if (event.case === "streamStart") {
+    call.provider = event.value.provider || call.provider;
+    call.model = event.value.model || call.model;
+  } else if (event.case === "finish" || event.case === "error") {
+    call.usage = event.value.usage;
+  }
+}
+
+function isTerminal(event: StreamEvent | undefined): boolean {
+  return event?.event.case === "finish" || event?.event.case === "error";
+}
+
+function errorEventAfter({ sequence, elapsedMs }: StreamEvent, error: SDKError): StreamEvent {
+  const event = { case: "error", value: publicError(error) } as const;
+  return create(StreamEventSchema, { sequence: sequence + 1, elapsedMs, event });
+}
+
+function statusOf(call: Call, request: Request, error: SDKError): ConnectError {
+  call.error = error;
+  call.usage = error.usage ?? call.usage;
+  return connectErrorOf(error, { model: request.model });
+}

@@ -1,0 +1,69 @@
+import type { Server } from "node:net";
+import type { ConfigurationError } from "../../spec/errors.ts";
+import { addressError, formatAddress, type ListenAddress } from "./address.ts";
+import { removeStaleSocket, restrictSocket } from "./unix-socket.ts";
+
+/**
+ * Makes a server listen.
+ * @param field Name of the setting, for the error.
+ * @returns The bound address, with its real port.
+ * @throws ConfigurationError that names the address and says what to do.
+ */
+export async function bind(server: Server, address: ListenAddress, field: string): Promise<string> {
+  if (address.kind === "unix") await removeStaleSocket(address.path, field);
+  try {
+    await listen(server, address);
+  } catch (error) {
+    throw bindError(address, field, error);
+  }
+  if (address.kind === "unix") await restrictSocket(address.path);
+  return boundAddress(server, address);
+}
+
+const BACKLOG = 1024;
+
+function listen(server: Server, address: ListenAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ ...targetOf(address), backlog: BACKLOG }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function targetOf(address: ListenAddress): { path: string } | { port: number; host?: string } {
+  if (address.kind === "unix") return { path: address.path };
+  return { port: address.port, ...(address.host === undefined ? {} : { host: address.host }) };
+}
+
+function boundAddress(server: Server, address: ListenAddress): string {
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") return formatAddress(address);
+  return formatAddress({ kind: "tcp", host: bound.address, port: bound.port });
+}
+
+function bindError(address: ListenAddress, field: string, error: unknown): ConfigurationError {
+  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  return addressError(field, formatAddress(address), `cannot be bound (${code}): ${adviceFor(code)}`, error);
+}
+
+function adviceFor(code: string): string {
+  switch (code) {
+    case "EADDRINUSE":
+      return "another process listens there; stop it, or choose another port (0 takes a free one)";
+    case "EACCES":
+    case "EPERM":
+      return "this process may not; choose a port from 1024 on, or a directory that it may write to";
+    case "EADDRNOTAVAIL":
+      return "this machine has no such address; choose one of its own, or :<port> for all of them";
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return "the host name does not resolve; check its spelling or give an IP address";
+    case "ENOENT":
+    case "ENOTDIR":
+      return "the directory does not exist; create it or choose another path";
+    default:
+      return "choose another address";
+  }
+}

@@ -1,0 +1,26 @@
+import type { ServerHttp2Session } from "node:http2";
+
+/**
+ * Finds peers that are gone without a word: pings every session, and destroys one that has not
+ * answered when the next ping is due. One timer for all; it does not keep the process alive.
+ * @returns Ends it.
+ */
+export function startKeepalive(sessions: ReadonlySet<ServerHttp2Session>, intervalMs: number): () => void {
+  const waiting = new WeakSet<ServerHttp2Session>();
+  const timer = setInterval(() => {
+    for (const session of sessions) {
+      if (waiting.has(session)) session.destroy();
+      else ping(session, waiting);
+    }
+  }, intervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+function ping(session: ServerHttp2Session, waiting: WeakSet<ServerHttp2Session>): void {
+  if (session.destroyed) return;
+  waiting.add(session);
+  session.ping((error) => {
+    if (error === null) waiting.delete(session);
+  });
+}

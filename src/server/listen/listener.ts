@@ -1,0 +1,154 @@
+/** One port for everything: HTTP/1.1 and HTTP/2 on the same addresses, told apart by their first bytes. */
+import type { Server as Http1Server } from "node:http";
+import type { Http2Server, ServerHttp2Session } from "node:http2";
+import { createServer, type Server, type Socket } from "node:net";
+import type { Limits } from "../options.ts";
+import { parseAddress } from "./address.ts";
+import { bind } from "./bind.ts";
+import { sendAway } from "./goaway.ts";
+import { createHttp1, createHttp2 } from "./http-servers.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "./http-types.ts";
+import { startKeepalive } from "./keepalive.ts";
+import { sniff } from "./sniff.ts";
+
+/** What a listener is made of. */
+export interface ListenerOptions {
+  /** Name of the setting that holds the addresses, for errors. */
+  readonly field: string;
+  /** See `parseAddress`. */
+  readonly addresses: readonly string[];
+  readonly limits: Limits;
+  readonly handler: HttpHandler;
+}
+
+/** Addresses that accept connections. */
+export interface Listener {
+  /** The bound addresses, with real ports. */
+  readonly addresses: readonly string[];
+  /**
+   * Accepts nothing new, tells every HTTP/2 peer to go elsewhere, closes what is idle, and lets
+   * requests in flight finish. Resolves when the last connection is closed.
+   */
+  drain(): Promise<void>;
+  /** Cuts off all connections. Resolves when everything is closed. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens all addresses, or none.
+ * @throws ConfigurationError for an address that is wrong or cannot be bound.
+ */
+export async function openListener({
+  field,
+  addresses,
+  limits,
+  handler,
+}: ListenerOptions): Promise<Listener> {
+  const parsed = addresses.map((address) => parseAddress(address, field));
+  const door = new Door(limits, handler);
+  try {
+    const bound: string[] = [];
+    for (const address of parsed) bound.push(await bind(door.open(), address, field));
+    return { addresses: bound, drain: () => door.drain(), close: () => door.close() };
+  } catch (error) {
+    await door.close();
+    throw error;
+  }
+}
+
+class Door {
+  readonly #limits: Limits;
+  readonly #servers: Server[] = [];
+  readonly #sockets = new Set<Socket>();
+  readonly #undecided = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #http1: Http1Server;
+  readonly #http2: Http2Server;
+  readonly #stopKeepalive: () => void;
+  #draining = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(limits: Limits, handler: HttpHandler) {
+    this.#limits = limits;
+    this.#http1 = createHttp1(limits, (request, response) => this.#handle(handler, request, response));
+    this.#http2 = createHttp2(limits, (request, response) => this.#handle(handler, request, response));
+    this.#http2.on("session", (session) => this.#track(session));
+    this.#stopKeepalive = startKeepalive(this.#sessions, limits.keepaliveIntervalMs);
+  }
+
+  /** A server that is not yet bound to an address. */
+  open(): Server {
+    // Half-open as Node's own HTTP server has it: a client may close its side before it has its answer.
+    const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
+      this.#accept(socket),
+    );
+    this.#servers.push(server);
+    return server;
+  }
+
+  drain(): Promise<void> {
+    const closed = this.#stopAccepting();
+    for (const socket of this.#undecided) socket.destroy();
+    for (const session of this.#sessions) sendAway(session);
+    this.#http1.closeIdleConnections();
+    return closed;
+  }
+
+  close(): Promise<void> {
+    const closed = this.#stopAccepting();
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+    return closed;
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    this.#undecided.add(socket);
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      this.#undecided.delete(socket);
+    });
+    sniff(socket, this.#limits.protocolTimeoutMs, (version) => {
+      this.#undecided.delete(socket);
+      // An HTTP/2 peer that closes its side is gone.
+      if (version === "http2") socket.allowHalfOpen = false;
+      (version === "http2" ? this.#http2 : this.#http1).emit("connection", socket);
+    });
+  }
+
+  #track(session: ServerHttp2Session): void {
+    this.#sessions.add(session);
+    session.once("close", () => this.#sessions.delete(session));
+    if (this.#draining) sendAway(session);
+  }
+
+  #handle(handler: HttpHandler, request: HttpRequest, response: HttpResponse): void {
+    if (request.httpVersionMajor === 1) this.#keepDrainable(response);
+    handler(request, response);
+  }
+
+  /** A connection of HTTP/1.1 that is busy when the drain starts closes after its answer. */
+  #keepDrainable(response: HttpResponse): void {
+    if (this.#draining) response.setHeader("connection", "close");
+    else response.once("close", () => this.#draining && this.#http1.closeIdleConnections());
+  }
+
+  /** Resolves when the addresses are free and all their connections closed. */
+  #stopAccepting(): Promise<void> {
+    this.#draining = true;
+    this.#closed ??= Promise.all(this.#servers.map(closeServer)).then(() => this.#stopTimers());
+    return this.#closed;
+  }
+
+  #stopTimers(): void {
+    this.#stopKeepalive();
+    // Ends its watch over slow requests. That it never listened itself is what the error would say.
+    this.#http1.close(() => {});
+  }
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+}

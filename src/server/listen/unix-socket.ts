@@ -1,0 +1,40 @@
+import { chmod, lstat, unlink } from "node:fs/promises";
+import { connect } from "node:net";
+import { addressError, formatAddress } from "./address.ts";
+
+/**
+ * Makes way for a Unix socket: removes a socket file that nobody answers, as a killed process
+ * leaves it. Anything else at that path is left alone.
+ * @param field Name of the setting, for the error.
+ * @throws ConfigurationError where the path holds another kind of file, or a socket that is in use.
+ */
+export async function removeStaleSocket(path: string, field: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return;
+  const address = formatAddress({ kind: "unix", path });
+  if (!found.isSocket()) {
+    throw addressError(field, address, "exists and is not a socket; remove it or choose another path");
+  }
+  if (await isAnswered(path)) {
+    throw addressError(field, address, "is in use by another process; stop it or choose another path");
+  }
+  await unlink(path);
+}
+
+/** Lets owner and group connect, and nobody else. */
+export async function restrictSocket(path: string): Promise<void> {
+  await chmod(path, 0o660);
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const settle = (answered: boolean) => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.once("connect", () => settle(true));
+    // Refused: nobody listens. Any other failure (no permission, a full queue) means that somebody may.
+    socket.once("error", (error: NodeJS.ErrnoException) => settle(error.code !== "ECONNREFUSED"));
+  });
+}

@@ -1,0 +1,102 @@
+/** What the server writes into its log: one line per call, never a prompt, an answer or a key. */
+import { Code } from "@connectrpc/connect";
+import { type DestinationStream, type Logger, pino } from "pino";
+import { ProviderError } from "../spec/errors.ts";
+import { boundedText } from "./bounded-text.ts";
+import type { Call } from "./call.ts";
+import { codeName, kindName } from "./status-code.ts";
+
+/** How to make a logger. */
+export interface LoggerOptions {
+  /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Default `info`. */
+  readonly level?: string | undefined;
+  /** Where lines go. Default: stdout. */
+  readonly destination?: DestinationStream | undefined;
+}
+
+/**
+ * The logger of the program: JSON lines, in which whatever stands under the name of a header
+ * or field that holds a key is `[redacted]`, up to two levels deep.
+ */
+export function createLogger({ level = "info", destination }: LoggerOptions = {}): Logger {
+  const options = { level, redact: { paths: REDACTED_PATHS, censor: "[redacted]" } };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+/**
+ * Writes the line of a call that has ended. Info for calls of Outrigger, debug for probes and
+ * for what a caller abandoned, error for a bug of ours.
+ */
+export function logCall(logger: Logger, call: Call, durationMs: number): void {
+  const line = lineOf(call, durationMs);
+  if (call.code === Code.Internal)
+    logger.error({ ...line, fault: describeFault(faultOf(call)) }, "call failed");
+  else if (call.abandoned) logger.debug(line, "caller left");
+  else if (QUIET_RPCS.test(call.rpc)) logger.debug(line, "call");
+  else logger.info(line, "call");
+}
+
+/**
+ * What a log may say of a thrown value: its type, its system code and where it came from. Not
+ * its message: a JSON parser, for one, quotes the text that it did not like.
+ */
+export function describeFault(thrown: unknown): Record<string, unknown> {
+  if (!(thrown instanceof Error)) return { type: typeof thrown };
+  const frames = (thrown.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return {
+    type: thrown.name,
+    ...("code" in thrown && typeof thrown.code === "string" ? { code: thrown.code } : {}),
+    stack: frames.slice(0, MAX_FRAMES).map((line) => line.trim()),
+    ...(thrown.cause === undefined ? {} : { cause: describeFault(thrown.cause) }),
+  };
+}
+
+const SECRET_NAMES = [
+  "authorization",
+  "proxy-authorization",
+  "x-api-key",
+  "x-goog-api-key",
+  "api-key",
+  "cookie",
+  "apiKey",
+  "api_key",
+];
+const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
+
+// Probes come every second; their lines would bury the others.
+const QUIET_RPCS = /^grpc\.(health|reflection)\./;
+
+const MAX_FRAMES = 12;
+const MAX_MODEL_BYTES = 128;
+
+function lineOf(call: Call, durationMs: number): Record<string, unknown> {
+  return {
+    rpc: call.rpc,
+    protocol: call.protocol,
+    http: call.httpVersion,
+    code: codeName(call.code),
+    request_id: call.requestId,
+    duration_ms: Math.round(durationMs * 10) / 10,
+    ...(call.runId === "" ? {} : { run_id: call.runId }),
+    ...(call.provider === "" ? {} : { provider: call.provider }),
+    ...(call.model === "" ? {} : { model: boundedText(call.model, MAX_MODEL_BYTES) }),
+    ...(call.usage === undefined
+      ? {}
+      : { input_tokens: call.usage.inputTokens, output_tokens: call.usage.outputTokens }),
+    ...errorFields(call),
+  };
+}
+
+function errorFields({ error }: Call): Record<string, unknown> {
+  if (error === undefined) return {};
+  const fields: Record<string, unknown> = { error_kind: kindName(error.kind) };
+  if (error instanceof ProviderError) {
+    if (error.statusCode !== undefined) fields.http_status = error.statusCode;
+    if (error.requestId !== undefined) fields.provider_request_id = error.requestId;
+  }
+  return fields;
+}
+
+function faultOf({ error, fault }: Call): unknown {
+  return fault ?? error?.cause ?? error;
+}

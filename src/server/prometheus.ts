@@ -1,0 +1,117 @@
+/** The three kinds of metric that we need, in Prometheus' text format (version 0.0.4). */
+
+/** A metric that can write its samples. */
+export interface Metric {
+  /** Its lines, `# HELP` and `# TYPE` first, each with its line break. */
+  render(): string;
+}
+
+/** Name and meaning of a metric. */
+export interface MetricInit {
+  readonly name: string;
+  readonly help: string;
+  /** Names of its labels, in the order in which values are given. */
+  readonly labels?: readonly string[];
+}
+
+/** A count that only grows. */
+export interface Counter extends Metric {
+  add(labelValues: readonly string[], amount?: number): void;
+}
+
+/** How often values fell into which range. */
+export interface Histogram extends Metric {
+  observe(labelValues: readonly string[], value: number): void;
+}
+
+/** Makes a counter. Its name ends in `_total`. */
+export function createCounter(init: MetricInit): Counter {
+  const samples = new Map<string, number>();
+  return {
+    add(labelValues, amount = 1) {
+      const labels = labelsOf(init, labelValues);
+      samples.set(labels, (samples.get(labels) ?? 0) + amount);
+    },
+    render: () =>
+      head(init, "counter") +
+      [...samples].map(([labels, value]) => sample(init.name, labels, value)).join(""),
+  };
+}
+
+/** Makes a gauge that is read when it is asked for. It has fixed labels. */
+export function createGauge(
+  init: Omit<MetricInit, "labels">,
+  read: () => number,
+  labels: Readonly<Record<string, string>> = {},
+): Metric {
+  const text = pairs(Object.entries(labels));
+  return { render: () => head(init, "gauge") + sample(init.name, text, read()) };
+}
+
+/** Makes a histogram. `buckets` are upper bounds, lowest first; `+Inf` is added. */
+export function createHistogram(init: MetricInit, buckets: readonly number[]): Histogram {
+  const series = new Map<string, Distribution>();
+  return {
+    observe(labelValues, value) {
+      const labels = labelsOf(init, labelValues);
+      const distribution = series.get(labels) ?? { counts: buckets.map(() => 0), count: 0, sum: 0 };
+      series.set(labels, distribution);
+      distribution.count += 1;
+      distribution.sum += value;
+      const index = buckets.findIndex((bound) => value <= bound);
+      if (index >= 0) distribution.counts[index] = (distribution.counts[index] ?? 0) + 1;
+    },
+    render: () =>
+      head(init, "histogram") +
+      [...series]
+        .map(([labels, distribution]) => renderDistribution(init.name, labels, distribution, buckets))
+        .join(""),
+  };
+}
+
+interface Distribution {
+  /** Per bucket, not cumulative. */
+  readonly counts: number[];
+  count: number;
+  sum: number;
+}
+
+function renderDistribution(
+  name: string,
+  labels: string,
+  { counts, count, sum }: Distribution,
+  buckets: readonly number[],
+): string {
+  let cumulative = 0;
+  const lines = buckets.map((bound, index) => {
+    cumulative += counts[index] ?? 0;
+    return sample(`${name}_bucket`, join(labels, `le="${bound}"`), cumulative);
+  });
+  lines.push(sample(`${name}_bucket`, join(labels, 'le="+Inf"'), count));
+  lines.push(sample(`${name}_sum`, labels, sum), sample(`${name}_count`, labels, count));
+  return lines.join("");
+}
+
+function head({ name, help }: MetricInit, type: string): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+}
+
+function sample(name: string, labels: string, value: number): string {
+  return `${name}${labels === "" ? "" : `{${labels}}`} ${value}\n`;
+}
+
+function labelsOf({ labels = [] }: MetricInit, values: readonly string[]): string {
+  return pairs(labels.map((label, index) => [label, values[index] ?? ""]));
+}
+
+function pairs(entries: readonly (readonly [string, string])[]): string {
+  return entries.map(([name, value]) => `${name}="${escapeValue(value)}"`).join(",");
+}
+
+function escapeValue(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}
+
+function join(labels: string, label: string): string {
+  return labels === "" ? label : `${labels},${label}`;
+}

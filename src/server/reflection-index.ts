@@ -1,0 +1,96 @@
+import {
+  type DescExtension,
+  type DescField,
+  type DescFile,
+  type DescMessage,
+  type DescService,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { nestedTypes } from "@bufbuild/protobuf/reflect";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+
+/** What reflection knows: files, and which of them says what. */
+export interface ReflectionIndex {
+  /** Full names of the services, sorted. */
+  readonly services: readonly string[];
+  /** A file by its path, for instance `outrigger/v1/request.proto`. */
+  file(name: string): DescFile | undefined;
+  /** The file that declares a service, method, message, field, oneof, enum, enum value or extension. */
+  fileOfSymbol(fullName: string): DescFile | undefined;
+  /** The file that extends a message by a field of this number. */
+  fileOfExtension(message: string, fieldNumber: number): DescFile | undefined;
+  /** Numbers by which a message is extended; undefined where there is no such message. */
+  extensionNumbers(message: string): readonly number[] | undefined;
+}
+
+/**
+ * Indexes the files of services, and all that they import.
+ * @param files Files beside those, for instance with the messages of error details.
+ */
+export function createReflectionIndex(
+  services: readonly DescService[],
+  files: readonly DescFile[],
+): ReflectionIndex {
+  const all = new Map<string, DescFile>();
+  for (const file of [...services.map((service) => service.file), ...files]) addWithImports(all, file);
+  const symbols = new Map<string, DescFile>();
+  const messages = new Set<string>();
+  const extensions = new Map<string, Map<number, DescFile>>();
+  for (const file of all.values()) {
+    for (const symbol of symbolsOf(file)) symbols.set(symbol, file);
+    for (const type of nestedTypes(file)) {
+      if (type.kind === "message") messages.add(type.typeName);
+      if (type.kind === "extension") addExtension(extensions, type, file);
+    }
+  }
+  return {
+    services: services.map((service) => service.typeName).sort(),
+    file: (name) => all.get(name),
+    fileOfSymbol: (fullName) => symbols.get(fullName),
+    fileOfExtension: (message, fieldNumber) => extensions.get(message)?.get(fieldNumber),
+    extensionNumbers: (message) =>
+      messages.has(message) ? [...(extensions.get(message)?.keys() ?? [])] : undefined,
+  };
+}
+
+/** A file and what it imports, without those that were `sent` before, which it fills. The file itself is always there. */
+export function serializeWithImports(file: DescFile, sent: Set<string>): Uint8Array[] {
+  const imports = new Map<string, DescFile>();
+  addWithImports(imports, file);
+  const missing = [...imports.values()].filter((each) => each === file || !sent.has(each.proto.name));
+  for (const { proto } of missing) sent.add(proto.name);
+  return missing.map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+}
+
+function addWithImports(files: Map<string, DescFile>, file: DescFile): void {
+  if (files.has(file.proto.name)) return;
+  files.set(file.proto.name, file);
+  for (const imported of file.dependencies) addWithImports(files, imported);
+}
+
+function addExtension(
+  extensions: Map<string, Map<number, DescFile>>,
+  { extendee, number }: DescExtension,
+  file: DescFile,
+): void {
+  const byNumber = extensions.get(extendee.typeName) ?? new Map<number, DescFile>();
+  extensions.set(extendee.typeName, byNumber.set(number, file));
+}
+
+function* symbolsOf(file: DescFile): Generator<string> {
+  for (const type of nestedTypes(file)) {
+    yield type.typeName;
+    if (type.kind === "message") yield* membersOf(type);
+    if (type.kind === "service") yield* type.methods.map((method) => `${type.typeName}.${method.name}`);
+    if (type.kind === "enum") {
+      // Values of an enum are siblings of their type, not members of it.
+      const scope = type.typeName.slice(0, -type.name.length);
+      yield* type.values.map((value) => `${scope}${value.name}`);
+    }
+  }
+}
+
+function membersOf({ typeName, fields, oneofs }: DescMessage): string[] {
+  const names = [...fields.map((field: DescField) => field.name), ...oneofs.map((oneof) => oneof.name)];
+  return names.map((name) => `${typeName}.${name}`);
+}

@@ -1,0 +1,89 @@
+import { ConfigurationError } from "../spec/errors.ts";
+import { createAdminHandler } from "./admin.ts";
+import { type CallObserver, createCallObserver } from "./call-observer.ts";
+import { createConnectTransport } from "./connect/connect-path.ts";
+import { drain } from "./drain.ts";
+import { type Listener, openListener } from "./listen/listener.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+import { DEFAULT_LIMITS, type Limits, type RunningServer, type ServerOptions } from "./options.ts";
+import { createOriginCheck } from "./origin.ts";
+import { createRequestHandler } from "./request-handler.ts";
+import { createServices, type Services } from "./services.ts";
+
+const DEFAULT_DRAIN_TIMEOUT_MS = 30_000;
+
+/**
+ * Starts the server: opens the door, and the admin listener where one is asked for. Opens
+ * both or none.
+ * @throws ConfigurationError for an address that is wrong, missing or cannot be bound.
+ */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  if (options.listen.length === 0) {
+    throw new ConfigurationError("listen: is empty, expected at least one address");
+  }
+  const parts = assemble(options);
+  const door = await openDoor(options, parts);
+  const admin = await openAdmin(options, parts).catch(async (error: unknown) => {
+    await door.close();
+    throw error;
+  });
+  options.logger.info({ addresses: door.addresses, admin_address: admin?.addresses[0] }, "listening");
+  return runningServer(options, parts.services, door, admin);
+}
+
+interface Parts {
+  readonly limits: Limits;
+  readonly services: Services;
+  readonly metrics: Metrics;
+  readonly observer: CallObserver;
+}
+
+function assemble(options: ServerOptions): Parts {
+  const metrics = createMetrics(options.version);
+  return {
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    services: createServices(options),
+    metrics,
+    observer: createCallObserver(options.logger, metrics),
+  };
+}
+
+function openDoor({ listen, cors }: ServerOptions, parts: Parts): Promise<Listener> {
+  const { limits, services, observer } = parts;
+  const transport = createConnectTransport(services.routes, limits);
+  const handler = createRequestHandler({ transport, checkOrigin: createOriginCheck(cors), observer });
+  return openListener({ field: "listen", addresses: listen, limits, handler });
+}
+
+async function openAdmin({ adminListen }: ServerOptions, parts: Parts): Promise<Listener | undefined> {
+  if (adminListen === undefined) return undefined;
+  const { limits, services, observer, metrics } = parts;
+  const transport = createConnectTransport(services.adminRoutes, limits);
+  const handler = createAdminHandler({
+    isReady: () => services.health.serving,
+    renderMetrics: () => metrics.render(),
+    fallback: createRequestHandler({ transport, checkOrigin: createOriginCheck(undefined), observer }),
+  });
+  return openListener({ field: "admin_listen", addresses: [adminListen], limits, handler });
+}
+
+function runningServer(
+  { drainTimeoutMs = DEFAULT_DRAIN_TIMEOUT_MS, logger }: ServerOptions,
+  { health }: Services,
+  listener: Listener,
+  admin: Listener | undefined,
+): RunningServer {
+  let draining: Promise<void> | undefined;
+  return {
+    addresses: listener.addresses,
+    adminAddress: admin?.addresses[0],
+    drain() {
+      draining ??= drain({ health, listener, timeoutMs: drainTimeoutMs, logger });
+      return draining;
+    },
+    async close() {
+      health.shutDown();
+      await Promise.all([listener.close(), admin?.close()]);
+    },
+  };
+}

@@ -1,0 +1,108 @@
+/** The provider at the other end of these tests: answers by script, and tells what reached it. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import {
+  FinishReason_Reason,
+  type Response,
+  ResponseSchema,
+} from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import type { Inference } from "../../../src/server/options.ts";
+import type { CallOptions } from "../../../src/spec/adapter.ts";
+import { EventStream } from "../../../src/spec/event-stream.ts";
+
+type EventInit = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
+
+/** What a script is given of one call. */
+export interface ScriptedCall {
+  readonly request: Request;
+  readonly runId: string;
+  readonly signal: AbortSignal;
+}
+
+/** How to answer. What is left out is not expected to be called. */
+export interface Script {
+  readonly complete?: (call: ScriptedCall) => Promise<Response>;
+  readonly stream?: (call: ScriptedCall) => AsyncIterable<readonly StreamEvent[]>;
+}
+
+/** An Inference that follows a script and remembers its calls. */
+export interface ScriptedInference extends Inference {
+  readonly calls: ScriptedCall[];
+}
+
+export function scriptedInference(script: Script): ScriptedInference {
+  const calls: ScriptedCall[] = [];
+  const begin = (request: Request, options: CallOptions | undefined): ScriptedCall => {
+    if (options?.signal === undefined || options.runId === undefined)
+      throw new Error("signal and run id are missing");
+    const call = { request, runId: options.runId, signal: options.signal };
+    calls.push(call);
+    return call;
+  };
+  return {
+    calls,
+    async complete(request, options) {
+      const call = begin(request, options);
+      if (script.complete === undefined) throw new Error("complete is not scripted");
+      return script.complete(call);
+    },
+    stream(request, options) {
+      const call = begin(request, options);
+      if (script.stream === undefined) throw new Error("stream is not scripted");
+      return new EventStream(script.stream(call));
+    },
+  };
+}
+
+/** A whole answer of one text part. */
+export function textResponse(call: ScriptedCall, text: string): Response {
+  return create(ResponseSchema, {
+    id: "resp_1",
+    provider: "scripted",
+    model: call.request.model,
+    runId: call.runId,
+    message: { role: Role.ASSISTANT, content: [{ part: { case: "text", value: text } }] },
+    finishReason: { reason: FinishReason_Reason.STOP, raw: "stop" },
+    usage: { inputTokens: 7, outputTokens: 5, totalTokens: 12 },
+  });
+}
+
+/** The events of a text that comes in pieces, lawful, in one list. */
+export function textEvents(call: ScriptedCall, deltas: readonly string[]): StreamEvent[] {
+  const text = deltas.join("");
+  const response = textResponse(call, text);
+  return numbered([
+    { case: "streamStart", value: { runId: call.runId, provider: "scripted", model: call.request.model } },
+    { case: "textStart", value: { partIndex: 0 } },
+    ...deltas.map((delta) => ({ case: "textDelta", value: { partIndex: 0, delta } }) as const),
+    { case: "textEnd", value: { partIndex: 0, text } },
+    {
+      case: "finish",
+      value: {
+        response,
+        ...(response.usage === undefined ? {} : { usage: response.usage }),
+        ...(response.finishReason === undefined ? {} : { finishReason: response.finishReason }),
+      },
+    },
+  ]);
+}
+
+/** Events with their numbers. */
+export function numbered(events: readonly EventInit[]): StreamEvent[] {
+  return events.map((event, sequence) => create(StreamEventSchema, { sequence, event }));
+}
+
+/** Batches of one event each. */
+export async function* oneByOne(events: Iterable<StreamEvent>): AsyncGenerator<readonly StreamEvent[]> {
+  for (const event of events) yield [event];
+}
+
+/** Never resolves; rejects with the signal's reason. Stands for a provider that says nothing. */
+export function silence(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
