@@ -45,7 +45,7 @@ async function buildAll(chosen: readonly ForeignClient[]): Promise<Built[]> {
       built.push({ client, command: await client.build() });
     } catch (error) {
       print(`${client.name}: the build failed: ${error}`);
-      built.push({ client, tally: { passed: 0, failed: client.checks.length, skipped: 0 } });
+      built.push({ client, tally: allFailed(client) });
     }
   }
   return built;
@@ -74,18 +74,27 @@ async function stopDemo(sidecar: Sidecar): Promise<Tally> {
   }
 }
 
-async function runAll(built: readonly Built[]): Promise<Tally[]> {
-  const preset = process.env.OUTRIGGER_ADDR;
-  const sidecar = preset === undefined ? await startDemo() : undefined;
-  const address = sidecar?.address ?? preset ?? "";
+async function runAll(built: readonly Built[], address: string): Promise<Tally[]> {
   const tallies: Tally[] = [];
   for (const entry of built) {
     tallies.push("command" in entry ? await runClient(entry.client, entry.command, address) : entry.tally);
   }
-  if (sidecar !== undefined) {
-    tallies.push(await stopDemo(sidecar));
-  }
   return tallies;
+}
+
+async function runAllAgainstDemo(built: readonly Built[]): Promise<Tally[]> {
+  let sidecar: Sidecar;
+  try {
+    sidecar = await startDemo();
+  } catch (error) {
+    print("sidecar:", `  FAIL start: ${error}`);
+    return built.map((entry) => ("command" in entry ? allFailed(entry.client) : entry.tally));
+  }
+  return [...(await runAll(built, sidecar.address)), await stopDemo(sidecar)];
+}
+
+function allFailed({ checks }: ForeignClient): Tally {
+  return { passed: 0, failed: checks.length, skipped: 0 };
 }
 
 async function main(names: readonly string[]): Promise<number> {
@@ -95,7 +104,9 @@ async function main(names: readonly string[]): Promise<number> {
     return 2;
   }
   const chosen = names.length === 0 ? clients : clients.filter((client) => names.includes(client.name));
-  const total = sum(await runAll(await buildAll(chosen)));
+  const built = await buildAll(chosen);
+  const address = process.env.OUTRIGGER_ADDR;
+  const total = sum(await (address === undefined ? runAllAgainstDemo(built) : runAll(built, address)));
   print(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
   return total.failed === 0 ? 0 : 1;
 }

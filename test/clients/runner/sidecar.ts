@@ -33,7 +33,7 @@ export async function startDemo(): Promise<Sidecar> {
     await ready(child, `http://${admin}/readyz`);
   } catch (error) {
     kill();
-    throw new Error(`The demo did not start: ${error}\n${output()}`);
+    throw new Error(`The demo did not start: ${error}\n${output()}`, { cause: error });
   }
   return { address, stop: () => stop(child, output) };
 }
