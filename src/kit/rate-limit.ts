@@ -1,0 +1,67 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { type RateLimitInfo, RateLimitInfoSchema } from "../gen/outrigger/v1/response_pb.ts";
+import type { HttpHeaders } from "./http-headers.ts";
+import { parseGoDuration } from "./retry-after.ts";
+
+/** One of the windows in which a provider counts. */
+interface Window {
+  readonly limit: number | undefined;
+  readonly remaining: number | undefined;
+  /** Seconds until it starts anew. */
+  readonly reset: number | undefined;
+}
+
+const LARGEST_COUNT = 2_147_483_647;
+
+/**
+ * The limits of an account from the headers of OpenAI and its kin,
+ * `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, where a reset is a Go duration from
+ * `now` (milliseconds). Undefined where there are none that can be read. A count that does not
+ * fit is the largest that does.
+ */
+export function rateLimitOf(
+  headers: Pick<HttpHeaders, "get">,
+  now: number = Date.now(),
+): RateLimitInfo | undefined {
+  const requests = windowIn(headers, "requests");
+  const tokens = windowIn(headers, "tokens");
+  const reset = nearestToLimit(requests, tokens).reset;
+  const counts = {
+    requestsLimit: requests.limit,
+    requestsRemaining: requests.remaining,
+    tokensLimit: tokens.limit,
+    tokensRemaining: tokens.remaining,
+  };
+  const known = Object.entries(counts).filter(([, count]) => count !== undefined);
+  if (known.length === 0 && reset === undefined) return undefined;
+  return create(RateLimitInfoSchema, {
+    ...Object.fromEntries(known),
+    ...(reset === undefined ? {} : { resetAt: timestampFromMs(Math.round(now + reset * 1000)) }),
+  });
+}
+
+function windowIn(headers: Pick<HttpHeaders, "get">, name: "requests" | "tokens"): Window {
+  return {
+    limit: countIn(headers.get(`x-ratelimit-limit-${name}`)),
+    remaining: countIn(headers.get(`x-ratelimit-remaining-${name}`)),
+    reset: parseGoDuration(headers.get(`x-ratelimit-reset-${name}`)?.trim() ?? ""),
+  };
+}
+
+function countIn(text: string | undefined): number | undefined {
+  return text !== undefined && /^\s*\d+\s*$/.test(text) ? Math.min(Number(text), LARGEST_COUNT) : undefined;
+}
+
+/** The window of which the least is left; of two that are alike, the one that takes longer to start anew. */
+function nearestToLimit(left: Window, right: Window): Window {
+  const difference = partLeft(left) - partLeft(right);
+  if (difference !== 0) return difference < 0 ? left : right;
+  return (left.reset ?? 0) > (right.reset ?? 0) ? left : right;
+}
+
+/** Part of a window that is left; a window that does not say is taken for untouched. */
+function partLeft({ limit, remaining }: Window): number {
+  if (limit === undefined || remaining === undefined) return 1;
+  return limit === 0 ? 0 : remaining / limit;
+}
