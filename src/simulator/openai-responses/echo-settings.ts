@@ -1,8 +1,11 @@
 import { makeStrict } from "./strict-schema.ts";
 import type { CreateRequest, Tool } from "./wire.ts";
 
-/** The settings of a request as its answer repeats them, with OpenAI's defaults filled in. */
-export function echoSettings(request: CreateRequest): Readonly<Record<string, unknown>> {
+/**
+ * The settings of a request as its answer repeats them, with OpenAI's defaults filled in. `reasons` says whether the model
+ * is one that reasons: the others have no settings for it.
+ */
+export function echoSettings(request: CreateRequest, reasons: boolean): Readonly<Record<string, unknown>> {
   return {
     frequency_penalty: 0,
     instructions: request.instructions ?? null,
@@ -15,7 +18,7 @@ export function echoSettings(request: CreateRequest): Readonly<Record<string, un
     previous_response_id: request.previous_response_id ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
     prompt_cache_retention: request.prompt_cache_retention ?? "24h",
-    reasoning: echoReasoning(request),
+    reasoning: echoReasoning(request, reasons),
     safety_identifier: request.safety_identifier ?? null,
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
@@ -29,7 +32,8 @@ export function echoSettings(request: CreateRequest): Readonly<Record<string, un
   };
 }
 
-function echoReasoning({ reasoning }: CreateRequest): object {
+function echoReasoning({ reasoning }: CreateRequest, reasons: boolean): object {
+  if (!reasons && !reasoning) return { context: null, effort: null, summary: null };
   const { context, effort, mode, summary } = reasoning ?? {};
   return {
     context: context === "current_turn" ? context : "all_turns",

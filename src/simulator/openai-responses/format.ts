@@ -68,10 +68,16 @@ function readModel({ body }: ReceivedRequest): string {
 
 function prepare(received: ReceivedRequest, choice: ModelChoice, stored: StoredResponses): PreparedCall {
   const request = checkCreateRequest(received.body);
-  if (choice.script === "reasoning" && request.reasoning?.effort !== "none") refuseSampling(request);
+  const reasons = choice.script === "reasoning";
+  if (reasons && request.reasoning?.effort !== "none") refuseSampling(request);
   checkToolUse(request);
   const items = gatherConversation(request, stored);
-  const states = createResponseStates(received.number, request, received.receivedAt);
+  const states = createResponseStates({
+    requestNumber: received.number,
+    request,
+    startedAt: received.receivedAt,
+    reasons,
+  });
   const call: Call = { received, request, items, states, stored };
   return {
     prompt: readPrompt(request, items),

@@ -14,13 +14,20 @@ export interface ResponseStates {
   failed(code: string): ResponseObject;
 }
 
-/** Prepares the response object of a request that began at a time, in milliseconds since 1970. */
-export function createResponseStates(
-  requestNumber: number,
-  request: CreateRequest,
-  startedAt: number,
-): ResponseStates {
-  const settings = echoSettings(request);
+/** What a response object is made from. */
+export interface ResponseOrigin {
+  readonly requestNumber: number;
+  readonly request: CreateRequest;
+  /** When the request arrived, in milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Whether the model is one that reasons. */
+  readonly reasons: boolean;
+}
+
+/** Prepares the response object of a request. */
+export function createResponseStates(origin: ResponseOrigin): ResponseStates {
+  const { requestNumber, request, startedAt, reasons } = origin;
+  const settings = echoSettings(request, reasons);
   const build = (status: string, facts: Readonly<Record<string, unknown>>): ResponseObject => ({
     id: responseIdOf(requestNumber),
     object: "response",

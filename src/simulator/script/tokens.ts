@@ -1,8 +1,8 @@
 /**
- * What the simulated models take for one token of their output: a word of up to six letters or digits with the
+ * What the simulated models take for one token of their output: a word of up to ten letters or digits with the
  * space before it, a run of white space, or any other single character.
  */
-const tokenPattern = / ?[\p{L}\p{N}]{1,6}|\s+|./gsu;
+const tokenPattern = / ?[\p{L}\p{N}]{1,10}|\s+|./gsu;
 
 /** Bytes of UTF-8 that make one token of a prompt, as a rule of thumb. */
 const bytesPerPromptToken = 4;

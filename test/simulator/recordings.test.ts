@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { type ParsedEvent, parseEvents, readRecording, stream, useSimulator } from "./support.ts";
+
+const simulator = useSimulator();
+
+/** Schemas of the caller, which say nothing about the provider's fields. */
+const freeSubtrees = /^response\.(tools\[\]\.parameters|text\.format\.schema)\./;
+
+/** Paths of all fields of a value, with `[]` for the elements of arrays. */
+function pathsOf(value: unknown, path = ""): string[] {
+  if (Array.isArray(value)) return value.flatMap((each) => pathsOf(each, `${path}[]`));
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => {
+    const at = path === "" ? name : `${path}.${name}`;
+    return [at, ...pathsOf(each, at)];
+  });
+}
+
+/** What an event is of: its type, and that of the item that it adds or ends. */
+function kindOf(event: ParsedEvent): string {
+  const item = event.item as { type: string } | undefined;
+  return item === undefined ? event.type : `${event.type} ${item.type}`;
+}
+
+/** The fields of each kind of event. */
+function fieldsByKind(events: readonly ParsedEvent[]): Record<string, string[]> {
+  const fields: Record<string, Set<string>> = {};
+  for (const event of events) {
+    const known = fields[kindOf(event)] ?? new Set();
+    for (const path of pathsOf(event)) if (!freeSubtrees.test(path)) known.add(path);
+    fields[kindOf(event)] = known;
+  }
+  return Object.fromEntries(Object.entries(fields).map(([kind, paths]) => [kind, [...paths].sort()]));
+}
+
+/** The kinds of events in order, with runs of one kind told once. */
+function sequenceOf(events: readonly ParsedEvent[]): string[] {
+  return events.map(kindOf).filter((kind, index, all) => kind !== all[index - 1]);
+}
+
+/** The sequences of the items of one type, each told once. Deltas and annotations count as one run. */
+function itemSequences(events: readonly ParsedEvent[], type: string): string[] {
+  const indices = events
+    .filter((event) => kindOf(event) === `response.output_item.added ${type}`)
+    .map((event) => event.output_index);
+  const sequences = indices.map((index) =>
+    sequenceOf(
+      events.filter(
+        (event) => event.output_index === index && event.type !== "response.output_text.annotation.added",
+      ),
+    ).join(" "),
+  );
+  return [...new Set(sequences)];
+}
+
+async function replay(recording: string, model: string, changes: object = {}): Promise<ParsedEvent[]> {
+  const request = JSON.parse(readRecording(`${recording}.request.json`)) as object;
+  return stream(simulator(), { ...request, ...changes, model });
+}
+
+describe("a request that was recorded, sent to the simulator", () => {
+  it.each([
+    ["streaming-grammar-previous-response-id-chain-1", "sim-text"],
+    ["streaming-grammar-parallel-tool-calls", "sim-tools:calls=2"],
+    ["responses-tool-args-nested-arguments-streaming", "sim-tools"],
+    ["streaming-grammar-encrypted-reasoning-multi-part", "sim-reasoning:parts=1"],
+    ["streaming-grammar-reasoning-then-text", "sim-reasoning:parts=1"],
+    ["streaming-grammar-structured-output-stream", "sim-text"],
+    ["streaming-grammar-incomplete-max-output-tokens", "sim-reasoning"],
+    ["streaming-grammar-incomplete-mid-tool-call", "sim-tools"],
+    ["refusal-responses-streaming-refusal-surfaces", "sim-refusal"],
+  ])("%s gets the recorded sequence of events from %s", async (recording, model) => {
+    const recorded = parseEvents(readRecording(`${recording}.sse`));
+    const simulated = await replay(recording, model);
+    expect(sequenceOf(simulated)).toEqual(sequenceOf(recorded));
+  });
+
+  it.each([
+    ["streaming-grammar-previous-response-id-chain-1", "sim-text"],
+    ["streaming-grammar-parallel-tool-calls", "sim-tools:calls=2"],
+    ["streaming-grammar-encrypted-reasoning-multi-part", "sim-reasoning:parts=1"],
+    ["streaming-grammar-structured-output-stream", "sim-text"],
+    ["streaming-grammar-incomplete-max-output-tokens", "sim-reasoning"],
+    ["streaming-grammar-incomplete-mid-tool-call", "sim-tools"],
+    ["refusal-responses-streaming-refusal-surfaces", "sim-refusal"],
+  ])("%s gets events with the recorded fields from %s", async (recording, model) => {
+    const recorded = parseEvents(readRecording(`${recording}.sse`));
+    const simulated = await replay(recording, model);
+    expect(fieldsByKind(simulated)).toEqual(fieldsByKind(recorded));
+  });
+});
+
+describe("hosted tools", () => {
+  const search = {
+    model: "sim-text",
+    input: "What is new?",
+    tools: [{ type: "web_search" }],
+    include: ["web_search_call.action.sources"],
+  };
+  const picture = {
+    model: "sim-text",
+    input: "Draw a boat.",
+    tools: [{ type: "image_generation", partial_images: 1 }],
+  };
+
+  it.each([
+    ["web-search-tool.1.sse", "web_search_call", search],
+    ["web-search-tool.1.sse", "message", search],
+    ["image-generation-tool.1.sse", "image_generation_call", picture],
+  ])("of %s bring the recorded sequence for a %s", async (recording, type, request) => {
+    const recorded = parseEvents(readRecording(recording));
+    expect(itemSequences(await stream(simulator(), request), type)).toEqual(itemSequences(recorded, type));
+  });
+
+  it.each([
+    ["web-search-tool.1.sse", "web_search_call", search],
+    ["web-search-tool.1.sse", "output_text", search],
+    ["image-generation-tool.1.sse", "image_generation_call", picture],
+  ])("of %s bring events of a %s with the recorded fields", async (recording, word, request) => {
+    const isMeant = (event: ParsedEvent): boolean => kindOf(event).includes(word);
+    const recorded = fieldsByKind(parseEvents(readRecording(recording)).filter(isMeant));
+    // Only searches are compared: pages that were opened and searched within have further fields.
+    for (const paths of Object.values(recorded))
+      for (const path of ["item.action.pattern", "item.action.url"]) remove(paths, path);
+    expect(fieldsByKind((await stream(simulator(), request)).filter(isMeant))).toEqual(recorded);
+  });
+});
+
+function remove(paths: string[], path: string): void {
+  const index = paths.indexOf(path);
+  if (index !== -1) paths.splice(index, 1);
+}
+
+describe("a stream that fails", () => {
+  it.each([
+    ["error.1.sse", "insufficient_quota"],
+    ["stream-rate-limited-1.sse", "rate_limit_exceeded"],
+  ])("of %s is imitated by error_style=nested", async (recording, code) => {
+    const recorded = parseEvents(readRecording(recording));
+    const model = `sim-text:error_after=2,error_style=nested,error_code=${code}`;
+    const simulated = await stream(simulator(), { model, input: "Hello" });
+    expect(sequenceOf(simulated)).toEqual(sequenceOf(recorded));
+    expect(fieldsByKind(simulated).error).toEqual(fieldsByKind(recorded).error);
+    expect(fieldsByKind(simulated)["response.failed"]).toEqual(
+      expect.arrayContaining(fieldsByKind(recorded)["response.failed"] ?? []),
+    );
+  });
+
+  it("carries the recorded words for a used-up quota", async () => {
+    const [recorded] = parseEvents(readRecording("error.1.sse")).filter((event) => event.type === "error");
+    const simulated = await stream(simulator(), {
+      model: "sim-text:error_after=2,error_style=nested,error_code=insufficient_quota",
+      input: "Hello",
+    });
+    expect(simulated.find((event) => event.type === "error")?.error).toEqual(recorded?.error);
+  });
+});
+
+describe("a whole answer", () => {
+  it.each([
+    ["gpt-5-6-reasoning-effort-max", "sim-text"],
+    ["truncated-turn-responses-blocking-partial-text-truncation", "sim-long:rate=1000000"],
+    ["refusal-responses-blocking-refusal-surfaces", "sim-refusal"],
+    ["raw-capture-responses-reasoning-raw-round-trips-typed", "sim-reasoning:parts=1"],
+  ])("to %s has the recorded fields", async (recording, model) => {
+    const recorded = JSON.parse(readRecording(`${recording}.json`)) as object;
+    const request = JSON.parse(readRecording(`${recording}.request.json`)) as object;
+    const response = await fetch(`${simulator().openaiBaseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: "Bearer key" },
+      body: JSON.stringify({ ...request, model }),
+    });
+    expect(response.status).toBe(200);
+    const simulated: unknown = await response.json();
+    expect([...new Set(pathsOf({ response: simulated }))].filter(isProviders).sort()).toEqual(
+      [...new Set(pathsOf({ response: recorded }))].filter(isProviders).sort(),
+    );
+  });
+});
+
+function isProviders(path: string): boolean {
+  return !freeSubtrees.test(path) && path !== "response.output[].phase";
+}
