@@ -21,11 +21,13 @@ export interface StreamDecoder {
  * A failure before `stream_start` throws and is all there is. A later one is an `error` event
  * and is thrown after it. A stream that ends without the provider's end marker is a failure of
  * kind STREAM. Reading stops at the provider's end marker.
+ * @param release Called when the end marker has come: nothing more of the body is needed.
  */
 export async function* decodeStream(
   body: AsyncIterable<Uint8Array>,
   decoder: StreamDecoder,
   writer: StreamWriter,
+  release: () => void = () => {},
 ): AsyncGenerator<readonly StreamEvent[]> {
   const sse = new SseDecoder((event) => {
     if (!writer.ended) decoder.push(event);
@@ -38,6 +40,7 @@ export async function* decodeStream(
         failure = error;
         break;
       }
+      if (writer.ended) release();
       const batch = writer.take();
       if (batch.length > 0) yield batch;
       if (writer.ended) return;

@@ -25,7 +25,15 @@ export interface HttpAnswer {
   text(maxBytes: number): Promise<string>;
   /** Ends the exchange: the provider's socket closes at once. Without effect on one that has ended. */
   destroy(): void;
+  /**
+   * The reader has all that it wants, and what is left of the answer may pass by, so that its
+   * connection can serve again. A provider that does not end the answer soon loses it.
+   */
+  release(): void;
 }
+
+/** How long a released answer may take to end, in milliseconds: a round trip, and some. */
+const LINGER_MS = 500;
 
 /** What an exchange needs to know beside its request. */
 export interface ExchangeOptions {
@@ -46,6 +54,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #body: HttpBody;
   #phase: ExchangePhase = "connecting";
   #ended = false;
+  #released = false;
   #controller: Dispatcher.DispatchController | undefined;
   #connector: Connector | undefined;
   #requestTimer: NodeJS.Timeout | undefined;
@@ -56,7 +65,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#options = options;
     this.#body = new HttpBody({
       resume: () => this.#resume(),
-      leave: () => this.#cancel(new AbortError("the answer was left")),
+      leave: () => this.#leave(),
     });
   }
 
@@ -111,7 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
     this.#silenceTimer?.refresh();
-    if (this.#body.push(chunk)) controller.pause();
+    if (!this.#released && this.#body.push(chunk)) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -136,6 +145,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // While it is paused, the silence is the reader's; the timer starts anew when it resumes.
     if (!this.#controller?.paused) this.#fail(silenceTimeoutOf(this.#options));
   };
+
+  #leave(): void {
+    if (!this.#released) this.#cancel(new AbortError("the answer was left"));
+  }
+
+  #release(): void {
+    if (this.#ended) return;
+    this.#released = true;
+    this.#stopWatching();
+    this.#requestTimer = setTimeout(this.#onTimeout, LINGER_MS).unref();
+    this.#body.drop();
+    if (this.#controller?.paused) this.#controller.resume();
+  }
 
   #resume(): void {
     this.#silenceTimer?.refresh();
@@ -165,6 +187,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#request = undefined;
     // Leads to the body of the request, which an answer that is kept must not keep.
     this.#controller = undefined;
+    this.#stopWatching();
+  }
+
+  #stopWatching(): void {
     clearTimeout(this.#requestTimer);
     clearTimeout(this.#silenceTimer);
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
@@ -178,6 +204,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       body,
       text: (maxBytes) => readText({ body, headers, maxBytes, peer: this.#options.peer }),
       destroy: () => this.#cancel(new AbortError("the answer was destroyed")),
+      release: () => this.#release(),
     };
   }
 
