@@ -1,4 +1,6 @@
 /** Which providers the environment registers (specification §2.2). */
+import { parseBaseUrl } from "../kit/http.ts";
+import { ConfigurationError } from "../spec/errors.ts";
 import type { ProviderSettings } from "./providers.ts";
 
 /** Environment variables, as in `process.env`. */
@@ -91,9 +93,13 @@ class Variables {
 
   url<Key extends string>(variable: string, key: Key): { [K in Key]?: string } {
     const value = this.get(variable);
-    if (value === undefined || isHttpUrl(value)) return this.text(variable, key);
-    this.problems.push(`${variable}: expected a URL that begins with http:// or https://, found "${value}"`);
-    return {};
+    try {
+      if (value !== undefined) parseBaseUrl(value);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      this.problems.push(`${variable}: ${error.message}`);
+    }
+    return this.text(variable, key);
   }
 
   noticeUnused(name: string, keys: readonly string[], others: readonly string[]): void {
@@ -111,10 +117,4 @@ class Variables {
       this.notices.push(`${variable} is set, but this version has no adapter for its provider.`);
     }
   }
-}
-
-/** Whether a text is a URL that a provider can have. */
-export function isHttpUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url?.protocol === "http:" || url?.protocol === "https:";
 }

@@ -21,30 +21,37 @@ export async function* streamAround(
   options: CallOptions,
 ): AsyncGenerator<Batch> {
   const middleware = new RunningMiddleware(run, request, next, options);
-  for (let attempt = await middleware.attempt(); attempt; attempt = await middleware.attempt()) {
-    let started = false;
-    try {
-      for await (const batch of attempt.stream.batches()) {
-        started ||= batch.length > 0;
-        const finish = finishOf(batch);
-        if (finish === undefined) yield batch;
-        else {
-          const { events, error } = await middleware.conclude(attempt, batch, finish);
-          yield events;
-          if (error !== undefined) throw error;
-          return;
-        }
-      }
-      throw new StreamError("the stream ended without finish");
-    } catch (error) {
-      middleware.fail(attempt, error);
-      if (started) throw error;
-    } finally {
-      // Does nothing where the attempt has ended: this is for a caller that left.
-      attempt.answer.reject(new AbortError("the caller left the stream"));
+  try {
+    for (let attempt = await middleware.attempt(); attempt; attempt = await middleware.attempt()) {
+      if (yield* pass(attempt, middleware)) return;
     }
+    yield replay(await middleware.result, request, options);
+  } finally {
+    middleware.end();
   }
-  yield replay(await middleware.result, request, options);
+}
+
+/** Passes an attempt on. Gives false where it failed before any event; a later failure throws. */
+async function* pass(attempt: Attempt, middleware: RunningMiddleware): AsyncGenerator<Batch, boolean> {
+  let started = false;
+  try {
+    for await (const batch of attempt.stream.batches()) {
+      started ||= batch.length > 0;
+      const finish = finishOf(batch);
+      if (finish === undefined) yield batch;
+      else {
+        const { events, error } = await middleware.conclude(attempt, batch, finish);
+        yield events;
+        if (error !== undefined) throw error;
+        return true;
+      }
+    }
+    throw new StreamError("the stream ended without finish");
+  } catch (error) {
+    middleware.fail(attempt, error);
+    if (started) throw error;
+    return false;
+  }
 }
 
 /** One call of `next`: the stream that it opened, and the response that the middleware waits for. */
@@ -59,7 +66,9 @@ class RunningMiddleware {
   readonly result: Promise<Response>;
   readonly #settled: Promise<undefined>;
   #opened = Promise.withResolvers<Attempt>();
-  #busy = false;
+  /** The attempt under way. */
+  #running: Attempt | undefined;
+  #over = false;
 
   constructor(run: MiddlewareFunction, request: Request, next: StreamNext, options: CallOptions) {
     const open = (changed: Request, own = options) => this.#open(next(changed, own));
@@ -78,8 +87,14 @@ class RunningMiddleware {
   /** Tells the function that its attempt failed, so that it may make another one. */
   fail({ answer }: Attempt, error: unknown): void {
     this.#opened = Promise.withResolvers();
-    this.#busy = false;
+    this.#running = undefined;
     answer.reject(error);
+  }
+
+  /** Tells the function, where it still waits, that nobody reads the stream any more. */
+  end(): void {
+    this.#over = true;
+    this.#running?.answer.reject(streamOver());
   }
 
   /** Gives the function its response, waits for what it returns, and gives the last events with that. */
@@ -101,12 +116,17 @@ class RunningMiddleware {
   }
 
   async #open(stream: EventStream): Promise<Response> {
-    if (this.#busy) throw new ConfigurationError("a middleware called next while its last call was running");
-    this.#busy = true;
-    const attempt = { stream, answer: Promise.withResolvers<Response>() };
-    this.#opened.resolve(attempt);
-    return attempt.answer.promise;
+    if (this.#over) throw streamOver();
+    if (this.#running)
+      throw new ConfigurationError("a middleware called next while its last call was running");
+    this.#running = { stream, answer: Promise.withResolvers() };
+    this.#opened.resolve(this.#running);
+    return this.#running.answer.promise;
   }
+}
+
+function streamOver(): AbortError {
+  return new AbortError("the stream that the middleware is around has ended");
 }
 
 function finishOf(batch: Batch): Finish | undefined {

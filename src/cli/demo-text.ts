@@ -1,0 +1,93 @@
+/** Where the parts of a demo are. Addresses as the server gives them. */
+export interface DemoAddresses {
+  readonly addresses: readonly string[];
+  readonly adminAddress: string | undefined;
+  readonly simulatorUrl: string;
+}
+
+/** What a demo prints: where everything is, and calls to copy. */
+export function demoText({ addresses, adminAddress, simulatorUrl }: DemoAddresses): string {
+  const tools = toolsFor(addresses[0] ?? "");
+  return `Outrigger demo: a sidecar with a simulated provider behind it. No key, no cost.
+
+  calls                ${addresses.join(", ")}   gRPC, gRPC-Web, Connect and JSON
+  health and metrics   ${adminAddress === undefined ? "off" : `${urlOf(adminAddress)}/readyz, /metrics`}
+  simulated provider   ${simulatorUrl}
+
+Try in another terminal:
+
+  # A whole answer, as plain JSON
+  ${tools.curl("Complete", "sim-text")}
+
+  # What there is, for any gRPC client
+  ${tools.grpcurl("list")}
+
+  # The same answer, over gRPC
+  ${tools.grpcurl("Complete", "sim-text")}
+
+  # Token by token
+  ${tools.grpcurl("Stream", "sim-long:tokens=60,rate=20")}
+
+  # Without grpcurl, from a checkout
+  ${tools.buf("Stream", "sim-long:tokens=60,rate=20")}
+
+The model string chooses what happens: sim-text, sim-tools, sim-reasoning, sim-refusal,
+sim-long:tokens=2000,rate=50, and failures such as sim-text:status=429,retry_after=2.
+
+From a program, with stubs generated from proto/outrigger/v1:
+
+  Go       connection, err := grpc.NewClient("${tools.target}", grpc.WithTransportCredentials(insecure.NewCredentials()))
+           client := outriggerv1.NewInferenceServiceClient(connection)
+  Python   stub = inference_service_pb2_grpc.InferenceServiceStub(grpc.insecure_channel("${tools.target}"))
+
+Ctrl-C stops it. With OPENAI_API_KEY set, "outrigger serve" does the same with OpenAI behind it.
+`;
+}
+
+/** Prints command lines for an address. */
+interface CommandLines {
+  /** The address as gRPC libraries take it. */
+  readonly target: string;
+  curl(method: string, model: string): string;
+  /** Without a model: a command of grpcurl itself. */
+  grpcurl(method: string, model?: string): string;
+  buf(method: string, model: string): string;
+}
+
+function toolsFor(address: string): CommandLines {
+  const path = address.startsWith("unix:") ? address.replace(/^unix:(\/\/)?/, "") : undefined;
+  const target = path === undefined ? reachable(address) : address;
+  const url = `http://${path === undefined ? target : "localhost"}/${SERVICE}`;
+  return {
+    target,
+    curl: (method, model) => {
+      const socket = path === undefined ? "" : ` --unix-socket ${path}`;
+      return `curl -sS${socket} ${url}/${method} -H 'content-type: application/json' \\\n    -d '${bodyOf(model)}'`;
+    },
+    grpcurl: (method, model) => {
+      const start = `grpcurl -plaintext${path === undefined ? "" : " -unix"}`;
+      if (model === undefined) return `${start} ${path ?? target} ${method}`;
+      return `${start} -d '${bodyOf(model)}' \\\n    ${path ?? target} ${SERVICE}/${method}`;
+    },
+    buf: (method, model) => {
+      const socket = path === undefined ? "" : ` --unix-socket ${path}`;
+      const start = `npx buf curl --protocol grpc --http2-prior-knowledge${socket}`;
+      return `${start} \\\n    -d '${bodyOf(model)}' ${url}/${method}`;
+    },
+  };
+}
+
+const SERVICE = "outrigger.v1.InferenceService";
+
+function bodyOf(model: string): string {
+  return JSON.stringify({ model, messages: [{ role: "ROLE_USER", content: [{ text: "Say hello." }] }] });
+}
+
+/** An address that listens on all interfaces is reached over the loopback. */
+function reachable(address: string): string {
+  return address.replace(/^(0\.0\.0\.0|\[::\]|):/, "127.0.0.1:");
+}
+
+function urlOf(address: string): string {
+  return address.startsWith("unix:") ? address : `http://${reachable(address)}`;
+}

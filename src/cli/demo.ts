@@ -1,0 +1,65 @@
+import { Client } from "../client/client.ts";
+import { createAdapter } from "../client/providers.ts";
+import { loadConfig } from "../config/index.ts";
+import { defaultCatalog } from "../kit/catalog.ts";
+import { startServer } from "../server/index.ts";
+import { createLogger } from "../server/logging.ts";
+import { startSimulator } from "../simulator/index.ts";
+import { demoText } from "./demo-text.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { parseFlags } from "./flags.ts";
+import { stopSignal } from "./stop-signal.ts";
+import { version } from "./version.ts";
+
+const FLAGS = {
+  listen: { type: "string", multiple: true },
+  "admin-listen": { type: "string" },
+  "log-level": { type: "string" },
+} as const;
+
+/** `outrigger demo`: runs the sidecar with the simulator behind it until a signal stops it. */
+export async function demo(args: readonly string[]): Promise<number> {
+  const flags = parseFlags(args, FLAGS);
+  const config = await loadConfig({
+    environment: demoEnvironment(),
+    flags: { listen: flags.listen, adminListen: flags["admin-listen"], logLevel: flags["log-level"] },
+  });
+  // The way to the simulator is a loopback: a proxy of this machine is not for it.
+  process.env.no_proxy = "*";
+  const stopped = stopSignal();
+  const simulator = await startSimulator();
+  const settings = {
+    api: "openai-responses",
+    apiKey: "simulator",
+    baseUrl: simulator.openaiBaseUrl,
+  } as const;
+  const client = new Client({ providers: { openai: createAdapter("openai", settings) } });
+  try {
+    const logger = createLogger({ level: config.logLevel, destination: process.stderr });
+    const server = await startServer({
+      ...config,
+      inference: client,
+      catalog: defaultCatalog,
+      logger,
+      version,
+    });
+    process.stdout.write(demoText({ ...server, simulatorUrl: simulator.url }));
+    await stopped;
+    await server.drain();
+    await server.close();
+  } finally {
+    await client.close();
+    await simulator.close();
+  }
+  return exitCodes.ok;
+}
+
+/** The few variables that a demo obeys. Its admin port is not open to the network. */
+function demoEnvironment(): Record<string, string> {
+  const { OUTRIGGER_LISTEN, OUTRIGGER_ADMIN_LISTEN, OUTRIGGER_LOG_LEVEL } = process.env;
+  return {
+    OUTRIGGER_LISTEN: OUTRIGGER_LISTEN ?? "",
+    OUTRIGGER_ADMIN_LISTEN: OUTRIGGER_ADMIN_LISTEN || "127.0.0.1:6191",
+    OUTRIGGER_LOG_LEVEL: OUTRIGGER_LOG_LEVEL || "warn",
+  };
+}

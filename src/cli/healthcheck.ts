@@ -1,0 +1,48 @@
+import { get } from "node:http";
+import { parseDuration } from "../config/units.ts";
+import { parseAddress } from "../server/listen/address.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { parseFlags, UsageError } from "./flags.ts";
+
+const FLAGS = {
+  "admin-listen": { type: "string" },
+  timeout: { type: "string", default: "2s" },
+} as const;
+
+/** `outrigger healthcheck`: asks the admin listener of a running sidecar whether it is ready. */
+export async function healthcheck(args: readonly string[]): Promise<number> {
+  const flags = parseFlags(args, FLAGS);
+  const address = flags["admin-listen"] ?? (process.env.OUTRIGGER_ADMIN_LISTEN || "127.0.0.1:6191");
+  const timeoutMs = parseDuration(flags.timeout);
+  if (!timeoutMs)
+    throw new UsageError(`--timeout: expected a duration such as "2s", found "${flags.timeout}"`);
+  if (address === "off") throw new UsageError("the admin listener is off, so there is nobody to ask");
+  const outcome = await ask(address, timeoutMs);
+  if (outcome === "ready") {
+    process.stdout.write("ready\n");
+    return exitCodes.ok;
+  }
+  process.stderr.write(`outrigger: ${address} is not ready: ${outcome}\n`);
+  return exitCodes.failure;
+}
+
+function ask(address: string, timeoutMs: number): Promise<string> {
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const request = get({ ...targetOf(address), path: "/readyz", agent: false, signal }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200 ? "ready" : `it answers ${response.statusCode}`);
+    });
+    request.on("error", (error: NodeJS.ErrnoException) => {
+      resolve(signal.aborted ? `no answer within ${timeoutMs} ms` : (error.code ?? error.message));
+    });
+  });
+}
+
+/** An address that listens on all interfaces is reached over the loopback. */
+function targetOf(text: string): { socketPath: string } | { host: string; port: number } {
+  const address = parseAddress(text, "--admin-listen");
+  if (address.kind === "unix") return { socketPath: address.path };
+  const host = address.host === undefined || address.host === "0.0.0.0" ? "127.0.0.1" : address.host;
+  return { host: host === "::" ? "::1" : host, port: address.port };
+}

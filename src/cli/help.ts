@@ -1,0 +1,133 @@
+/** What `outrigger --help` and `outrigger <command> --help` say. */
+
+/** The commands, in the order of the help. */
+export const commandNames = ["serve", "demo", "simulate", "healthcheck"] as const;
+
+/** Name of a command. */
+export type CommandName = (typeof commandNames)[number];
+
+/** The help of the program. */
+export const mainHelp = `Outrigger is an inference sidecar: one gRPC contract in front of every model provider.
+
+Usage: outrigger <command> [options]
+
+Commands:
+  serve        Run the sidecar.
+  demo         Run the sidecar with a simulated provider behind it. Needs no key.
+  simulate     Run the simulated provider alone, for tests and CI.
+  healthcheck  Ask a running sidecar whether it is ready.
+
+  outrigger <command> --help   explains a command
+  outrigger --version          prints the version
+
+Examples:
+  outrigger demo
+  OPENAI_API_KEY=sk-... outrigger serve
+  outrigger serve --config outrigger.yaml
+
+Exit codes:
+  0  done, or stopped by SIGTERM or SIGINT once the calls in flight had ended
+  1  something failed that should not; healthcheck: not ready
+  2  the command line is wrong
+  3  the configuration is wrong, or no provider is configured
+  4  an address cannot be listened on, for instance because it is in use
+  A second SIGTERM or SIGINT ends the process at once, with 143 or 130.
+`;
+
+const HELP: Readonly<Record<CommandName, string>> = {
+  serve: `Runs the sidecar: gRPC, gRPC-Web, Connect and JSON on one port, health and metrics on another.
+
+Usage: outrigger serve [options]
+
+Options:
+  --config FILE             Configuration file (YAML). Default: none.
+  --listen ADDRESS          Where calls arrive. May be repeated. Default: 127.0.0.1:6190.
+  --admin-listen ADDRESS    Where health and metrics are, or "off". Default: 0.0.0.0:6191.
+  --default-provider NAME   Provider of requests that name none. Default: the first one.
+  --log-level LEVEL         trace, debug, info, warn, error, fatal or silent. Default: info.
+
+An ADDRESS is 127.0.0.1:6190, [::1]:6190, :6190 (all interfaces) or unix:///run/outrigger.sock.
+Port 0 takes a free one. Flags win over variables, variables over the file.
+
+Environment:
+  OPENAI_API_KEY              registers the provider "openai"
+  OPENAI_BASE_URL             its base URL (https://api.openai.com/v1)
+  OPENAI_ORG_ID, OPENAI_PROJECT_ID
+  OUTRIGGER_CONFIG            like --config
+  OUTRIGGER_LISTEN            like --listen; several with commas between them
+  OUTRIGGER_ADMIN_LISTEN      like --admin-listen
+  OUTRIGGER_DEFAULT_PROVIDER  like --default-provider
+  OUTRIGGER_LOG_LEVEL         like --log-level
+  HTTP_PROXY, HTTPS_PROXY, NO_PROXY are obeyed on the way to the providers.
+  An empty variable counts as unset.
+
+A configuration file says what variables cannot:
+  providers:
+    openai-eu:
+      api: openai-responses
+      api_key: \${OPENAI_EU_KEY}        # or api_key_file: /run/secrets/openai
+      base_url: https://eu.api.openai.com/v1
+      timeouts: { connect: 5s, request: 20m, between_bytes: 5m }
+  limits: { max_message_bytes: 64MiB }
+  drain_timeout: 25s
+
+SIGTERM or SIGINT: no new calls, those in flight end (at most drain_timeout), then exit code 0.
+Logs are JSON lines on stdout, without prompts, answers or keys.
+`,
+  demo: `Runs the sidecar with a simulated provider behind it, and prints calls to try. Needs no key;
+nothing leaves this machine.
+
+Usage: outrigger demo [options]
+
+Options:
+  --listen ADDRESS         Where calls arrive. May be repeated. Default: 127.0.0.1:6190.
+  --admin-listen ADDRESS   Where health and metrics are, or "off". Default: 127.0.0.1:6191.
+  --log-level LEVEL        What is logged, on stderr. Default: warn.
+
+OUTRIGGER_LISTEN, OUTRIGGER_ADMIN_LISTEN and OUTRIGGER_LOG_LEVEL say the same; no other variable
+and no configuration file is read.
+
+Examples:
+  outrigger demo
+  outrigger demo --listen 127.0.0.1:0 --admin-listen off     # on any free port
+`,
+  simulate: `Runs the simulated provider alone: a server that speaks the wire formats of model providers.
+Point a program's base URL at it, in your own tests or CI.
+
+Usage: outrigger simulate [options]
+
+Options:
+  --host HOST         Address to listen on. Default: 127.0.0.1.
+  --port PORT         Port to listen on; 0 takes a free one. Default: 6192.
+  --defaults OPTIONS  Options of models that do not set them, such as rate=60,chunk=7.
+  --alias NAME=MODEL  Lets NAME stand for MODEL, such as gpt-5.2=sim-tools:calls=2. May be repeated.
+  --quiet             Prints no line for each request.
+
+The model string chooses what is answered, and what goes wrong:
+  sim-text                             a short text
+  sim-tools:calls=2                    two tool calls, then an answer
+  sim-reasoning                        reasoning, then a text
+  sim-long:tokens=2000,rate=50         2000 tokens, 50 a second
+  sim-text:status=429,retry_after=2    a rate limit
+  sim-long:cut_events=20               a stream that breaks
+
+Example:
+  outrigger simulate --port 6192 &
+  OPENAI_API_KEY=any OPENAI_BASE_URL=http://127.0.0.1:6192/v1 your-program
+`,
+  healthcheck: `Asks a running sidecar whether it is ready, for container runtimes without a shell or curl.
+
+Usage: outrigger healthcheck [options]
+
+Options:
+  --admin-listen ADDRESS   The sidecar's admin address. Default: OUTRIGGER_ADMIN_LISTEN, or 127.0.0.1:6191.
+  --timeout DURATION       Longest wait for the answer. Default: 2s.
+
+Exit codes: 0 ready, 1 not ready or not there.
+`,
+};
+
+/** The help of a command. */
+export function helpOf(command: CommandName): string {
+  return HELP[command];
+}

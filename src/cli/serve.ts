@@ -1,0 +1,60 @@
+import { buildClient, loadConfig } from "../config/index.ts";
+import { defaultCatalog } from "../kit/catalog.ts";
+import { startServer } from "../server/index.ts";
+import { createLogger } from "../server/logging.ts";
+import { ConfigurationError } from "../spec/errors.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { parseFlags } from "./flags.ts";
+import { stopSignal } from "./stop-signal.ts";
+import { version } from "./version.ts";
+
+const FLAGS = {
+  config: { type: "string" },
+  listen: { type: "string", multiple: true },
+  "admin-listen": { type: "string" },
+  "default-provider": { type: "string" },
+  "log-level": { type: "string" },
+} as const;
+
+/** `outrigger serve`: runs the sidecar until a signal stops it. */
+export async function serve(args: readonly string[]): Promise<number> {
+  const flags = parseFlags(args, FLAGS);
+  const config = await loadConfig({
+    environment: process.env,
+    flags: {
+      config: flags.config,
+      listen: flags.listen,
+      adminListen: flags["admin-listen"],
+      defaultProvider: flags["default-provider"],
+      logLevel: flags["log-level"],
+    },
+  });
+  if (config.providers.size === 0) throw noProvider(config.remedy);
+  await using client = buildClient(config);
+  const logger = createLogger({ level: config.logLevel });
+  const stopped = stopSignal();
+  const server = await startServer({
+    ...config,
+    inference: client,
+    catalog: defaultCatalog,
+    logger,
+    version,
+  });
+  for (const notice of config.notices) logger.warn(notice);
+  const { addresses, adminAddress } = server;
+  const { providerNames: providers, defaultProvider } = client;
+  logger.info(
+    { version, listen: addresses, admin_listen: adminAddress, providers, default_provider: defaultProvider },
+    "listening",
+  );
+  logger.info({ signal: await stopped }, "draining");
+  await server.drain();
+  await server.close();
+  logger.info("stopped");
+  return exitCodes.ok;
+}
+
+function noProvider(remedy: string): ConfigurationError {
+  const advice = 'Name one in a configuration file, or try "outrigger demo", which needs no key.';
+  return new ConfigurationError(`no provider is configured. ${remedy}\n${advice}`);
+}

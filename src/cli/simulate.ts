@@ -1,0 +1,69 @@
+import {
+  type Simulator,
+  type SimulatorLogLine,
+  type SimulatorOptions,
+  startSimulator,
+} from "../simulator/index.ts";
+import { ConfigurationError } from "../spec/errors.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { parseFlags, UsageError } from "./flags.ts";
+import { isAddressFailure } from "./report-failure.ts";
+import { stopSignal } from "./stop-signal.ts";
+
+const FLAGS = {
+  host: { type: "string", default: "127.0.0.1" },
+  port: { type: "string", default: "6192" },
+  defaults: { type: "string", default: "" },
+  alias: { type: "string", multiple: true },
+  quiet: { type: "boolean", default: false },
+} as const;
+
+/** `outrigger simulate`: runs the simulator until a signal stops it. */
+export async function simulate(args: readonly string[]): Promise<number> {
+  const { host, port, defaults, alias = [], quiet } = parseFlags(args, FLAGS);
+  const stopped = stopSignal();
+  const simulator = await start({
+    host,
+    port: readPort(port),
+    defaults,
+    aliases: Object.fromEntries(alias.map(readAlias)),
+    ...(quiet ? {} : { log: printLine }),
+  });
+  process.stdout.write(
+    `Simulated provider at ${simulator.url}\nOPENAI_BASE_URL=${simulator.openaiBaseUrl} OPENAI_API_KEY=any\n`,
+  );
+  await stopped;
+  await simulator.close();
+  return exitCodes.ok;
+}
+
+async function start(options: SimulatorOptions): Promise<Simulator> {
+  try {
+    return await startSimulator(options);
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`--defaults: ${error.message}`);
+    if (!isAddressFailure(error)) throw error;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const advice = code === "EADDRINUSE" ? "another process listens there; " : "";
+    throw new ConfigurationError(
+      `cannot listen on ${options.host}:${options.port} (${code}): ${advice}choose another --port, 0 takes a free one`,
+      { cause: error },
+    );
+  }
+}
+
+function readPort(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new UsageError(`--port: expected a number from 0 to 65535, found ${JSON.stringify(text)}`);
+}
+
+function readAlias(text: string): [name: string, model: string] {
+  const [, name, model] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  if (name !== undefined && model !== undefined) return [name, model];
+  throw new UsageError(`--alias: expected NAME=MODEL, found ${JSON.stringify(text)}`);
+}
+
+function printLine({ method, path, model, status, outcome, events, durationMs }: SimulatorLogLine): void {
+  const what = `${method} ${path} ${model || "-"}`;
+  process.stdout.write(`${what} ${status} ${outcome} ${events} events ${Math.round(durationMs)} ms\n`);
+}

@@ -1,0 +1,21 @@
+/** The lookups of the model catalog (specification §2.9). The catalog is advice: unknown models pass through. */
+import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
+import { defaultCatalog } from "../kit/catalog.ts";
+
+/** The model with that id or alias; undefined where the catalog does not know it. */
+export function getModelInfo(model: string, provider?: string): ModelInfo | undefined {
+  return defaultCatalog.getModelInfo(model, provider);
+}
+
+/** The known models by provider, newest first; only those that have all `capabilities`. */
+export function listModels(provider?: string, capabilities?: readonly Capability[]): ModelInfo[] {
+  return defaultCatalog.listModels(provider, capabilities);
+}
+
+/** A provider's newest model that is served today and has all `capabilities`; undefined where none has. */
+export function getLatestModel(
+  provider: string,
+  capabilities?: readonly Capability[],
+): ModelInfo | undefined {
+  return defaultCatalog.getLatestModel(provider, capabilities);
+}

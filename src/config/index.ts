@@ -1,0 +1,29 @@
+/** What a configuration may say, and the Client that is built from it. */
+import { Client } from "../client/client.ts";
+import { createAdapter } from "../client/providers.ts";
+import type { ProviderAdapter } from "../spec/adapter.ts";
+import { ConfigurationError } from "../spec/errors.ts";
+import type { Config } from "./config.ts";
+import { mistakes } from "./load-config.ts";
+
+export { type Config, defaultAdminListen, defaultListen } from "./config.ts";
+export { configVariable } from "./environment.ts";
+export { type ConfigFlags, type ConfigSources, loadConfig } from "./load-config.ts";
+export { logLevels } from "./schema.ts";
+export { closestWord, didYouMean } from "./suggest.ts";
+
+/** Makes the adapters and the Client. Throws ConfigurationError naming every provider that cannot be made. */
+export function buildClient({ providers, defaultProvider, remedy }: Config): Client {
+  const adapters: Record<string, ProviderAdapter> = {};
+  const problems: string[] = [];
+  for (const [name, settings] of providers) {
+    try {
+      adapters[name] = createAdapter(name, settings);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      problems.push(`provider ${name}: ${error.message}`);
+    }
+  }
+  if (problems.length > 0) throw mistakes(problems);
+  return new Client({ providers: adapters, defaultProvider }, remedy);
+}

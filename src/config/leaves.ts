@@ -1,0 +1,113 @@
+/** The values that a configuration is made of, each with the words that an error uses for it. */
+import { isAbsolute } from "node:path";
+import { z } from "zod";
+import { parseBaseUrl } from "../kit/http.ts";
+import { ConfigurationError } from "../spec/errors.ts";
+import { didYouMean } from "./suggest.ts";
+import { parseDuration, parseSize } from "./units.ts";
+
+/**
+ * A value that is read by a function.
+ * @param expected What the value should be, for the error.
+ * @param read Gives the value, or undefined where it is not what is expected.
+ */
+function leaf<Value>(expected: string, read: (value: unknown) => Value | undefined) {
+  return z.unknown().transform((found, context): Value => {
+    const value = read(found);
+    if (value !== undefined) return value;
+    context.issues.push({ code: "custom", input: found, message: `expected ${expected}` });
+    return z.NEVER;
+  });
+}
+
+/** A text that is not empty, without control characters: it may become a header. */
+export const text = leaf("a text", readText);
+
+/** A whole number from 1. Texts of digits count: variables bring texts. */
+export const count = leaf("a whole number from 1", (value) => {
+  const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+  return typeof number === "number" && Number.isSafeInteger(number) && number > 0 ? number : undefined;
+});
+
+/** true or false, also as texts. */
+export const flag = leaf("true or false", (value) => {
+  if (value === true || value === "true") return true;
+  return value === false || value === "false" ? false : undefined;
+});
+
+/** A duration; milliseconds come out. */
+export const duration = leaf('a duration such as "500ms", "10s" or "1m30s"', parseDuration);
+
+/** A duration above zero; milliseconds come out. */
+export const positiveDuration = leaf('a duration above 0 such as "500ms" or "10s"', (value) => {
+  return parseDuration(value) || undefined;
+});
+
+/** A size in bytes; bytes come out. */
+export const size = leaf('a size such as "32MiB" or a number of bytes from 1', parseSize);
+
+/** A place to listen. */
+export const address = leaf(
+  'an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock"',
+  (value) => (typeof value === "string" && isAddress(value) ? value : undefined),
+);
+
+/** A place to listen, or `off`. */
+export const addressOrOff = leaf(
+  'an address such as "0.0.0.0:6191", "[::]:6191" or ":6191", or "off"',
+  (value) => {
+    if (value === "off" || value === false) return "off" as const;
+    return typeof value === "string" && isAddress(value) ? value : undefined;
+  },
+);
+
+/** A folder, by its absolute path. */
+export const folder = leaf("an absolute path", (value) => {
+  return typeof value === "string" && isAbsolute(value) ? value : undefined;
+});
+
+/** What a browser sends as `origin`, or `*`. */
+export const origin = leaf('an origin such as "https://app.example.com", or "*"', (value) => {
+  if (typeof value !== "string") return undefined;
+  return value === "*" || URL.parse(value)?.origin === value ? value : undefined;
+});
+
+/** Base URL of a provider. What is wrong with one is said by whoever connects to it. */
+export const baseUrl = z.unknown().transform((found, context): string => {
+  try {
+    return parseBaseUrl(typeof found === "string" ? found : "").href.replace(/\/$/, "");
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    context.issues.push({ code: "custom", input: found, message: error.message });
+    return z.NEVER;
+  }
+});
+
+/** One of a few words. */
+export function oneOf<Word extends string>(words: readonly Word[]) {
+  return z.unknown().transform((found, context): Word => {
+    const word = words.find((candidate) => candidate === found);
+    if (word !== undefined) return word;
+    const hint = typeof found === "string" ? didYouMean(found, words) : "";
+    context.issues.push({
+      code: "custom",
+      input: found,
+      message: `expected ${words.join(", ")}`,
+      params: { hint },
+    });
+    return z.NEVER;
+  });
+}
+
+function readText(value: unknown): string | undefined {
+  if (typeof value !== "string" || value.trim() === "") return undefined;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a header must not hold
+  return /[\u0000-\u001f\u007f]/.test(value) ? undefined : value;
+}
+
+/** What the server's own reader of addresses takes; here so that all mistakes are told at once. */
+function isAddress(value: string): boolean {
+  if (value.startsWith("unix:")) return /^unix:(\/\/)?\//.test(value);
+  const [, port] = /^(?:\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)?:(\d{1,5})$/.exec(value) ?? [];
+  return port !== undefined && Number(port) <= 65_535;
+}

@@ -1,0 +1,146 @@
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { describeMissing, type Environment, readProviders } from "../client/from-env.ts";
+import type { ProviderSettings } from "../client/providers.ts";
+import { isObject } from "../kit/json.ts";
+import { ConfigurationError } from "../spec/errors.ts";
+import { type Config, defaultAdminListen, defaultListen } from "./config.ts";
+import { configVariable, findMistypedVariables, locateVariable, readVariables } from "./environment.ts";
+import { describeIssues, formatPath, type Locate } from "./problems.ts";
+import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
+import { compact, type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
+
+/** What flags of the command line may say. */
+export interface ConfigFlags {
+  /** Path of the configuration file. */
+  readonly config?: string | undefined;
+  readonly listen?: readonly string[] | undefined;
+  readonly adminListen?: string | undefined;
+  readonly defaultProvider?: string | undefined;
+  readonly logLevel?: string | undefined;
+}
+
+/** Where a configuration comes from. */
+export interface ConfigSources {
+  readonly environment: Environment;
+  readonly flags?: ConfigFlags;
+}
+
+/**
+ * Reads the configuration: flags win over variables, variables over the file, the file over
+ * the defaults. Providers of the variables come first; an entry of the file replaces the one
+ * of the same name.
+ * @throws ConfigurationError with every mistake, one a line.
+ */
+export async function loadConfig({ environment, flags = {} }: ConfigSources): Promise<Config> {
+  const file = await readFileSource(flags.config ?? environment[configVariable]?.trim(), environment);
+  const variables = readSource(readVariables(environment), locateVariable);
+  const given = readSource(treeOf(flags), locateFlag);
+  const fromVariables = readProviders(environment);
+  const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
+  const names = new Set([...fromVariables.providers.keys(), ...file.providerNames]);
+  const problems = [file, variables, given, fromVariables].flatMap((source) => source.problems);
+  const chosen = settings.default_provider;
+  if (chosen !== undefined && !names.has(chosen)) {
+    const locate = [given, variables, file].find(
+      (source) => source.settings.default_provider !== undefined,
+    )?.locate;
+    const expected = names.size === 0 ? "a provider, but there is none" : [...names].join(", ");
+    problems.push(`${locate?.(["default_provider"])}: expected ${expected}, found ${JSON.stringify(chosen)}`);
+  }
+  if (problems.length > 0) throw mistakes(problems);
+  return {
+    listen: settings.listen ?? [defaultListen],
+    adminListen: settings.admin_listen === "off" ? undefined : (settings.admin_listen ?? defaultAdminListen),
+    logLevel: settings.log_level ?? "info",
+    drainTimeoutMs: settings.drain_timeout,
+    limits: settings.limits ?? {},
+    reflection: settings.reflection,
+    cors: settings.cors,
+    providers: mergeProviders(fromVariables.providers, settings, file.keys),
+    defaultProvider: chosen,
+    remedy: describeMissing(fromVariables),
+    notices: [...fromVariables.notices, ...findMistypedVariables(environment)],
+  };
+}
+
+/** One error for all mistakes of a configuration. */
+export function mistakes(problems: readonly string[]): ConfigurationError {
+  if (problems.length === 1) return new ConfigurationError(`the configuration is wrong: ${problems[0]}`);
+  const lines = problems.map((problem) => `\n  ${problem}`).join("");
+  return new ConfigurationError(`the configuration has ${problems.length} mistakes:${lines}`);
+}
+
+/** What one source says, or what is wrong with it. */
+interface Source {
+  readonly settings: Settings;
+  readonly problems: readonly string[];
+  readonly locate: Locate;
+}
+
+interface FileSource extends Source, ProviderKeys {
+  readonly providerNames: readonly string[];
+}
+
+function readSource(tree: unknown, locate: Locate, unfilled: ReadonlySet<string> = new Set()): Source {
+  const result = settingsSchema.safeParse(tree);
+  if (result.success) return { settings: result.data, problems: [], locate };
+  const issues = result.error.issues.filter((issue) => !unfilled.has(formatPath(issue.path)));
+  return { settings: {}, problems: describeIssues(issues, tree, locate), locate };
+}
+
+const NO_FILE: FileSource = {
+  settings: {},
+  problems: [],
+  locate: () => "",
+  keys: new Map(),
+  providerNames: [],
+};
+
+async function readFileSource(path: string | undefined, environment: Environment): Promise<FileSource> {
+  if (path === undefined || path === "") return NO_FILE;
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    throw new ConfigurationError(`cannot read the configuration file ${path} (${code})`);
+  });
+  // Loaded only here: most sidecars have no file.
+  const { parseYamlFile } = await import("./yaml-file.ts");
+  const { value, problems, unfilled, locate } = parseYamlFile(path, text, environment);
+  const source = readSource(value, locate, unfilled);
+  const providers = isObject(value) ? value.providers : undefined;
+  const { keys, problems: keyProblems } = await readProviderKeys(providers, dirname(path), locate);
+  return {
+    ...source,
+    keys,
+    problems: [...problems, ...source.problems, ...keyProblems],
+    providerNames: isObject(providers) ? Object.keys(providers) : [],
+  };
+}
+
+function treeOf({ listen, adminListen, defaultProvider, logLevel }: ConfigFlags): unknown {
+  return compact({
+    listen,
+    admin_listen: adminListen,
+    default_provider: defaultProvider,
+    log_level: logLevel,
+  });
+}
+
+const locateFlag: Locate = ([field]) => `--${String(field).replaceAll("_", "-")}`;
+
+function mergeProviders(
+  fromVariables: ReadonlyMap<string, ProviderSettings>,
+  { providers = {}, timeouts = {}, media = {} }: Settings,
+  keys: ReadonlyMap<string, string>,
+): Map<string, ProviderSettings> {
+  const merged = new Map(fromVariables);
+  for (const [name, entry] of Object.entries(providers)) merged.set(name, settingsOf(entry, keys.get(name)));
+  for (const [name, settings] of merged) {
+    merged.set(name, { ...media, ...settings, timeouts: { ...timeouts, ...settings.timeouts } });
+  }
+  return merged;
+}
+
+function settingsOf({ apiKeyFile: _, ...entry }: ProviderEntry, apiKey = ""): ProviderSettings {
+  return { ...entry, apiKey };
+}

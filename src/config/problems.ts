@@ -1,0 +1,58 @@
+/** What is wrong with a configuration, in words for whoever wrote it. */
+import type { z } from "zod";
+
+/** The way to a value: keys of mappings and places in lists. */
+export type Path = readonly PropertyKey[];
+
+/** Says where a value stands, for instance `outrigger.yaml:3:5 providers.main.api` or `OUTRIGGER_LISTEN`. */
+export type Locate = (path: Path) => string;
+
+/** Where keys stand; what is found there is never shown. */
+const SECRET_FIELDS: readonly PropertyKey[] = ["api_key", "headers"];
+
+const MAX_SHOWN = 64;
+
+/** One line for each mistake that a schema found in a value: where it is, what was expected and what was found. */
+export function describeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  value: unknown,
+  locate: Locate,
+): string[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== "unrecognized_keys") return [describeIssue(issue, value, locate)];
+    const lines = issue.message.split("\n");
+    return issue.keys.map((key, index) => `${locate([...issue.path, key])}: ${lines[index]}`);
+  });
+}
+
+/** `providers.main.timeouts.connect`, `listen[0]`. */
+export function formatPath(path: Path): string {
+  let formatted = "";
+  for (const step of path) {
+    if (typeof step === "number") formatted += `[${step}]`;
+    else formatted += formatted === "" ? String(step) : `.${String(step)}`;
+  }
+  return formatted;
+}
+
+function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): string {
+  const where = `${locate(issue.path)}: ${issue.message}`;
+  if (issue.code === "invalid_key") return where;
+  const hint = issue.code === "custom" ? (issue.params?.hint ?? "") : "";
+  return `${where}, found ${show(valueAt(value, issue.path), issue.path)}${hint}`;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((parent, step) => {
+    return typeof parent === "object" && parent !== null ? Reflect.get(parent, step) : undefined;
+  }, value);
+}
+
+function show(value: unknown, path: Path): string {
+  if (value === undefined || value === null || value === "") return "nothing";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "object") return "a mapping";
+  if (path.some((step) => SECRET_FIELDS.includes(step))) return `a ${typeof value} that is not shown`;
+  const text = JSON.stringify(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}

@@ -1,0 +1,43 @@
+/**
+ * The known word that a mistyped one most likely means: within two edits, and fewer edits than
+ * half of its letters. Undefined where none is that close.
+ */
+export function closestWord(word: string, known: readonly string[]): string | undefined {
+  let closest: string | undefined;
+  let fewest = Math.min(2, Math.floor((word.length - 1) / 2));
+  for (const candidate of known) {
+    const edits = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (edits > fewest || (edits === fewest && closest !== undefined)) continue;
+    closest = candidate;
+    fewest = edits;
+  }
+  return closest;
+}
+
+/** `; did you mean "listen"?` where a known word is close, else an empty text. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const closest = closestWord(word, known);
+  return closest === undefined ? "" : `; did you mean "${closest}"?`;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that make one word of another. */
+function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column += 1) {
+      const replaced = (last[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
+      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      current[column] = Math.min(
+        replaced,
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        swapped && row > 1 && column > 1 ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
+      );
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[to.length] ?? 0;
+}

@@ -1,0 +1,45 @@
+/** Outrigger as a TypeScript library: everything that a caller needs, and nothing from inside. */
+
+// The contract: its messages are the data model, and `create(RequestSchema, {...})` makes them.
+export { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+// The client (specification §2.2 to §2.6).
+export { getLatestModel, getModelInfo, listModels } from "./client/catalog.ts";
+export { Client, type ClientOptions, type RequestInput } from "./client/client.ts";
+export { getDefaultClient, setDefaultClient } from "./client/default-client.ts";
+export type { Environment } from "./client/from-env.ts";
+export type {
+  CompleteNext,
+  Middleware,
+  MiddlewareFunction,
+  MiddlewareMethods,
+  StreamNext,
+} from "./client/middleware.ts";
+export * from "./gen/outrigger/v1/catalog_service_pb.ts";
+export * from "./gen/outrigger/v1/error_pb.ts";
+export * from "./gen/outrigger/v1/inference_service_pb.ts";
+export * from "./gen/outrigger/v1/message_pb.ts";
+export * from "./gen/outrigger/v1/request_pb.ts";
+export * from "./gen/outrigger/v1/response_pb.ts";
+export * from "./gen/outrigger/v1/stream_event_pb.ts";
+export * from "./gen/outrigger/v1/tool_pb.ts";
+export * from "./gen/outrigger/v1/usage_pb.ts";
+export { Catalog, createCatalog, defaultCatalog } from "./kit/catalog.ts";
+export type { HttpTimeouts } from "./kit/http.ts";
+// What a caller of `complete` and `stream` puts around them: neither retries by itself.
+export {
+  DEFAULT_RETRY_POLICY,
+  type RetryOptions,
+  type RetryPolicy,
+  retry,
+  retryDelayOf,
+} from "./kit/retry.ts";
+// The adapters.
+export { OpenAIAdapter, type OpenAIAdapterOptions } from "./providers/openai-responses/adapter.ts";
+// What an adapter is, its errors, and the laws of its streams.
+export { accumulate, StreamAccumulator } from "./spec/accumulator.ts";
+export type { CallOptions, ProviderAdapter } from "./spec/adapter.ts";
+export * from "./spec/errors.ts";
+export { EventStream } from "./spec/event-stream.ts";
+export { LawChecker } from "./spec/laws.ts";
+export * from "./spec/message.ts";
+export { addUsage } from "./spec/usage.ts";

@@ -1,0 +1,254 @@
+import {
+  accumulate,
+  Client,
+  ConfigurationError,
+  create,
+  type EventStream,
+  InvalidRequestError,
+  LawChecker,
+  NetworkError,
+  RequestSchema,
+  type StreamEvent,
+  ToolChoice_Mode,
+  textOf,
+  userMessage,
+} from "outrigger";
+import { describe, expect, it } from "vitest";
+import { ScriptedAdapter } from "./support/scripted-adapter.ts";
+
+const request = { model: "m1", messages: [userMessage("hi")] };
+
+function clientOf(...names: string[]): { client: Client; adapters: ScriptedAdapter[] } {
+  const adapters = names.map((name) => new ScriptedAdapter(name));
+  const client = new Client({
+    providers: Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter])),
+  });
+  return { client, adapters };
+}
+
+/** All events of a stream that keeps the laws. */
+async function eventsOf(stream: EventStream): Promise<StreamEvent[]> {
+  const laws = new LawChecker();
+  const events: StreamEvent[] = [];
+  for await (const event of stream) {
+    laws.check(event);
+    events.push(event);
+  }
+  laws.end();
+  return events;
+}
+
+async function batchSizes(stream: EventStream): Promise<number[]> {
+  const sizes: number[] = [];
+  for await (const batch of stream.batches()) sizes.push(batch.length);
+  return sizes;
+}
+
+describe("Client", () => {
+  describe("routing", () => {
+    it("sends a request to the provider that it names, else to the first registered", async () => {
+      const { client } = clientOf("one", "two");
+      expect(textOf(await client.complete(request))).toBe("one m1");
+      expect(textOf(await client.complete({ ...request, provider: "two" }))).toBe("two m1");
+      expect(textOf(await accumulate(client.stream({ ...request, provider: "two" })))).toBe("two m1");
+      expect([client.providerNames, client.defaultProvider]).toEqual([["one", "two"], "one"]);
+    });
+
+    it("sends to the default provider that was chosen", async () => {
+      const providers = { one: new ScriptedAdapter("one"), two: new ScriptedAdapter("two") };
+      const client = new Client({ providers, defaultProvider: "two" });
+      expect((await client.complete(request)).provider).toBe("two");
+    });
+
+    it("refuses a default provider that is not registered", () => {
+      expect(
+        () => new Client({ providers: { one: new ScriptedAdapter("one") }, defaultProvider: "two" }),
+      ).toThrow(
+        new ConfigurationError(
+          'the default provider "two" is not registered; the registered providers are one',
+        ),
+      );
+    });
+
+    it("never guesses: an unknown provider is the caller's mistake", async () => {
+      const { client, adapters } = clientOf("one", "two");
+      const call = client.complete({ ...request, provider: "three" });
+      await expect(call).rejects.toThrow(InvalidRequestError);
+      await expect(call).rejects.toMatchObject({
+        violations: [
+          {
+            field: "provider",
+            description: '"three" is not registered; the registered providers are one, two',
+          },
+        ],
+      });
+      await expect(eventsOf(client.stream({ ...request, provider: "three" }))).rejects.toThrow(
+        InvalidRequestError,
+      );
+      expect(adapters.flatMap((adapter) => adapter.requests)).toEqual([]);
+    });
+
+    it("says what is missing where no provider is registered, whatever the request names", async () => {
+      const client = new Client();
+      await expect(client.complete(request)).rejects.toThrow(ConfigurationError);
+      await expect(client.complete({ ...request, provider: "openai" })).rejects.toThrow(
+        /no provider is registered.*register\(\).*OPENAI_API_KEY/,
+      );
+      await expect(eventsOf(client.stream(request))).rejects.toThrow(ConfigurationError);
+      expect(() => client.supportsToolChoice(ToolChoice_Mode.NONE, "m1")).toThrow(ConfigurationError);
+    });
+
+    it("registers providers later, each name once", async () => {
+      const client = new Client();
+      client.register("one", new ScriptedAdapter("one"));
+      expect(textOf(await client.complete(request))).toBe("one m1");
+      expect(() => client.register("one", new ScriptedAdapter("one"))).toThrow(ConfigurationError);
+      expect(() => client.register(" ", new ScriptedAdapter("one"))).toThrow(ConfigurationError);
+    });
+
+    it("turns a wrong request away before anything is sent", async () => {
+      const { client, adapters } = clientOf("one");
+      await expect(client.complete({ model: "", messages: [] })).rejects.toThrow(/^model: .*; messages: /);
+      await expect(eventsOf(client.stream({ model: "m1", messages: [] }))).rejects.toThrow(/^messages: /);
+      expect(adapters[0]?.requests).toEqual([]);
+    });
+
+    it("tells a provider's name to its adapter, and leaves the caller's request alone", async () => {
+      const { client, adapters } = clientOf("one");
+      await client.complete(request);
+      expect(adapters[0]?.requests[0]?.provider).toBe("one");
+      expect(request).not.toHaveProperty("provider");
+    });
+  });
+
+  describe("calls", () => {
+    it("gives every call an id of its own, or the one it was told", async () => {
+      const { client } = clientOf("one");
+      const ids = [(await client.complete(request)).runId, (await client.complete(request)).runId];
+      expect(new Set(ids).size).toBe(2);
+      for (const id of ids) expect(id).toMatch(/^run_[0-9a-f]{32}$/);
+      const [start] = await eventsOf(client.stream(request, { runId: "run_mine" }));
+      expect(start?.event).toMatchObject({ case: "streamStart", value: { runId: "run_mine" } });
+    });
+
+    it("hands the caller's signal to the adapter", async () => {
+      const { client, adapters } = clientOf("one");
+      const { signal } = new AbortController();
+      await client.complete(request, { signal });
+      expect(adapters[0]?.options[0]?.signal).toBe(signal);
+    });
+
+    it("sends nothing before the first event is asked for", async () => {
+      const { client, adapters } = clientOf("one");
+      const stream = client.stream(request);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(adapters[0]?.requests).toHaveLength(0);
+      await eventsOf(stream);
+      expect(adapters[0]?.requests).toHaveLength(1);
+    });
+
+    it("costs nothing where a stream is abandoned before its start", async () => {
+      const { client, adapters } = clientOf("one");
+      const iterator = client.stream(request).batches()[Symbol.asyncIterator]();
+      expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
+      expect(await iterator.next()).toEqual({ done: true, value: undefined });
+      expect(adapters[0]?.requests).toHaveLength(0);
+    });
+
+    it("ends the adapter's stream where the caller leaves the loop", async () => {
+      const { client, adapters } = clientOf("one");
+      for await (const event of client.stream(request)) if (event.event.case === "textDelta") break;
+      expect(adapters[0]).toMatchObject({ started: 1, ended: 1 });
+    });
+
+    it("sends once, however often the stream is iterated", async () => {
+      const { client, adapters } = clientOf("one");
+      const stream = client.stream(request);
+      expect((await eventsOf(stream)).length).toBeGreaterThan(3);
+      const again: StreamEvent[] = [];
+      for await (const event of stream) again.push(event);
+      expect(again).toEqual([]);
+      expect(adapters[0]?.requests).toHaveLength(1);
+    });
+
+    it("keeps the adapter's batches", async () => {
+      const { client } = clientOf("one");
+      const direct = await batchSizes(new ScriptedAdapter("one").stream(create(RequestSchema, request)));
+      expect(await batchSizes(client.stream(request))).toEqual(direct);
+      expect(Math.max(...direct)).toBeGreaterThan(1);
+    });
+  });
+
+  describe("initialize and close", () => {
+    it("throws at registration what an adapter's initialize throws", () => {
+      const adapter = Object.assign(new ScriptedAdapter("one"), {
+        initialize() {
+          throw new ConfigurationError("no such region");
+        },
+      });
+      expect(() => new Client({ providers: { one: adapter } })).toThrow(
+        new ConfigurationError("no such region"),
+      );
+    });
+
+    it("waits for an asynchronous initialize before the first call", async () => {
+      const order: string[] = [];
+      const adapter = Object.assign(new ScriptedAdapter("one"), {
+        async initialize() {
+          await new Promise((resolve) => setImmediate(resolve));
+          order.push("initialized");
+        },
+      });
+      const client = new Client({ providers: { one: adapter } });
+      await Promise.all([client.complete(request), accumulate(client.stream(request))]);
+      expect(order).toEqual(["initialized"]);
+      expect(adapter.requests).toHaveLength(2);
+    });
+
+    it("fails every call where an asynchronous initialize failed", async () => {
+      const adapter = Object.assign(new ScriptedAdapter("one"), {
+        async initialize() {
+          throw new Error("the vault is shut");
+        },
+      });
+      const client = new Client({ providers: { one: adapter } });
+      await expect(client.complete(request)).rejects.toThrow(
+        new ConfigurationError('the provider "one" could not be initialized'),
+      );
+      await expect(eventsOf(client.stream(request))).rejects.toThrow(ConfigurationError);
+      expect(adapter.requests).toEqual([]);
+    });
+
+    it("closes every adapter once, also where one fails", async () => {
+      const failing = Object.assign(new ScriptedAdapter("bad"), {
+        async close() {
+          throw new NetworkError("stuck");
+        },
+      });
+      const good = new ScriptedAdapter("good");
+      const client = new Client({ providers: { bad: failing, good, alias: good } });
+      await expect(client.close()).rejects.toThrow("stuck");
+      expect(good.closed).toBe(1);
+    });
+
+    it("is closed by `await using`", async () => {
+      const adapter = new ScriptedAdapter("one");
+      {
+        await using client = new Client({ providers: { one: adapter } });
+        await client.complete(request);
+      }
+      expect(adapter.closed).toBe(1);
+    });
+  });
+
+  it("asks an adapter about tool choices, and takes silence for yes", () => {
+    const careful = Object.assign(new ScriptedAdapter("careful"), {
+      supportsToolChoice: (mode: ToolChoice_Mode, model: string) =>
+        mode === ToolChoice_Mode.AUTO && model === "m1",
+    });
+    const client = new Client({ providers: { plain: new ScriptedAdapter("plain"), careful } });
+    expect(client.supportsToolChoice(ToolChoice_Mode.REQUIRED, "m1")).toBe(true);
+    expect(client.supportsToolChoice(ToolChoice_Mode.REQUIRED, "m1", "careful")).toBe(false);
+    expect(client.supportsToolChoice(ToolChoice_Mode.AUTO, "m1", "careful")).toBe(true);
+  });
+});

@@ -1,0 +1,317 @@
+import {
+  AbortError,
+  accumulate,
+  Client,
+  ConfigurationError,
+  create,
+  type EventStream,
+  InvalidRequestError,
+  LawChecker,
+  type Middleware,
+  NetworkError,
+  type Request,
+  RequestSchema,
+  type Response,
+  StreamError,
+  type StreamEvent,
+  StreamEventSchema,
+  textOf,
+  UsageSchema,
+  userMessage,
+} from "outrigger";
+import { describe, expect, it, vi } from "vitest";
+import { type Script, ScriptedAdapter } from "./support/scripted-adapter.ts";
+
+const request = { model: "m1", messages: [userMessage("hi")] };
+
+function clientWith(middleware: Middleware[], script: Script = {}): { client: Client; one: ScriptedAdapter } {
+  const one = new ScriptedAdapter("one", script);
+  const client = new Client({ providers: { one, two: new ScriptedAdapter("two") }, middleware });
+  return { client, one };
+}
+
+/** The cases of a stream's events, and what ended it. The laws hold on the way. */
+async function read(stream: EventStream): Promise<{ events: StreamEvent[]; error: unknown }> {
+  const laws = new LawChecker();
+  const events: StreamEvent[] = [];
+  try {
+    for await (const event of stream) {
+      laws.check(event);
+      events.push(event);
+    }
+    return { events, error: undefined };
+  } catch (error) {
+    return { events, error };
+  }
+}
+
+function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
+  return events.map(({ event }) => event.case);
+}
+
+describe("middleware with methods", () => {
+  it("runs in order on the way in and in reverse on the way out, for both kinds of call", async () => {
+    const order: string[] = [];
+    const named = (name: string): Middleware => ({
+      async complete(passed, next) {
+        order.push(`${name} in`);
+        const response = await next(passed);
+        order.push(`${name} out`);
+        return response;
+      },
+      async *stream(passed, next) {
+        order.push(`${name} in`);
+        yield* next(passed);
+        order.push(`${name} out`);
+      },
+    });
+    const { client } = clientWith([named("a"), named("b"), named("c")]);
+    const onion = ["a in", "b in", "c in", "c out", "b out", "a out"];
+    await client.complete(request);
+    expect(order.splice(0)).toEqual(onion);
+    await read(client.stream(request));
+    expect(order).toEqual(onion);
+  });
+
+  it("sees the provider's name, also where the default one answers", async () => {
+    const seen: string[] = [];
+    const log: Middleware = {
+      complete: (passed, next) => {
+        seen.push(`${passed.provider}/${passed.model}`);
+        return next(passed);
+      },
+    };
+    const { client } = clientWith([log]);
+    await client.complete(request);
+    await client.complete({ ...request, provider: "two" });
+    expect(seen).toEqual(["one/m1", "two/m1"]);
+  });
+
+  it("reroutes what it changes, and the change is checked", async () => {
+    const change = (fields: Partial<Request>): Middleware => ({
+      complete: (passed, next) => next({ ...passed, ...fields }),
+      stream: (passed, next) => next({ ...passed, ...fields }),
+    });
+    const { client } = clientWith([change({ provider: "two", model: "m2" })]);
+    expect(textOf(await client.complete(request))).toBe("two m2");
+    expect(textOf(await accumulate(client.stream(request)))).toBe("two m2");
+    const { client: broken, one } = clientWith([change({ maxTokens: 0 })]);
+    await expect(broken.complete(request)).rejects.toThrow(InvalidRequestError);
+    expect((await read(broken.stream(request))).error).toBeInstanceOf(InvalidRequestError);
+    expect(one.requests).toEqual([]);
+  });
+
+  it("passes the options of the call on, or others", async () => {
+    const own: Middleware = {
+      complete: (passed, next, options) => next(passed, { ...options, runId: "run_own" }),
+    };
+    const { client, one } = clientWith([{ complete: (passed, next) => next(passed) }, own]);
+    const { signal } = new AbortController();
+    await client.complete(request, { signal, runId: "run_first" });
+    expect(one.options[0]).toEqual({ signal, runId: "run_own" });
+  });
+
+  it("may change, add and withhold events", async () => {
+    const shout: Middleware = {
+      async *stream(passed, next) {
+        for await (const event of next(passed)) {
+          if (event.event.case === "textDelta")
+            event.event.value.delta = event.event.value.delta.toUpperCase();
+          yield event;
+        }
+      },
+    };
+    const { client } = clientWith([shout]);
+    const deltas: string[] = [];
+    for await (const { event } of client.stream(request))
+      if (event.case === "textDelta") deltas.push(event.value.delta);
+    expect(deltas).toEqual(["ONE", " ", "M1"]);
+  });
+
+  it("keeps batches where it gives back the stream of next", async () => {
+    const sizes = async (stream: EventStream) => {
+      const found: number[] = [];
+      for await (const batch of stream.batches()) found.push(batch.length);
+      return found;
+    };
+    const { client } = clientWith([{ stream: (passed, next) => next(passed) }]);
+    const direct = await sizes(new ScriptedAdapter("one").stream(create(RequestSchema, request)));
+    expect(await sizes(client.stream(request))).toEqual(direct);
+  });
+
+  it("is not called before the first event is asked for", async () => {
+    const stream = vi.fn((passed: Request, next: (passed: Request) => EventStream) => next(passed));
+    const { client } = clientWith([{ stream }]);
+    const events = client.stream(request);
+    expect(stream).not.toHaveBeenCalled();
+    await read(events);
+    expect(stream).toHaveBeenCalledOnce();
+  });
+
+  it("lets a kind of call without a method pass by", async () => {
+    const { client } = clientWith([{}]);
+    expect(textOf(await client.complete(request))).toBe("one m1");
+    expect(textOf(await accumulate(client.stream(request)))).toBe("one m1");
+  });
+
+  it("ends the provider's stream where the caller leaves", async () => {
+    const pass: Middleware = {
+      async *stream(passed, next) {
+        yield* next(passed);
+      },
+    };
+    const { client, one } = clientWith([
+      pass,
+      (passed, next) => next(passed),
+      { stream: (passed, next) => next(passed) },
+    ]);
+    for await (const _event of client.stream(request)) break;
+    expect(one).toMatchObject({ started: 1, ended: 1 });
+  });
+});
+
+describe("middleware as a function", () => {
+  it("wraps whole answers and streams alike", async () => {
+    const lines: string[] = [];
+    const log: Middleware = async (passed, next) => {
+      lines.push(`to ${passed.provider}/${passed.model}`);
+      const response = await next(passed);
+      lines.push(`${response.usage?.totalTokens} tokens`);
+      return response;
+    };
+    const { client } = clientWith([log]);
+    await client.complete(request);
+    const plain = await read(
+      new ScriptedAdapter("one").stream(create(RequestSchema, { ...request, provider: "one" }), {
+        runId: "r",
+      }),
+    );
+    const { events } = await read(client.stream(request, { runId: "r" }));
+    const timeless = ({ event }: StreamEvent) =>
+      event.case === "streamStart" ? { ...event.value, startedAt: 0 } : event;
+    expect(events.map(timeless)).toEqual(plain.events.map(timeless));
+    expect(lines).toEqual(["to one/m1", "5 tokens", "to one/m1", "5 tokens"]);
+  });
+
+  it("holds finish back until it has returned, and passes on what it changed but the message", async () => {
+    const priced: Middleware = async (passed, next) => {
+      const response = await next(passed);
+      const usage = create(UsageSchema, { totalTokens: 5, costNanoUsd: 7n });
+      return { ...response, usage, message: userMessage("something else") as never };
+    };
+    const { client } = clientWith([priced]);
+    const { events } = await read(client.stream(request));
+    const finish = events.at(-1)?.event;
+    expect(finish).toMatchObject({ case: "finish", value: { usage: { costNanoUsd: 7n } } });
+    expect(textOf(finish?.case === "finish" ? finish.value.response : undefined)).toBe("one m1");
+  });
+
+  it("makes a stream of a response that it has from elsewhere", async () => {
+    const { client } = clientWith([]);
+    const known = await client.complete(request);
+    const cache: Middleware = async () => known;
+    const { client: cached, one } = clientWith([cache]);
+    const { events } = await read(cached.stream(request));
+    expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta", "textEnd", "finish"]);
+    expect(textOf(await accumulate(cached.stream(request)))).toBe("one m1");
+    expect(await cached.complete(request)).toBe(known);
+    expect(one.requests).toEqual([]);
+  });
+
+  it("throws before the first event what it throws without next", async () => {
+    const budget: Middleware = async () => {
+      throw new ConfigurationError("the budget is spent");
+    };
+    const { client, one } = clientWith([budget]);
+    await expect(client.complete(request)).rejects.toThrow("the budget is spent");
+    expect(await read(client.stream(request))).toEqual({
+      events: [],
+      error: new ConfigurationError("the budget is spent"),
+    });
+    expect(one.requests).toEqual([]);
+  });
+
+  it("ends a stream with an error event where it throws after the answer", async () => {
+    const strict: Middleware = async (passed, next) => {
+      await next(passed);
+      throw new StreamError("the answer is not wanted");
+    };
+    const { client } = clientWith([strict]);
+    const { events, error } = await read(client.stream(request));
+    expect(casesOf(events).slice(-2)).toEqual(["textEnd", "error"]);
+    expect(error).toEqual(new StreamError("the answer is not wanted"));
+  });
+
+  it("may try again where nothing has been sent", async () => {
+    const again: Middleware = async (passed, next) => next(passed).catch(() => next(passed));
+    const failures = () => ({ failures: [new NetworkError("refused")] });
+    expect(textOf(await clientWith([again], failures()).client.complete(request))).toBe("one m1");
+    const { client, one } = clientWith([again], failures());
+    const { events, error } = await read(client.stream(request));
+    expect(error).toBeUndefined();
+    expect(casesOf(events)[0]).toBe("streamStart");
+    expect(one.requests).toHaveLength(2);
+  });
+
+  it("may fall back to another provider", async () => {
+    const fallback: Middleware = async (passed, next) =>
+      next(passed).catch(() => next({ ...passed, provider: "two" }));
+    const { client } = clientWith([fallback], { failures: [new NetworkError("refused")] });
+    expect(textOf(await accumulate(client.stream(request)))).toBe("two m1");
+  });
+
+  it("hears of a failure after output began, and cannot undo it", async () => {
+    const heard: unknown[] = [];
+    const listen: Middleware = async (passed, next) => {
+      try {
+        return await next(passed);
+      } catch (error) {
+        heard.push(error);
+        return next(passed).finally(() => heard.push("ended"));
+      }
+    };
+    const broken = new StreamError("cut");
+    const { client, one } = clientWith([listen], { breaksWith: broken });
+    const { events, error } = await read(client.stream(request));
+    expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta"]);
+    expect(error).toBe(broken);
+    await vi.waitFor(() => expect(heard).toEqual([broken, "ended"]));
+    expect(one).toMatchObject({ started: 1, ended: 1 });
+  });
+
+  it("hears of a caller that leaves", async () => {
+    const heard = Promise.withResolvers<unknown>();
+    const listen: Middleware = async (passed, next) => {
+      try {
+        return await next(passed);
+      } catch (error) {
+        heard.resolve(error);
+        throw error;
+      }
+    };
+    const { client, one } = clientWith([listen]);
+    for await (const { event } of client.stream(request)) if (event.case === "textDelta") break;
+    expect(await heard.promise).toBeInstanceOf(AbortError);
+    expect(one).toMatchObject({ started: 1, ended: 1 });
+  });
+
+  it("is told where it calls next twice at once around a stream", async () => {
+    const twice: Middleware = async (passed, next) =>
+      (await Promise.all([next(passed), next(passed)]))[0] as Response;
+    const { client } = clientWith([twice]);
+    const { error } = await read(client.stream(request));
+    expect(error).toEqual(new ConfigurationError("a middleware called next while its last call was running"));
+  });
+
+  it("is told where the stream beneath it ends without finish", async () => {
+    const headless: Middleware = {
+      async *stream() {
+        yield create(StreamEventSchema, { event: { case: "streamStart", value: {} } });
+      },
+    };
+    const { client } = clientWith([(passed, next) => next(passed), headless]);
+    expect((await read(client.stream(request))).error).toEqual(
+      new StreamError("the stream ended without finish"),
+    );
+  });
+});

@@ -1,0 +1,327 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildClient, type ConfigFlags, loadConfig } from "../../src/config/index.ts";
+import { ConfigurationError } from "../../src/spec/errors.ts";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "outrigger-config-"));
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+async function fileOf(text: string): Promise<string> {
+  const path = join(folder, "outrigger.yaml");
+  await writeFile(path, text);
+  return path;
+}
+
+/** Loads a file and gives the lines of its error, without the folder. */
+async function mistakesIn(text: string, environment = {}): Promise<string[]> {
+  return mistakesOf(environment, { config: await fileOf(text) });
+}
+
+async function mistakesOf(environment = {}, flags: ConfigFlags = {}): Promise<string[]> {
+  try {
+    buildClient(await loadConfig({ environment, flags }));
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const text = error.message.replaceAll(`${folder}/`, "");
+    const single = text.replace("the configuration is wrong: ", "");
+    return single === text ? text.split("\n  ").slice(1) : [single];
+  }
+}
+
+describe("loadConfig()", () => {
+  it("has defaults for everything", async () => {
+    const config = await loadConfig({ environment: {} });
+    expect(config).toMatchObject({
+      listen: ["127.0.0.1:6190"],
+      adminListen: "0.0.0.0:6191",
+      logLevel: "info",
+      limits: {},
+      defaultProvider: undefined,
+      notices: [],
+    });
+    expect(config.providers.size).toBe(0);
+  });
+
+  it("reads a file that says everything", async () => {
+    const config = await fileOf(`
+listen: [127.0.0.1:7000, "unix:///run/outrigger.sock"]
+admin_listen: off
+default_provider: eu
+log_level: debug
+drain_timeout: 1m30s
+reflection: false
+limits:
+  max_message_bytes: 64MiB
+  max_concurrent_streams: 50
+  max_header_list_bytes: 8KiB
+  max_session_memory_mib: 16
+  stream_reset_burst: 10
+  stream_reset_rate: 5
+  keepalive_interval: 5s
+  protocol_timeout: 1s
+  headers_timeout: 2s
+  request_timeout: 3s
+  idle_timeout: 4s
+cors:
+  allowed_origins: ["https://app.example.com", "*"]
+timeouts: { connect: 5s, request: 0 }
+media:
+  allow_files_under: [/data/images]
+providers:
+  main: { api: openai-responses, api_key: sk-main }
+  eu:
+    api: openai-responses
+    api_key: \${EU_KEY}
+    base_url: https://eu.api.openai.com/v1/
+    organization: org-1
+    project: proj-1
+    headers: { X-Team: "\${TEAM}s" }
+    timeouts: { connect: 1s, between_bytes: 10m }
+`);
+    const loaded = await loadConfig({ environment: { EU_KEY: "sk-eu", TEAM: "rocket" }, flags: { config } });
+    expect({ ...loaded, providers: [...loaded.providers] }).toEqual({
+      listen: ["127.0.0.1:7000", "unix:///run/outrigger.sock"],
+      adminListen: undefined,
+      defaultProvider: "eu",
+      logLevel: "debug",
+      drainTimeoutMs: 90_000,
+      reflection: false,
+      limits: {
+        maxMessageBytes: 64 * 1024 * 1024,
+        maxConcurrentStreams: 50,
+        maxHeaderListBytes: 8192,
+        maxSessionMemoryMiB: 16,
+        streamResetBurst: 10,
+        streamResetRate: 5,
+        keepaliveIntervalMs: 5000,
+        protocolTimeoutMs: 1000,
+        headersTimeoutMs: 2000,
+        requestTimeoutMs: 3000,
+        idleTimeoutMs: 4000,
+      },
+      cors: { allowedOrigins: ["https://app.example.com", "*"] },
+      providers: [
+        [
+          "main",
+          {
+            api: "openai-responses",
+            apiKey: "sk-main",
+            timeouts: { connectMs: 5000, requestMs: 0 },
+            allowFilesUnder: ["/data/images"],
+          },
+        ],
+        [
+          "eu",
+          {
+            api: "openai-responses",
+            apiKey: "sk-eu",
+            baseUrl: "https://eu.api.openai.com/v1",
+            organization: "org-1",
+            project: "proj-1",
+            defaultHeaders: { "X-Team": "rockets" },
+            timeouts: { connectMs: 1000, requestMs: 0, betweenBytesMs: 600_000 },
+            allowFilesUnder: ["/data/images"],
+          },
+        ],
+      ],
+      remedy: "Looked for the environment variables OPENAI_API_KEY: none is set.",
+      notices: [],
+    });
+  });
+
+  it("takes flags before variables, variables before the file, the file before the defaults", async () => {
+    const config = await fileOf("listen: :1\nadmin_listen: :2\nlog_level: warn\n");
+    const environment = {
+      OUTRIGGER_CONFIG: config,
+      OUTRIGGER_LISTEN: ":3, [::1]:4",
+      OUTRIGGER_ADMIN_LISTEN: ":5",
+      OUTRIGGER_LOG_LEVEL: "",
+    };
+    const loaded = await loadConfig({ environment, flags: { adminListen: "off" } });
+    expect(loaded).toMatchObject({ listen: [":3", "[::1]:4"], adminListen: undefined, logLevel: "warn" });
+  });
+
+  it("registers the providers of the variables first, and lets the file replace one", async () => {
+    const config = await fileOf(`
+providers:
+  zeta: { api: openai-responses, api_key: z }
+  openai: { api: openai-responses, api_key: from-file, base_url: "http://127.0.0.1:1/v1" }
+`);
+    const environment = { OPENAI_API_KEY: "from-variable", OPENAI_ORG_ID: "org" };
+    const { providers } = await loadConfig({ environment, flags: { config } });
+    expect([...providers.keys()]).toEqual(["openai", "zeta"]);
+    expect(providers.get("openai")).toEqual({
+      api: "openai-responses",
+      apiKey: "from-file",
+      baseUrl: "http://127.0.0.1:1/v1",
+      timeouts: {},
+    });
+  });
+
+  it("reads keys from files, without their line break", async () => {
+    await writeFile(join(folder, "key"), "sk-secret\r\n");
+    const relative = "providers: { main: { api: openai-responses, api_key_file: key } }";
+    const { providers } = await loadConfig({ environment: {}, flags: { config: await fileOf(relative) } });
+    expect(providers.get("main")?.apiKey).toBe("sk-secret");
+  });
+
+  it("says which key files cannot be used", async () => {
+    await writeFile(join(folder, "two-keys"), "sk-one\nsk-two\n");
+    await writeFile(join(folder, "no-key"), "\n");
+    const text = ["missing", "two-keys", "no-key"]
+      .map((name) => `  ${name}: { api: openai-responses, api_key_file: ${name} }\n`)
+      .join("");
+    expect(await mistakesIn(`providers:\n${text}`)).toEqual([
+      "outrigger.yaml:2:37 providers.missing.api_key_file: cannot read missing (ENOENT)",
+      "outrigger.yaml:3:38 providers.two-keys.api_key_file: expected one key in two-keys, found spaces, line breaks or other characters that a key does not have",
+      "outrigger.yaml:4:36 providers.no-key.api_key_file: expected one key in no-key, found nothing",
+    ]);
+  });
+
+  it("tells every mistake of all sources at once", async () => {
+    const text = `
+lisen: 127.0.0.1:6190
+log_level: loud
+drain_timeout: soon
+limits:
+  max_message_bytes: lots
+  max_streams: 3
+cors: { allowed_origins: [app.example.com] }
+media: { allow_files_under: [images] }
+providers:
+  main:
+    api: openai
+    base_url: ftp://example.com
+    headers: { "X Team": a, X-Key: 1 }
+  "bad name": { api: openai-responses, api_key: x }
+`;
+    const environment = {
+      OUTRIGGER_CONFIG: await fileOf(text),
+      OUTRIGGER_LISTEN: "6190",
+      OPENAI_BASE_URL: "x",
+    };
+    expect(await mistakesOf({ ...environment, OPENAI_API_KEY: "k" }, { logLevel: "inf" })).toEqual([
+      'outrigger.yaml:3:1 log_level: expected trace, debug, info, warn, error, fatal, silent, found "loud"',
+      'outrigger.yaml:4:1 drain_timeout: expected a duration such as "500ms", "10s" or "1m30s", found "soon"',
+      'outrigger.yaml:6:3 limits.max_message_bytes: expected a size such as "32MiB" or a number of bytes from 1, found "lots"',
+      "outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_message_bytes, max_concurrent_streams, max_header_list_bytes, max_session_memory_mib, stream_reset_burst, stream_reset_rate, keepalive_interval, protocol_timeout, headers_timeout, request_timeout, idle_timeout",
+      'outrigger.yaml:8:27 cors.allowed_origins[0]: expected an origin such as "https://app.example.com", or "*", found "app.example.com"',
+      'outrigger.yaml:9:30 media.allow_files_under[0]: expected an absolute path, found "images"',
+      'outrigger.yaml:12:5 providers.main.api: expected openai-responses, found "openai"',
+      'outrigger.yaml:13:5 providers.main.base_url: the base URL has the scheme "ftp:"; expected an http: or https: URL, for instance https://api.example.com/v1, found "ftp://example.com"',
+      "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
+      "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
+      'outrigger.yaml:15:3 providers.bad name: expected a name of at most 64 letters, digits, ".", "_" or "-"',
+      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, default_provider, log_level, drain_timeout, reflection, limits, cors, timeouts, media, providers; did you mean "listen"?',
+      "outrigger.yaml:11:3 providers.main: expected api_key or api_key_file, found neither",
+      'OUTRIGGER_LISTEN: expected an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock", found "6190"',
+      '--log-level: expected trace, debug, info, warn, error, fatal, silent, found "inf"; did you mean "info"?',
+      "OPENAI_BASE_URL: the base URL is a text of 1 characters that is no URL; expected an http: or https: URL, for instance https://api.example.com/v1",
+    ]);
+  });
+
+  it("names the place of YAML that does not parse", async () => {
+    expect(await mistakesIn("listen: [a\nlog_level: info\n")).toEqual([
+      "outrigger.yaml:2:1: flow sequence in block collection must be sufficiently indented and end with a ]",
+    ]);
+    expect(await mistakesIn(`media: { a: \${KEY} }`)).toEqual([
+      `outrigger.yaml:1:14: unexpected flow-map-start at node end; between { } and [ ] a variable needs quotes: "\${NAME}"`,
+    ]);
+    expect(await mistakesIn("log_level: info\nlog_level: warn\n")).toEqual([
+      "outrigger.yaml:2:1: map keys must be unique",
+    ]);
+    expect(await mistakesIn("just text")).toEqual([
+      expect.stringMatching(
+        /^outrigger\.yaml:1:1: expected a mapping with some of listen, .*, found "just text"$/,
+      ),
+    ]);
+  });
+
+  it("names variables that are not set, and nothing else about their fields", async () => {
+    const text =
+      `limits:\n  max_concurrent_streams: \${STREAMS}\n` +
+      `providers:\n  main: { api: openai-responses, api_key: '\${KEY}', project: '\${1}', organization: '$\${KEY}' }\n`;
+    expect(await mistakesIn(text, { KEY: "" })).toEqual([
+      "outrigger.yaml:2:3 limits.max_concurrent_streams: the environment variable STREAMS is not set",
+      "outrigger.yaml:4:34 providers.main.api_key: the environment variable KEY is not set",
+      `outrigger.yaml:4:53 providers.main.project: expected "\${NAME}" with the name of an environment variable, found "\${1}"`,
+    ]);
+  });
+
+  it("fills variables into numbers, and keeps the escaped form", async () => {
+    const text =
+      `limits:\n  max_concurrent_streams: \${STREAMS}\nreflection: \${REFLECTION}\n` +
+      `providers: { main: { api: openai-responses, api_key: 'a$\${KEY}b' } }\n`;
+    const environment = { STREAMS: "12", REFLECTION: "false" };
+    const config = await loadConfig({ environment, flags: { config: await fileOf(text) } });
+    expect(config.limits).toEqual({ maxConcurrentStreams: 12 });
+    expect(config.reflection).toBe(false);
+    expect(config.providers.get("main")?.apiKey).toBe(`a\${KEY}b`);
+  });
+
+  it("refuses a default provider that there is not, and says who said it", async () => {
+    const environment = { OPENAI_API_KEY: "k", OUTRIGGER_DEFAULT_PROVIDER: "anthropic" };
+    expect(await mistakesOf(environment)).toEqual([
+      'OUTRIGGER_DEFAULT_PROVIDER: expected openai, found "anthropic"',
+    ]);
+    expect(await mistakesIn("default_provider: openai")).toEqual([
+      'outrigger.yaml:1:1 default_provider: expected a provider, but there is none, found "openai"',
+    ]);
+  });
+
+  it("never shows a key", async () => {
+    const secret = "sk-very-secret";
+    const found = await mistakesIn(
+      `providers: { main: { api: x, api_key: [${secret}], api_key_file: y, headers: { a: [${secret}] } } }`,
+    );
+    expect(found.length).toBeGreaterThan(2);
+    expect(found.join()).not.toContain(secret);
+  });
+
+  it("says that a file cannot be read", async () => {
+    await expect(
+      loadConfig({ environment: {}, flags: { config: join(folder, "none.yaml") } }),
+    ).rejects.toThrow(/^cannot read the configuration file .*none\.yaml \(ENOENT\)$/);
+  });
+
+  it("notices what is set and has no effect, and leaves Kubernetes' variables alone", async () => {
+    const environment = {
+      OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
+      ANTHROPIC_API_KEY: "k",
+      OUTRIGGER_LISTN: ":1",
+      OUTRIGGER_PORT: "tcp://10.0.0.1:6190",
+      OUTRIGGER_SERVICE_HOST: "10.0.0.1",
+    };
+    const { notices, remedy } = await loadConfig({ environment });
+    expect(notices).toEqual([
+      "OPENAI_BASE_URL is set, but OPENAI_API_KEY is not: the provider openai is not registered.",
+      "ANTHROPIC_API_KEY is set, but this version has no adapter for its provider.",
+      "OUTRIGGER_LISTN is set and has no meaning; did you mean OUTRIGGER_LISTEN?",
+    ]);
+    expect(remedy).toBe(
+      `Looked for the environment variables OPENAI_API_KEY: none is set. ${notices[0]} ${notices[1]}`,
+    );
+  });
+});
+
+describe("buildClient()", () => {
+  it("builds a client with the providers in order and the default that was chosen", async () => {
+    const config = await fileOf(`
+default_provider: second
+providers:
+  first: { api: openai-responses, api_key: a }
+  second: { api: openai-responses, api_key: b }
+`);
+    await using client = buildClient(await loadConfig({ environment: {}, flags: { config } }));
+    expect(client.providerNames).toEqual(["first", "second"]);
+    expect(client.defaultProvider).toBe("second");
+  });
+});

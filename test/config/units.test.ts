@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { closestWord } from "../../src/config/suggest.ts";
+import { parseDuration, parseSize } from "../../src/config/units.ts";
+
+describe("parseDuration()", () => {
+  it.each([
+    ["500ms", 500],
+    ["10s", 10_000],
+    ["1m30s", 90_000],
+    ["2h", 7_200_000],
+    ["0.5s", 500],
+    ["0", 0],
+    [0, 0],
+  ])("reads %s", (value, milliseconds) => {
+    expect(parseDuration(value)).toBe(milliseconds);
+  });
+
+  it.each(["10", "10 s", "-1s", "s", "1d", "", 10, null, "10s ", "1.s"])("refuses %s", (value) => {
+    expect(parseDuration(value)).toBeUndefined();
+  });
+});
+
+describe("parseSize()", () => {
+  it.each([
+    ["32MiB", 33_554_432],
+    ["64 KB", 64_000],
+    ["0.5KiB", 512],
+    ["10B", 10],
+    [1024, 1024],
+    ["1024", 1024],
+  ])("reads %s", (value, bytes) => {
+    expect(parseSize(value)).toBe(bytes);
+  });
+
+  it.each(["0", 0, -1, "32mib", "1.5", "MiB", "", null, "9007199254740993GiB"])("refuses %s", (value) => {
+    expect(parseSize(value)).toBeUndefined();
+  });
+});
+
+describe("closestWord()", () => {
+  const words = ["listen", "admin_listen", "log_level"];
+
+  it.each([
+    ["lisen", "listen"],
+    ["litsen", "listen"],
+    ["Listen", "listen"],
+    ["loglevel", "log_level"],
+    ["adminlisten", "admin_listen"],
+  ])("takes %s for %s", (word, meant) => {
+    expect(closestWord(word, words)).toBe(meant);
+  });
+
+  it.each(["tls", "li", "", "drain"])("takes %s for nothing", (word) => {
+    expect(closestWord(word, words)).toBeUndefined();
+  });
+});
