@@ -113,6 +113,6 @@ async function main(names: readonly string[]): Promise<number> {
 
 // A signal ends Node without "exit", at which the sidecar is stopped.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => process.exit(130));
+  process.once(signal, () => process.exit(1));
 }
 process.exitCode = await main(process.argv.slice(2));
