@@ -42,7 +42,7 @@ export function publicError(error: SDKError): InferenceError {
 export function retryDelayOf(error: SDKError): number | undefined {
   const { kind, retryable, retryAfter } = error;
   if (!retryable || kind === ErrorKind.QUOTA_EXCEEDED) return undefined;
-  return retryAfter !== undefined && Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined;
+  return retryAfter !== undefined && retryAfter >= 0 ? retryAfter : undefined;
 }
 
 /**

@@ -55,7 +55,11 @@ async function serve(
     return;
   }
   const isUnary = handler.method.methodKind === "unary";
-  await sendResponse(answer, response, () => isUnary || call.moreReady);
+  await sendResponse(answer, response, {
+    // A unary answer is one message and its end.
+    moreReady: () => isUnary || call.moreReady,
+    hasLeft: () => call.abandoned,
+  });
 }
 
 const OK = 200;

@@ -7,20 +7,32 @@ import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import type { HttpResponse } from "../listen/http-types.ts";
 
 /** The peer closed the stream before all was said. */
-export class PeerClosedError extends Error {}
+export class PeerClosedError extends Error {
+  constructor(options?: ErrorOptions) {
+    super("the peer closed the stream", options);
+  }
+}
+
+/** What the writer of a response asks about its call. */
+export interface Flow {
+  /** Whether the next frame is ready too, so that both should leave together. */
+  moreReady(): boolean;
+  /** Whether the peer is gone. Writing would then never come to an end. */
+  hasLeft(): boolean;
+}
 
 /**
  * Writes a response to its end.
- * @param moreReady Whether the next frame is ready, so that both should leave together.
  * @throws PeerClosedError; the body is then left, which ends the call. What the body itself throws.
  */
 export async function sendResponse(
   { status, header, body, trailer }: UniversalServerResponse,
   response: HttpResponse,
-  moreReady: () => boolean,
+  flow: Flow,
 ): Promise<void> {
-  response.writeHead(status, Object.fromEntries(header ?? []));
-  if (body !== undefined) await sendBody(body, response, moreReady);
+  if (!flow.hasLeft()) response.writeHead(status, Object.fromEntries(header ?? []));
+  if (body !== undefined) await sendBody(body, response, flow);
+  if (flow.hasLeft()) throw new PeerClosedError();
   if (trailer !== undefined) response.addTrailers(Object.fromEntries(trailer));
   await end(response);
 }
@@ -28,17 +40,14 @@ export async function sendResponse(
 /** Frames that are ready together are joined up to this size. */
 const MAX_JOINED_BYTES = 64 * 1024;
 
-async function sendBody(
-  body: AsyncIterable<Uint8Array>,
-  response: HttpResponse,
-  moreReady: () => boolean,
-): Promise<void> {
+async function sendBody(body: AsyncIterable<Uint8Array>, response: HttpResponse, flow: Flow): Promise<void> {
   let frames: Uint8Array[] = [];
   let bytes = 0;
   for await (const frame of body) {
+    if (flow.hasLeft()) throw new PeerClosedError();
     frames.push(frame);
     bytes += frame.byteLength;
-    if (moreReady() && bytes < MAX_JOINED_BYTES) continue;
+    if (flow.moreReady() && bytes < MAX_JOINED_BYTES) continue;
     await write(response, frames);
     frames = [];
     bytes = 0;
@@ -54,11 +63,11 @@ function joined(frames: readonly Uint8Array[]): Uint8Array {
 /** Resolves when the bytes have left: they are with the kernel, and HTTP/2's flow control let them go. */
 function write(response: HttpResponse, frames: readonly Uint8Array[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const onClose = () => reject(new PeerClosedError("the peer closed the stream"));
+    const onClose = () => reject(new PeerClosedError());
     response.once("close", onClose);
     response.write(joined(frames), (error?: Error | null) => {
       response.off("close", onClose);
-      if (error) reject(new PeerClosedError("the peer closed the stream", { cause: error }));
+      if (error) reject(new PeerClosedError({ cause: error }));
       else resolve();
     });
   });

@@ -1,0 +1,246 @@
+import http from "node:http";
+import http2 from "node:http2";
+import { gzipSync } from "node:zlib";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { ConnectError, createClient } from "@connectrpc/connect";
+import * as grpc from "@grpc/grpc-js";
+import { describe, expect, it } from "vitest";
+import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { codeName } from "../../../src/server/status-code.ts";
+import { callGrpc, detailOf, grpcClient, statusOf, TRANSPORTS } from "../support/clients.ts";
+import { exchange, frame, inferencePath, openStream, readAnswer } from "../support/raw-http2.ts";
+import { textResponse } from "../support/scripted-inference.ts";
+import { type TestServer, useTestServers } from "../support/test-server.ts";
+
+const servers = useTestServers();
+
+const LIMIT = 4096;
+const TOO_LONG = "x".repeat(LIMIT);
+const JSON_TYPE = { "content-type": "application/json" };
+
+function startAnswering(limits = {}): Promise<TestServer> {
+  return servers.start({ complete: async (call) => textResponse(call, "x") }, { limits });
+}
+
+/** The status of a gRPC answer: its code, its message and the kind in its details. */
+function grpcStatusOf(trailers: http2.IncomingHttpHeaders) {
+  const metadata = grpc.Metadata.fromHttp2Headers(trailers);
+  const kind =
+    metadata.get("grpc-status-details-bin").length === 0
+      ? undefined
+      : detailOf(statusOf(metadata).status, InferenceErrorSchema)?.kind;
+  const message = decodeURIComponent(String(trailers["grpc-message"] ?? ""));
+  return { code: Number(trailers["grpc-status"]), message, kind };
+}
+
+async function postJson(server: TestServer, method: string, body: string) {
+  const response = await fetch(`${server.url}${inferencePath(method)}`, {
+    method: "POST",
+    headers: JSON_TYPE,
+    body,
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+describe("a message that is too large", () => {
+  it.each(Object.entries(TRANSPORTS))(
+    "over %s is RESOURCE_EXHAUSTED and names the limit",
+    async (_name, transportTo) => {
+      const server = await startAnswering({ maxMessageBytes: LIMIT });
+      const client = createClient(InferenceService, transportTo(server.url));
+      const error = await client.complete({ model: TOO_LONG }).catch(ConnectError.from);
+      if (!(error instanceof ConnectError)) throw new Error("the call did not fail");
+      expect(codeName(error.code)).toBe("RESOURCE_EXHAUSTED");
+      expect(error.rawMessage).toContain(String(LIMIT));
+      expect(error.findDetails(InferenceErrorSchema)).toMatchObject([
+        { kind: ErrorKind.INVALID_REQUEST, retryable: false },
+      ]);
+      expect(error.metadata.get("grpc-retry-pushback-ms")).toBe("-1");
+      expect(server.inference.calls).toEqual([]);
+    },
+  );
+
+  it("is turned away by its announced size, before it is sent", async () => {
+    const server = await startAnswering({ maxMessageBytes: LIMIT });
+    const session = http2.connect(server.url);
+    servers.onEnd(() => session.destroy());
+    const stream = openStream(session, inferencePath("Complete"));
+    const announced = Buffer.alloc(5);
+    announced.writeUInt32BE(0x7fffffff, 1);
+    stream.write(announced);
+    expect(grpcStatusOf((await readAnswer(stream)).trailers)).toMatchObject({
+      code: grpc.status.RESOURCE_EXHAUSTED,
+      kind: ErrorKind.INVALID_REQUEST,
+    });
+  });
+
+  it("that comes in chunks over HTTP/1.1 gets its answer too", async () => {
+    const server = await startAnswering({ maxMessageBytes: LIMIT });
+    const request = http.request(`${server.url}${inferencePath("Complete")}`, {
+      method: "POST",
+      headers: JSON_TYPE,
+    });
+    const answered = new Promise<http.IncomingMessage>((resolve) => request.on("response", resolve));
+    request.on("error", () => {});
+    for (let sent = 0; sent <= 4 * LIMIT; sent += 512) request.write(" ".repeat(512));
+    expect((await answered).statusCode).toBe(429);
+    request.destroy();
+  });
+
+  it("is so after decompression too", async () => {
+    const server = await startAnswering({ maxMessageBytes: LIMIT });
+    const bomb = gzipSync(Buffer.alloc(1024 * 1024));
+    expect(bomb.byteLength).toBeLessThan(LIMIT);
+    const { trailers } = await exchange(
+      server.url,
+      inferencePath("Complete"),
+      { "grpc-encoding": "gzip" },
+      frame(bomb, 1),
+    );
+    expect(grpcStatusOf(trailers)).toMatchObject({
+      code: grpc.status.RESOURCE_EXHAUSTED,
+      kind: ErrorKind.INVALID_REQUEST,
+    });
+  });
+
+  it("on the way out is RESOURCE_EXHAUSTED as well", async () => {
+    const limits = { maxMessageBytes: LIMIT };
+    const server = await servers.start(
+      { complete: async (call) => textResponse(call, TOO_LONG) },
+      { limits },
+    );
+    const client = grpcClient(server.authority);
+    servers.onEnd(() => client.close());
+    const { code, message } = await callGrpc(client, InferenceService.method.complete, { model: "m" });
+    expect(code).toBe(grpc.status.RESOURCE_EXHAUSTED);
+    expect(message).toContain(String(LIMIT));
+  });
+
+  it("is not one of 30 MiB, by default", async () => {
+    const server = await servers.start({
+      complete: async (call) => textResponse(call, call.request.metadata.big ?? ""),
+    });
+    const client = grpcClient(server.authority);
+    servers.onEnd(() => client.close());
+    const big = "x".repeat(30 * 1024 * 1024);
+    const { code, messages } = await callGrpc(client, InferenceService.method.complete, {
+      model: "m",
+      metadata: { big },
+    });
+    expect(code).toBe(grpc.status.OK);
+    expect(messages[0]?.message?.content[0]?.part.value).toHaveLength(big.length);
+  });
+});
+
+describe("a message that is malformed", () => {
+  const cases: Readonly<Record<string, Buffer>> = {
+    "no frame at all": Buffer.alloc(0),
+    "half a frame header": Buffer.from([0, 0]),
+    "a frame that is cut": frame(Buffer.alloc(100)).subarray(0, 50),
+    "a frame that is no protobuf": frame(Buffer.from([0xff, 0xff, 0xff])),
+    "bytes after the message": Buffer.concat([frame(Buffer.alloc(0)), Buffer.from([1])]),
+    "two messages": Buffer.concat([frame(Buffer.alloc(0)), frame(Buffer.alloc(0))]),
+    "a compressed frame without an encoding": frame(gzipSync("x"), 1),
+    "a compressed frame that is no gzip": frame(Buffer.from("x"), 1),
+  };
+  it.each(Object.entries(cases))("%s is the caller's fault", async (name, body) => {
+    const server = await startAnswering();
+    const headers: Record<string, string> = name.endsWith("no gzip") ? { "grpc-encoding": "gzip" } : {};
+    const { headers: answered, trailers } = await exchange(
+      server.url,
+      inferencePath("Complete"),
+      headers,
+      body,
+    );
+    expect(answered[":status"]).toBe(200);
+    const { code, message } = grpcStatusOf(trailers);
+    expect([grpc.status.INVALID_ARGUMENT, grpc.status.UNIMPLEMENTED]).toContain(code);
+    expect(message).not.toBe("");
+    expect(server.inference.calls).toEqual([]);
+  });
+
+  it("in JSON names the field, what was found and what was expected", async () => {
+    const server = await startAnswering();
+    const wrongType = await postJson(server, "Complete", `{"model": 7}`);
+    expect(wrongType).toMatchObject({ status: 400, body: { code: "invalid_argument" } });
+    expect(wrongType.body.message).toMatch(/outrigger\.v1\.Request\.model.*7/);
+    const unknownField = await postJson(server, "Complete", `{"model": "m", "max_token": 7}`);
+    expect(unknownField.status).toBe(400);
+    expect(unknownField.body.message).toContain("max_token");
+    const noJson = await postJson(server, "Complete", `{"model"`);
+    expect(noJson.status).toBe(400);
+  });
+
+  it("in JSON does not come back whole", async () => {
+    const server = await startAnswering();
+    const { body } = await postJson(server, "Complete", `{"messages": "${"y".repeat(100_000)}"}`);
+    expect(JSON.stringify(body).length).toBeLessThan(4096);
+  });
+
+  it("of an unknown compression is UNIMPLEMENTED and names those that are known", async () => {
+    const server = await startAnswering();
+    const { trailers } = await exchange(
+      server.url,
+      inferencePath("Complete"),
+      { "grpc-encoding": "zstd" },
+      frame(Buffer.from("x"), 1),
+    );
+    const { code, message } = grpcStatusOf(trailers);
+    expect(code).toBe(grpc.status.UNIMPLEMENTED);
+    expect(message).toContain("gzip");
+  });
+});
+
+describe("a deadline", () => {
+  const minimal = frame(toBinary(RequestSchema, create(RequestSchema, { model: "m" })));
+
+  it.each(["99999999H", "99999999M", "99999999S"])("of %s is none", async (timeout) => {
+    const server = await startAnswering();
+    const { trailers } = await exchange(
+      server.url,
+      inferencePath("Complete"),
+      { "grpc-timeout": timeout },
+      minimal,
+    );
+    expect(grpcStatusOf(trailers).code).toBe(grpc.status.OK);
+  });
+
+  it("of 9999999999 ms over Connect is none", async () => {
+    const server = await startAnswering();
+    const headers = { ...JSON_TYPE, "connect-timeout-ms": "9999999999" };
+    const response = await fetch(`${server.url}${inferencePath("Complete")}`, {
+      method: "POST",
+      headers,
+      body: "{}",
+    });
+    expect(response.status).toBe(200);
+  });
+
+  it("that is no time is INVALID_ARGUMENT", async () => {
+    const server = await startAnswering();
+    const { trailers } = await exchange(
+      server.url,
+      inferencePath("Complete"),
+      { "grpc-timeout": "soon" },
+      minimal,
+    );
+    expect(grpcStatusOf(trailers)).toMatchObject({
+      code: grpc.status.INVALID_ARGUMENT,
+      kind: ErrorKind.INVALID_REQUEST,
+    });
+  });
+
+  it("bounds a request whose body does not come", async () => {
+    const server = await startAnswering();
+    const session = http2.connect(server.url);
+    servers.onEnd(() => session.destroy());
+    const stream = openStream(session, inferencePath("Complete"), { "grpc-timeout": "100m" });
+    stream.write(minimal.subarray(0, 4));
+    expect(grpcStatusOf((await readAnswer(stream)).trailers)).toMatchObject({
+      code: grpc.status.DEADLINE_EXCEEDED,
+      kind: ErrorKind.REQUEST_TIMEOUT,
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { exchange, frame, inferencePath } from "./support/raw-http2.ts";
+import { textResponse } from "./support/scripted-inference.ts";
+import { type TestServer, useTestServers } from "./support/test-server.ts";
+
+const servers = useTestServers();
+
+function startAnswering(): Promise<TestServer> {
+  return servers.start({ complete: async (call) => textResponse(call, "x") });
+}
+
+async function post(server: TestServer, path: string, contentType: string, method = "POST") {
+  const init =
+    method === "GET" ? { method } : { method, headers: { "content-type": contentType }, body: "{}" };
+  const response = await fetch(`${server.url}${path}`, init);
+  const body = (await response.json()) as { code?: string; message?: string };
+  return { status: response.status, headers: response.headers, ...body };
+}
+
+describe("a path that nothing is served under", () => {
+  it.each(["/", "/v2/nothing", inferencePath("Missing"), "/outrigger.v9.InferenceService/Complete", "//x"])(
+    "%s is 404 and names it",
+    async (path) => {
+      const server = await startAnswering();
+      const answer = await post(server, path, "application/json");
+      expect(answer).toMatchObject({ status: 404, code: "unimplemented" });
+      expect(answer.message).toContain(path);
+      expect(server.log.at(-1)).toMatchObject({ rpc: "unknown", code: "UNIMPLEMENTED" });
+    },
+  );
+
+  it.each(["application/grpc", "application/grpc+proto", "application/grpc-web+proto"])(
+    "is UNIMPLEMENTED to %s",
+    async (type) => {
+      const server = await startAnswering();
+      const { headers } = await exchange(
+        server.url,
+        inferencePath("Missing"),
+        { "content-type": type },
+        frame(Buffer.alloc(0)),
+      );
+      expect(headers).toMatchObject({ ":status": 200, "content-type": type, "grpc-status": "12" });
+      expect(decodeURIComponent(String(headers["grpc-message"]))).toContain("Missing");
+    },
+  );
+
+  it("is not quoted whole, and not as a header could not hold it", async () => {
+    const server = await startAnswering();
+    const path = `/${"a".repeat(5000)}`;
+    const { headers } = await exchange(server.url, path, {}, frame(Buffer.alloc(0)));
+    expect(String(headers["grpc-message"]).length).toBeLessThan(1000);
+  });
+});
+
+describe("an RPC", () => {
+  it("takes POST", async () => {
+    const server = await startAnswering();
+    const answer = await post(server, inferencePath("Complete"), "", "GET");
+    expect(answer).toMatchObject({ status: 405, code: "unimplemented" });
+    expect(answer.headers.get("allow")).toBe("POST");
+  });
+
+  it("takes the content types of its protocols, and names them", async () => {
+    const server = await startAnswering();
+    const unary = await post(server, inferencePath("Complete"), "text/plain");
+    expect(unary).toMatchObject({ status: 415, code: "invalid_argument" });
+    expect(unary.message).toContain("application/json");
+    const streaming = await post(server, inferencePath("Stream"), "application/json");
+    expect(streaming.status).toBe(415);
+    expect(streaming.message).toContain("application/connect+json");
+  });
+
+  it("with requests and answers at once needs HTTP/2", async () => {
+    const server = await startAnswering();
+    const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+    const answer = await post(server, path, "application/connect+json");
+    expect(answer).toMatchObject({ status: 505, code: "unimplemented" });
+    expect(answer.message).toContain("HTTP/2");
+  });
+});
+
+describe("every answer", () => {
+  it("carries a request id, the caller's where it is sane", async () => {
+    const server = await startAnswering();
+    const ids = ["trace:1/a_b.c", "no spaces", "x".repeat(129), "a;b"];
+    const answered: (string | null)[] = [];
+    for (const id of ids) {
+      const headers = { "x-request-id": id };
+      const response = await fetch(`${server.url}/nothing`, { method: "POST", headers });
+      answered.push(response.headers.get("x-request-id"));
+    }
+    const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    expect(answered).toEqual(["trace:1/a_b.c", uuid, uuid, uuid]);
+  });
+});

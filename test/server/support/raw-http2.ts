@@ -1,0 +1,71 @@
+/** HTTP/2 by hand, where the bytes of a stream matter. */
+import http2, { type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
+
+/** What a stream brought. */
+export interface RawAnswer {
+  readonly headers: IncomingHttpHeaders;
+  readonly trailers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Path of a method of InferenceService. */
+export function inferencePath(method: string): string {
+  return `/outrigger.v1.InferenceService/${method}`;
+}
+
+/** Opens a stream with a body that is not ended. */
+export function openStream(
+  session: ClientHttp2Session,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): ClientHttp2Stream {
+  return session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    ...headers,
+  });
+}
+
+/** Reads a stream to its end. */
+export function readAnswer(stream: ClientHttp2Stream): Promise<RawAnswer> {
+  const chunks: Buffer[] = [];
+  let headers: IncomingHttpHeaders = {};
+  let trailers: IncomingHttpHeaders = {};
+  return new Promise((resolve, reject) => {
+    stream.on("response", (received) => {
+      headers = received;
+    });
+    stream.on("trailers", (received) => {
+      trailers = received;
+    });
+    stream.on("data", (chunk) => chunks.push(chunk));
+    stream.on("end", () => resolve({ headers, trailers, body: Buffer.concat(chunks) }));
+    stream.on("error", reject);
+  });
+}
+
+/** Sends one request with a body, and reads the answer. */
+export async function exchange(
+  url: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array | string,
+): Promise<RawAnswer> {
+  const session = http2.connect(url);
+  try {
+    const stream = openStream(session, path, headers);
+    stream.end(body);
+    return await readAnswer(stream);
+  } finally {
+    session.destroy();
+  }
+}
+
+/** A message in the frame of gRPC and of Connect's streams. */
+export function frame(message: Uint8Array, flags = 0): Buffer {
+  const header = Buffer.alloc(5);
+  header.writeUInt8(flags, 0);
+  header.writeUInt32BE(message.byteLength, 1);
+  return Buffer.concat([header, message]);
+}
