@@ -6,6 +6,7 @@ import { createMediaReader, resolveMedia } from "../../kit/media.ts";
 import { rateLimitOf } from "../../kit/rate-limit.ts";
 import { ConfigurationError } from "../../spec/errors.ts";
 import { toError } from "./error.ts";
+import type { MediaSource } from "./media.ts";
 import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { ResponsesDecoder } from "./stream.ts";
@@ -72,11 +73,8 @@ function protocolOf(
   { store = false, allowFilesUnder = [] }: OpenAIAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
-  const settings = {
-    provider,
-    store,
-    media: (part: Parameters<typeof resolveMedia>[0], field: string) => resolveMedia(part, reader, field),
-  };
+  const media: MediaSource = ({ value }, field) => resolveMedia(value, { reader }, field);
+  const settings = { provider, store, media };
   return {
     async toWire(request, streaming) {
       const { body, warnings } = await toRequestBody(request, streaming, settings);

@@ -1,6 +1,7 @@
 import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json.ts";
 import type { ResolvedMedia } from "../../kit/media.ts";
+import { invalidField } from "../../spec/errors.ts";
 
 /** An image or document part. */
 export type MediaPart =
@@ -13,8 +14,18 @@ export type MediaSource = (part: MediaPart, field: string) => Promise<ResolvedMe
 /** An image as `input_image`, a document as `input_file` (provider documentation: "Input item list"). */
 export async function mediaPart(part: MediaPart, field: string, source: MediaSource): Promise<JsonObject> {
   const media = await source(part, field);
-  return part.case === "image" ? imagePart(part.value, media) : filePart(part.value, media);
+  if (part.case === "document") return filePart(part.value, media);
+  if (media.kind === "data" && !IMAGE_TYPES.includes(media.mediaType)) {
+    throw invalidField(
+      `${field}.media_type`,
+      `is ${media.mediaType}; the provider takes ${IMAGE_TYPES.join(", ")}`,
+    );
+  }
+  return imagePart(part.value, media);
 }
+
+/** Provider documentation: "Images and vision", "Image input requirements". */
+const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 
 function imagePart({ detail }: Image, media: ResolvedMedia): JsonObject {
   const from = media.kind === "file_id" ? { file_id: media.id } : { image_url: urlOf(media) };
