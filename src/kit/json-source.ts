@@ -1,0 +1,122 @@
+/**
+ * JSON text taken apart and put together without reading it. Parsing and writing again would
+ * turn `1.0` into `1` and move keys that look like numbers to the front; what a model wrote and
+ * a provider signed has to come back letter by letter.
+ */
+import { isObject, type JsonObject } from "./json.ts";
+
+/** JSON text that stands for a value. */
+class SourceText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/**
+ * An object that `stringifyJson` writes exactly as spelled. It has no members to look at: put
+ * it into a body and leave it.
+ * @param text The text of a JSON object, which is not checked here.
+ */
+export function sourceObject(text: string): JsonObject {
+  return new SourceText(text) as unknown as JsonObject;
+}
+
+/** The text of what `sourceObject` made; undefined for anything else. */
+export function sourceTextOf(value: unknown): string | undefined {
+  return value instanceof SourceText ? value.text : undefined;
+}
+
+/** As JSON.stringify without white space, and source objects as they are spelled. */
+export function stringifyJson(value: unknown): string {
+  if (value instanceof SourceText) return value.text;
+  if (Array.isArray(value)) return `[${value.map(stringifyJson).join(",")}]`;
+  if (!isObject(value) || JSON.isRawJSON(value)) return JSON.stringify(value) ?? "null";
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${stringifyJson(member)}`).join(",")}}`;
+}
+
+/**
+ * The members of an object as they are spelled, by key; of a key that comes twice the last one,
+ * as JSON.parse has it. Empty where the text is no object.
+ * @param text Valid JSON text.
+ */
+export function membersOf(text: string): ReadonlyMap<string, string> {
+  const members = new Map<string, string>();
+  let at = skipSpace(text, 0);
+  if (text[at] !== "{") return members;
+  for (at = skipSpace(text, at + 1); text[at] === '"'; at = skipSeparator(text, at)) {
+    const endOfKey = endOfString(text, at);
+    const start = skipSpace(text, skipSpace(text, endOfKey) + 1);
+    const end = endOfValue(text, start);
+    members.set(JSON.parse(text.slice(at, endOfKey)), text.slice(start, end));
+    at = end;
+  }
+  return members;
+}
+
+/**
+ * The elements of a list as they are spelled. Empty where the text is no list.
+ * @param text Valid JSON text.
+ */
+export function elementsOf(text: string): readonly string[] {
+  const elements: string[] = [];
+  let at = skipSpace(text, 0);
+  if (text[at] !== "[") return elements;
+  for (at = skipSpace(text, at + 1); at < text.length && text[at] !== "]"; at = skipSeparator(text, at)) {
+    const end = endOfValue(text, at);
+    elements.push(text.slice(at, end));
+    at = end;
+  }
+  return elements;
+}
+
+const SPACE = /[ \t\r\n]*/y;
+const PRIMITIVE = /[^\s,\]}]*/y;
+const BRACKETS = /["{}[\]]/g;
+
+function skipSpace(text: string, at: number): number {
+  SPACE.lastIndex = at;
+  SPACE.test(text);
+  return SPACE.lastIndex;
+}
+
+/** Behind a value: to the next one, or to the closing bracket. */
+function skipSeparator(text: string, at: number): number {
+  const next = skipSpace(text, at);
+  return text[next] === "," ? skipSpace(text, next + 1) : next;
+}
+
+function endOfValue(text: string, at: number): number {
+  const first = text[at];
+  if (first === '"') return endOfString(text, at);
+  if (first === "{" || first === "[") return endOfNested(text, at);
+  PRIMITIVE.lastIndex = at;
+  PRIMITIVE.test(text);
+  return PRIMITIVE.lastIndex;
+}
+
+function endOfString(text: string, at: number): number {
+  let end = text.indexOf('"', at + 1);
+  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end < 0 ? text.length : end + 1;
+}
+
+/** Whether an odd number of backslashes stands before a character. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === "\\") first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+function endOfNested(text: string, start: number): number {
+  let depth = 0;
+  BRACKETS.lastIndex = start;
+  for (let match = BRACKETS.exec(text); match !== null; match = BRACKETS.exec(text)) {
+    if (match[0] === '"') BRACKETS.lastIndex = endOfString(text, match.index);
+    else depth += match[0] === "{" || match[0] === "[" ? 1 : -1;
+    if (depth === 0) return BRACKETS.lastIndex;
+  }
+  return text.length;
+}
