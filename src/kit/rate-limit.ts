@@ -5,7 +5,7 @@ import type { HttpHeaders } from "./http-headers.ts";
 import { parseGoDuration } from "./retry-after.ts";
 
 /** One of the windows in which a provider counts. */
-interface Window {
+export interface RateWindow {
   readonly limit: number | undefined;
   readonly remaining: number | undefined;
   /** Seconds until it starts anew. */
@@ -24,8 +24,19 @@ export function rateLimitOf(
   headers: Pick<HttpHeaders, "get">,
   now: number = Date.now(),
 ): RateLimitInfo | undefined {
-  const requests = windowIn(headers, "requests");
-  const tokens = windowIn(headers, "tokens");
+  return rateLimitIn(windowIn(headers, "requests"), windowIn(headers, "tokens"), now);
+}
+
+/**
+ * The limits of an account from its windows, however its provider spells them. Undefined where
+ * neither window says anything.
+ * @param now What the resets count from, in milliseconds.
+ */
+export function rateLimitIn(
+  requests: RateWindow,
+  tokens: RateWindow,
+  now: number,
+): RateLimitInfo | undefined {
   const reset = nearestToLimit(requests, tokens).reset;
   const counts = {
     requestsLimit: requests.limit,
@@ -41,7 +52,7 @@ export function rateLimitOf(
   });
 }
 
-function windowIn(headers: Pick<HttpHeaders, "get">, name: "requests" | "tokens"): Window {
+function windowIn(headers: Pick<HttpHeaders, "get">, name: "requests" | "tokens"): RateWindow {
   return {
     limit: countIn(headers.get(`x-ratelimit-limit-${name}`)),
     remaining: countIn(headers.get(`x-ratelimit-remaining-${name}`)),
@@ -49,19 +60,20 @@ function windowIn(headers: Pick<HttpHeaders, "get">, name: "requests" | "tokens"
   };
 }
 
-function countIn(text: string | undefined): number | undefined {
+/** A count in a header; undefined for what is none. A count that does not fit is the largest that does. */
+export function countIn(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*\d+\s*$/.test(text) ? Math.min(Number(text), LARGEST_COUNT) : undefined;
 }
 
 /** The window of which the least is left; of two that are alike, the one that takes longer to start anew. */
-function nearestToLimit(left: Window, right: Window): Window {
+export function nearestToLimit(left: RateWindow, right: RateWindow): RateWindow {
   const difference = partLeft(left) - partLeft(right);
   if (difference !== 0) return difference < 0 ? left : right;
   return (left.reset ?? 0) > (right.reset ?? 0) ? left : right;
 }
 
 /** Part of a window that is left; a window that does not say is taken for untouched. */
-function partLeft({ limit, remaining }: Window): number {
+function partLeft({ limit, remaining }: RateWindow): number {
   if (limit === undefined || remaining === undefined) return 1;
   return limit === 0 ? 0 : remaining / limit;
 }

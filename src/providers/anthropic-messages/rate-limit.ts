@@ -1,0 +1,31 @@
+import type { RateLimitInfo } from "../../gen/outrigger/v1/response_pb.ts";
+import type { HttpHeaders } from "../../kit/http-headers.ts";
+import { countIn, nearestToLimit, type RateWindow, rateLimitIn } from "../../kit/rate-limit.ts";
+
+type Headers = Pick<HttpHeaders, "get">;
+
+/**
+ * The limits of an account from `anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-
+ * {limit,remaining,reset}` (provider documentation: "Rate limits", response headers), where a
+ * reset is an RFC 3339 date. Of the token windows it is `tokens`, which the provider already
+ * says of the narrowest one, else the narrower of input and output.
+ * @param now Milliseconds of a clock.
+ */
+export function rateLimitOf(headers: Headers, now: number = Date.now()): RateLimitInfo | undefined {
+  return rateLimitIn(windowIn(headers, "requests", now), tokensIn(headers, now), now);
+}
+
+function tokensIn(headers: Headers, now: number): RateWindow {
+  const tokens = windowIn(headers, "tokens", now);
+  if (tokens.limit !== undefined || tokens.remaining !== undefined) return tokens;
+  return nearestToLimit(windowIn(headers, "input-tokens", now), windowIn(headers, "output-tokens", now));
+}
+
+function windowIn(headers: Headers, name: string, now: number): RateWindow {
+  const reset = Date.parse(headers.get(`anthropic-ratelimit-${name}-reset`) ?? "");
+  return {
+    limit: countIn(headers.get(`anthropic-ratelimit-${name}-limit`)),
+    remaining: countIn(headers.get(`anthropic-ratelimit-${name}-remaining`)),
+    reset: Number.isNaN(reset) ? undefined : (reset - now) / 1000,
+  };
+}
