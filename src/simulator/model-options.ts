@@ -16,23 +16,26 @@ const mostBytes = 64 * 1024 * 1024;
 
 /** Every option that a model string may carry: the source of their types, their errors and their documentation. */
 export const optionDefinitions = {
-  calls: script(integer(1, 64), "Tool calls of one answer (1)."),
-  rounds: script(integer(0, 1000), "Rounds of tool calls before the answer (1)."),
+  calls: script(integer(1, 64), "Tool calls of one answer. Default 1."),
+  rounds: script(integer(0, 1000), "Rounds of tool calls before the answer. Default 1."),
   preamble: script(flag, "Says a sentence before the tool calls."),
-  parts: script(integer(1, 16), "Paragraphs of a reasoning summary (2)."),
-  tokens: script(integer(1, 200_000), "Tokens of the text of `sim-long` (400)."),
-  citations: script(integer(0, 20), "Cited sources of the text (2 after a web search, else 0)."),
+  parts: script(integer(1, 16), "Paragraphs of a reasoning summary. Default 2."),
+  tokens: script(integer(1, 200_000), "Tokens of the text of `sim-long`. Default 400."),
+  citations: script(integer(0, 20), "Cited sources of the text. Default 2 after a web search, else 0."),
   stop: script(oneOf(["length", "content_filter"]), "Breaks the answer off half way, for this reason."),
   rate: pace(
     decimal(0.1, 1_000_000),
-    "Tokens a second (`sim-long`: 100, else as fast as can be). A whole answer waits as long as its tokens take.",
+    "Tokens a second; a whole answer waits as long as its tokens take. Default 100 for `sim-long`, else no limit.",
   ),
   delay_ms: pace(integer(0, longestWait), "Waits before the headers of the answer."),
   keepalive_ms: pace(
     integer(1, longestWait),
     "Sends a sign of life whenever the stream was silent for so long.",
   ),
-  keepalive_style: pace(oneOf(["event", "comment"]), "Form of that sign of life (`event`)."),
+  keepalive_style: pace(
+    oneOf(["event", "comment"]),
+    "Form of that sign of life: an event of the provider or a comment of SSE. Default `event`.",
+  ),
   times: fault(
     integer(1, 1_000_000),
     "Only the first so many requests that name this very model string meet its faults; later ones do not.",
@@ -41,34 +44,46 @@ export const optionDefinitions = {
   code: fault(word, "Code of that error, and the message and type that belong to it."),
   error_body: fault(
     oneOf(["json", "html", "empty"]),
-    "Body of that error: the provider's, a proxy's page, or none (`json`).",
+    "Body of that error: the provider's, a proxy's page, or none. Default `json`.",
   ),
   retry_after: fault(decimal(0, 86_400), "`retry-after` header of that error, in seconds."),
   retry_after_ms: fault(integer(0, 86_400_000), "`retry-after-ms` header of that error."),
   drop: fault(flag, "Closes the socket without an answer."),
-  stall_after: fault(integer(0, mostEvents), "Goes silent after so many events and keeps the socket open."),
-  cut_events: fault(integer(0, mostEvents), "Destroys the socket after so many events."),
-  cut_bytes: fault(integer(0, mostBytes), "Destroys the socket after so many bytes of the body."),
+  stall_after: fault(
+    integer(0, mostEvents),
+    "Goes silent after so many events and keeps the socket open; a whole answer after half of its body.",
+  ),
+  cut_events: fault(
+    integer(0, mostEvents),
+    "Destroys the socket after so many events; that of a whole answer after half of its body.",
+  ),
+  cut_bytes: fault(
+    integer(0, mostBytes),
+    "Destroys the socket after so many bytes of the body, of a stream or of a whole answer.",
+  ),
   error_after: fault(
     integer(0, mostEvents),
-    "Reports a failure in the stream after so many events, and ends it.",
+    "Reports a failure in the stream after so many events, and ends it; a whole answer says that it failed.",
   ),
   error_style: fault(
     oneOf(["event", "failed", "nested"]),
-    "Form of that failure: an error event, a failed answer, or a nested error event and then a failed answer (`event`).",
+    "Form of that failure: an error event, a failed answer, or an error event with its facts nested and then a failed answer. Default `event`.",
   ),
-  error_code: fault(word, "Code of that failure (`server_error`)."),
+  error_code: fault(word, "Code of that failure, and the words that belong to it. Default `server_error`."),
   malformed_after: fault(
     integer(0, mostEvents),
-    "The event after so many is broken JSON; the stream goes on.",
+    "The event after so many is broken JSON, and the stream goes on; a whole answer is broken JSON.",
   ),
-  end_without_terminal: fault(flag, "Ends the stream in good order, but without its last event."),
+  end_without_terminal: fault(
+    flag,
+    "Ends the stream in good order, but without its last event; a whole answer in its middle.",
+  ),
   repeat_ids: fault(flag, "All tool calls have the same call id."),
   no_ids: fault(flag, "Tool calls have an empty call id."),
   frame_bytes: fault(integer(1, mostBytes), "The first delta of the answer is at least so large."),
   half_surrogates: fault(flag, "Deltas part the two surrogates of an emoji, as `\\ud83d` and `\\ude00`."),
   trickle_ms: fault(integer(1, longestWait), "Writes a few bytes at a time, and waits so long between them."),
-  trickle_bytes: fault(integer(1, 65_536), "How many bytes those are (5)."),
+  trickle_bytes: fault(integer(1, 65_536), "How many bytes those are. Default 5."),
   chunk: fault(seededSplit, "Splits the body into writes of seeded sizes, inside characters too."),
 } as const satisfies Readonly<Record<string, OptionDefinition<unknown>>>;
 

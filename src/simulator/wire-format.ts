@@ -72,8 +72,8 @@ export interface WholeAnswer {
 /** An answer as a stream. Its methods share the numbering of events. */
 export interface StreamedAnswer {
   readonly headers: Readonly<Record<string, string>>;
-  /** Yields the events in order, rendered as they are drawn. The last one is marked. */
-  events(): Iterable<WireEvent>;
+  /** Begins to draw the events, each rendered when it is drawn. The last one is marked. */
+  events(): Iterator<WireEvent, undefined>;
   /** Renders the events with which the provider reports a failure at this place. */
   failure(style: FailureStyle, code: string): readonly WireEvent[];
   /** Renders an event that says nothing but that the provider is alive. */

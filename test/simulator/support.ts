@@ -114,6 +114,13 @@ export function parseEvents(body: string): ParsedEvent[] {
     });
 }
 
+/** The response that the last event of a stream holds. */
+export function lastResponse(events: readonly ParsedEvent[]): AnsweredResponse {
+  const response = events.at(-1)?.response;
+  if (response === undefined) throw new Error("the last event holds no response");
+  return response as AnsweredResponse;
+}
+
 /** Reads a recorded file of `test/recordings/openai-responses`. */
 export function readRecording(name: string): string {
   return readFileSync(new URL(`../recordings/openai-responses/${name}`, import.meta.url), "utf8");

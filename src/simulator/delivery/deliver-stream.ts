@@ -34,15 +34,15 @@ export async function deliverStream(parts: StreamDelivery): Promise<void> {
   const delivery: Delivery = { ...parts, waiting: "" };
   const { options } = delivery;
   const pace = createPace(options.rate);
-  let sent = 0;
-  for (const event of delivery.answer.events()) {
+  const events = delivery.answer.events();
+  for (let sent = 0; ; sent += 1) {
+    // What interrupts the stream has numbers of its own, so the next event is drawn, and thereby numbered, after it.
     if (await interrupt(delivery, sent)) return;
-    if (event.terminal && options.end_without_terminal === true) break;
-    await pause(delivery, pace.waitFor(event.tokens));
+    const { value: event } = events.next();
+    if (event === undefined || (event.terminal && options.end_without_terminal === true)) break;
     await put(delivery, options.malformed_after === sent ? breakJson(event.text) : event.text);
-    sent += 1;
+    await pause(delivery, pace.waitFor(event.tokens));
   }
-  if (await interrupt(delivery, sent)) return;
   await writeWaiting(delivery);
   delivery.body.end();
 }

@@ -1,9 +1,9 @@
 /** Longest delay that a timer of Node can have, in milliseconds. */
 export const longestTimer = 2 ** 31 - 1;
 
-/** Says when the next token of an answer is due. */
+/** Says how long the tokens of an answer take. */
 export interface Pace {
-  /** Milliseconds to wait before so many further tokens may be sent; 0 for at once. */
+  /** Milliseconds to wait after so many further tokens; 0 for not at all. */
   waitFor(tokens: number): number;
 }
 

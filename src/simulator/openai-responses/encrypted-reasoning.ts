@@ -22,7 +22,8 @@ export type ContentPlace = "added" | "done" | "completed";
 export function encryptReasoning(itemId: string, paragraphs: readonly string[], place: ContentPlace): string {
   const iv = createHash("sha256").update(`${itemId} ${place}`).digest().subarray(0, ivLength);
   const cipher = createCipheriv("aes-128-gcm", key, iv);
-  const text = JSON.stringify({ itemId, place, paragraphs: place === "added" ? [] : paragraphs });
+  const isEarly = place === "added";
+  const text = JSON.stringify({ itemId, isEarly, paragraphs: isEarly ? [] : paragraphs });
   const encrypted = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
   return encode(Buffer.concat([version, iv, cipher.getAuthTag(), encrypted]));
 }
@@ -48,8 +49,8 @@ export function decryptReasoning(content: string): string | undefined {
     const text = Buffer.concat([decipher.update(bytes.subarray(textStart)), decipher.final()]).toString(
       "utf8",
     );
-    const { itemId, place } = JSON.parse(text) as { itemId: string; place: ContentPlace };
-    return place === "added" ? undefined : itemId;
+    const { itemId, isEarly } = JSON.parse(text) as { itemId: string; isEarly: boolean };
+    return isEarly ? undefined : itemId;
   } catch {
     return undefined;
   }

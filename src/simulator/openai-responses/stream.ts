@@ -73,7 +73,7 @@ export function renderEvents(
 
 const terminals = new Set(["response.completed", "response.incomplete"]);
 
-function* responseEvents(renderer: Renderer): Generator<WireEvent> {
+function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   const { source, event } = renderer;
   const { turn, items, states } = source;
   yield event("response.created", { response: states.open() });

@@ -22,6 +22,9 @@ const depthOfOptionals = 4;
 /** Depth at which an endless schema is broken off with null. */
 const maximumDepth = 24;
 
+/** Values that an instance holds at most; an endless schema that also branches is broken off with null then. */
+const maximumValues = 5000;
+
 /** Elements that an array has, where its schema allows. */
 const usualElements = 2;
 
@@ -29,6 +32,8 @@ type Schema = Readonly<Record<string, unknown>>;
 
 interface Builder extends InstanceSource {
   readonly root: unknown;
+  /** Values that may still be built. */
+  valuesLeft: number;
 }
 
 /**
@@ -38,30 +43,33 @@ interface Builder extends InstanceSource {
  * `$ref`s and the limits of numbers, strings and arrays. Does not solve `not`, `if` and dependencies.
  */
 export function instanceOfSchema(schema: unknown, source: InstanceSource): JsonValue {
-  return build(schema, { ...source, root: schema }, 0);
+  return build(schema, { ...source, root: schema, valuesLeft: maximumValues }, 0);
 }
 
 function build(schema: unknown, builder: Builder, depth: number): JsonValue {
-  if (!isSchema(schema) || depth > maximumDepth) return schema === true ? builder.nextWord() : null;
+  if (schema === true) return builder.nextWord();
+  builder.valuesLeft -= 1;
+  if (!isSchema(schema) || depth > maximumDepth || builder.valuesLeft < 0) return null;
   const target = resolve(schema, builder.root);
   if (target !== schema) return build(target, builder, depth + 1);
   if ("const" in schema) return schema.const as JsonValue;
   const values = schema.enum;
   if (Array.isArray(values) && values.length > 0)
     return values[builder.random.below(values.length)] as JsonValue;
-  return buildByType(mergeBranches(schema, builder), builder, depth);
+  return buildByType(mergeBranches(schema, builder, depth), builder, depth);
 }
 
 /** Folds `allOf` and one branch of `anyOf` or `oneOf` into a schema that has neither. */
-function mergeBranches(schema: Schema, builder: Builder): Schema {
+function mergeBranches(schema: Schema, builder: Builder, depth: number): Schema {
   const { allOf, anyOf, oneOf, ...rest } = schema;
+  if (depth > maximumDepth) return rest;
   const branches = Array.isArray(allOf) ? [...allOf] : [];
   for (const choice of [anyOf, oneOf]) {
     if (Array.isArray(choice) && choice.length > 0) branches.push(choice.find(isNotNull) ?? choice[0]);
   }
   return branches.reduce<Schema>((merged, branch) => {
     const resolved = isSchema(branch) ? resolve(branch, builder.root) : branch;
-    return isSchema(resolved) ? merge(merged, mergeBranches(resolved, builder)) : merged;
+    return isSchema(resolved) ? merge(merged, mergeBranches(resolved, builder, depth + 1)) : merged;
   }, rest);
 }
 

@@ -1,0 +1,20 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { optionDefinitions } from "../../src/simulator/model-options.ts";
+import { scripts } from "../../src/simulator/script/scripts.ts";
+
+const lines = readFileSync(new URL("../../docs/simulator.md", import.meta.url), "utf8").split("\n");
+
+describe("docs/simulator.md", () => {
+  it("has one row for each script, and no other", () => {
+    const rows = Object.entries(scripts).map(([name, script]) => `| \`sim-${name}\` | ${script.summary} |`);
+    expect(lines.filter((line) => line.startsWith("| `sim-"))).toEqual(rows);
+  });
+
+  it("has one row for each option, and no other", () => {
+    const rows = Object.entries(optionDefinitions).map(
+      ([name, { group, expected, summary }]) => `| \`${name}\` | ${group} | ${expected} | ${summary} |`,
+    );
+    expect(lines.filter((line) => /^\| `[^`]*` \| (script|pace|fault) /.test(line))).toEqual(rows);
+  });
+});

@@ -1,0 +1,65 @@
+import { connect } from "node:net";
+import type { Simulator } from "../../src/simulator/index.ts";
+
+/** What came over a socket, byte for byte. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: string;
+  /** The writes of the body: the chunks of HTTP/1.1's chunked coding. */
+  readonly chunks: readonly Buffer[];
+  readonly body: string;
+  readonly bodyBytes: number;
+  /** Whether the body ended in good order, with the empty chunk. */
+  readonly complete: boolean;
+  /** Whether the socket was closed within the time. */
+  readonly closed: boolean;
+}
+
+/** How long to read. */
+export interface RawOptions {
+  /** Milliseconds after which the reader closes. Defaults to 5000. */
+  readonly forMs?: number;
+}
+
+/** Posts a body to `POST /v1/responses` over a socket of its own and reads until the socket is closed. */
+export async function rawPost(
+  simulator: Simulator,
+  body: object,
+  options: RawOptions = {},
+): Promise<RawAnswer> {
+  const { hostname, port } = new URL(simulator.url);
+  const text = JSON.stringify(body);
+  const socket = connect(Number(port), hostname);
+  const received: Buffer[] = [];
+  let closed = true;
+  socket.on("data", (bytes) => void received.push(bytes));
+  const timer = setTimeout(() => {
+    closed = false;
+    socket.destroy();
+  }, options.forMs ?? 5000);
+  socket.write(
+    `POST /v1/responses HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer k\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+  await new Promise<void>((resolve) => socket.on("close", () => resolve()).on("error", () => {}));
+  clearTimeout(timer);
+  return { ...takeApart(Buffer.concat(received)), closed };
+}
+
+function takeApart(bytes: Buffer): Omit<RawAnswer, "closed"> {
+  const end = bytes.indexOf("\r\n\r\n");
+  const headers = bytes.subarray(0, Math.max(end, 0)).toString("latin1");
+  const chunks: Buffer[] = [];
+  let at = end + 4;
+  let complete = false;
+  while (end >= 0 && !complete && at < bytes.length) {
+    const line = bytes.indexOf("\r\n", at);
+    if (line === -1) break;
+    const size = Number.parseInt(bytes.subarray(at, line).toString("latin1"), 16);
+    complete = size === 0;
+    if (!complete) chunks.push(bytes.subarray(line + 2, line + 2 + size));
+    at = line + 2 + size + 2;
+  }
+  const body = Buffer.concat(chunks);
+  const status = Number(headers.split(" ")[1] ?? 0);
+  return { status, headers, chunks, body: body.toString("utf8"), bodyBytes: body.length, complete };
+}

@@ -1,0 +1,413 @@
+import { inflateSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { countTokens } from "../../src/simulator/script/tokens.ts";
+import {
+  type AnsweredResponse,
+  ask,
+  lastResponse,
+  stream,
+  textOf,
+  useSimulator,
+  weatherTool,
+} from "./support.ts";
+
+const simulator = useSimulator();
+
+const customTool = { type: "custom", name: "run_code", description: "Runs code." };
+
+describe("sim-text", () => {
+  it("says the same to the same prompt, and something else to another", async () => {
+    const say = async (input: string): Promise<string> =>
+      textOf(await ask(simulator(), { model: "sim-text", input }));
+    expect(await say("One")).toBe(await say("One"));
+    expect(await say("One")).not.toBe(await say("Two"));
+    expect(await say("One")).toMatch(/[^\p{ASCII}]/u);
+  });
+
+  it("streams what it says in one piece", async () => {
+    const body = { model: "sim-text", input: "Hello", tools: [{ type: "web_search" }] };
+    const whole = await ask(simulator(), body);
+    const events = await stream(simulator(), body);
+    const last = lastResponse(events);
+    expect(textOf(last)).toBe(textOf(whole));
+    expect(last.output.map((item) => item.type)).toEqual(whole.output.map((item) => item.type));
+  });
+
+  it("names attachments", async () => {
+    const content = [
+      { type: "input_text", text: "Look at these." },
+      { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" },
+      { type: "input_file", filename: "report.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
+    ];
+    const text = textOf(await ask(simulator(), { model: "sim-text", input: [{ role: "user", content }] }));
+    expect(text).toContain("2 attachment(s): image image/png");
+    expect(text).toContain("document report.pdf");
+  });
+
+  it("does not part a character when it shortens a question", async () => {
+    const text = textOf(
+      await ask(simulator(), { model: "sim-text", input: `${"x".repeat(199)}🧭${"y".repeat(50)}` }),
+    );
+    expect(text.isWellFormed()).toBe(true);
+  });
+});
+
+describe("sim-echo", () => {
+  it.each([
+    "plain",
+    "  spaces \n\n\ttabs ",
+    "emoji 👩‍🚀🏳️‍🌈 and 東京",
+    '\u0000\u2028\u2029"\\',
+    '{"json": true}',
+  ])("repeats %j", async (input) => {
+    expect(textOf(await ask(simulator(), { model: "sim-echo", input }))).toBe(input);
+  });
+});
+
+describe("sim-tools", () => {
+  const tools = [weatherTool, { ...weatherTool, name: "get_time" }];
+  const namesOf = ({ output }: AnsweredResponse): (string | undefined)[] => output.map((item) => item.name);
+  const call = (changes: object): Promise<AnsweredResponse> =>
+    ask(simulator(), { model: "sim-tools:calls=3", input: "In Oslo?", tools, ...changes });
+
+  it("calls as many tools as asked, in their order", async () => {
+    expect(namesOf(await call({}))).toEqual(["get_weather", "get_time", "get_weather"]);
+  });
+
+  it("calls one where parallel calls are not wanted", async () => {
+    expect(namesOf(await call({ parallel_tool_calls: false }))).toEqual(["get_weather"]);
+  });
+
+  it("calls the named tool alone", async () => {
+    const choice = { type: "function", name: "get_time" };
+    expect(namesOf(await call({ tool_choice: choice }))).toEqual(["get_time", "get_time", "get_time"]);
+  });
+
+  it("calls only tools that are allowed", async () => {
+    const choice = {
+      type: "allowed_tools",
+      mode: "required",
+      tools: [{ type: "function", name: "get_time" }],
+    };
+    expect(namesOf(await call({ tool_choice: choice }))).toEqual(["get_time", "get_time", "get_time"]);
+  });
+
+  it.each([
+    ["none is chosen", { tool_choice: "none" }],
+    ["there are none", { tools: [] }],
+  ])("answers where %s", async (_, changes) => {
+    expect((await call(changes)).output.map((item) => item.type)).toEqual(["message"]);
+  });
+
+  it("calls in as many rounds as asked", async () => {
+    const history: object[] = [{ role: "user", content: "Go on." }];
+    for (let round = 1; round <= 2; round += 1) {
+      const { output } = await ask(simulator(), { model: "sim-tools:rounds=2", input: history, tools });
+      expect(output.map((item) => item.type)).toEqual(["function_call"]);
+      history.push(...output, {
+        type: "function_call_output",
+        call_id: output[0]?.call_id,
+        output: `result ${round}`,
+      });
+    }
+    const last = await ask(simulator(), { model: "sim-tools:rounds=2", input: history, tools });
+    expect(textOf(last)).toContain("said “result 2”");
+    expect(textOf(last)).not.toContain("result 1");
+  });
+
+  it("says a sentence before the calls on demand", async () => {
+    const { output } = await ask(simulator(), { model: "sim-tools:preamble=1", input: "x", tools });
+    expect(output.map((item) => [item.type, item.phase])).toEqual([
+      ["message", "commentary"],
+      ["function_call", undefined],
+    ]);
+  });
+
+  it("gives free text to a tool that takes it, and reads its output", async () => {
+    const body = { model: "sim-tools", tools: [customTool] };
+    const events = await stream(simulator(), { ...body, input: "Compute." });
+    const { output } = lastResponse(events);
+    expect(output[0]).toMatchObject({ type: "custom_tool_call", name: "run_code", status: "completed" });
+    const deltas = events
+      .filter((event) => event.type === "response.custom_tool_call_input.delta")
+      .map((event) => event.delta);
+    expect(deltas.join("")).toBe(output[0]?.input);
+    const result = { type: "custom_tool_call_output", call_id: output[0]?.call_id, output: "42" };
+    expect(
+      textOf(
+        await ask(simulator(), {
+          ...body,
+          input: [{ role: "user", content: "Compute." }, ...output, result],
+        }),
+      ),
+    ).toContain("“42”");
+  });
+
+  it.each(["sim-text", "sim-echo", "sim-reasoning"])(
+    "is not alone in calling where a call is required: %s",
+    async (model) => {
+      const { output } = await ask(simulator(), { model, input: "x", tools, tool_choice: "required" });
+      expect(output.at(-1)?.type).toBe("function_call");
+    },
+  );
+});
+
+describe("sim-reasoning", () => {
+  const think = (changes: object): Promise<AnsweredResponse> =>
+    ask(simulator(), { model: "sim-reasoning:parts=3", input: "Why?", ...changes });
+
+  it("shows summary and encrypted content only where asked", async () => {
+    const [plain] = (await think({})).output;
+    expect(plain).toMatchObject({ type: "reasoning", summary: [] });
+    expect(plain).not.toHaveProperty("encrypted_content");
+    const [shown] = (
+      await think({ reasoning: { summary: "auto" }, include: ["reasoning.encrypted_content"] })
+    ).output;
+    expect(shown?.summary).toHaveLength(3);
+    expect(shown?.encrypted_content).toMatch(/^gAAAAA/);
+  });
+
+  it("thinks as much as the effort says", async () => {
+    const tokens = async (effort: string): Promise<number> =>
+      (await think({ reasoning: { effort } })).usage.output_tokens_details.reasoning_tokens;
+    expect(await tokens("none")).toBe(0);
+    expect(await tokens("low")).toBeLessThan(await tokens("high"));
+  });
+
+  it("gives a stream a new encrypted content in each place, and a useless one at first", async () => {
+    const events = await stream(simulator(), {
+      model: "sim-reasoning",
+      input: "Why?",
+      include: ["reasoning.encrypted_content"],
+    });
+    const [added, done] = events
+      .filter((event) => event.item !== undefined)
+      .map((event) => (event.item as { encrypted_content?: string }).encrypted_content ?? "");
+    const completed = lastResponse(events).output[0]?.encrypted_content ?? "";
+    expect(new Set([added, done, completed]).size).toBe(3);
+    expect(added?.length).toBeLessThan(done?.length ?? 0);
+    expect(done?.length).toBe(completed.length);
+    const back = (content: string | undefined): Promise<AnsweredResponse> =>
+      ask(simulator(), {
+        model: "sim-text",
+        input: [
+          { type: "reasoning", summary: [], encrypted_content: content },
+          { role: "assistant", content: "x" },
+        ],
+      });
+    expect((await back(done)).status).toBe("completed");
+    expect((await back(completed)).status).toBe("completed");
+    await expect(back(added)).rejects.toThrow("invalid_encrypted_content");
+  });
+});
+
+describe("sim-long", () => {
+  it.each([1, 74, 75, 500])("says exactly %d tokens", async (tokens) => {
+    const response = await ask(simulator(), { model: `sim-long:tokens=${tokens},rate=1000000`, input: "x" });
+    expect(response.usage.output_tokens).toBe(tokens);
+    expect(countTokens(textOf(response))).toBe(tokens);
+  });
+});
+
+describe("sim-refusal", () => {
+  it("refuses", async () => {
+    const { output } = await ask(simulator(), { model: "sim-refusal", input: "x" });
+    expect(output[0]?.content).toEqual([
+      { type: "refusal", refusal: expect.stringContaining("can’t assist") as string },
+    ]);
+  });
+});
+
+describe("max_output_tokens", () => {
+  it.each([
+    ["sim-text", 16, "message"],
+    ["sim-long:rate=1000000", 100, "message"],
+    ["sim-reasoning", 20, "reasoning"],
+    ["sim-tools", 16, "function_call"],
+  ])("cuts %s off after %d tokens", async (model, limit, type) => {
+    const parameters = {
+      type: "object",
+      properties: { text: { type: "string", minLength: 200 } },
+      required: ["text"],
+    };
+    const tools = [{ type: "function", name: "write", parameters }];
+    const response = await ask(simulator(), { model, input: "x", tools, max_output_tokens: limit });
+    expect(response).toMatchObject({
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+    });
+    expect(response.usage.output_tokens).toBe(limit);
+    expect(response.output.at(-1)?.type).toBe(type);
+  });
+
+  it("that is not reached changes nothing", async () => {
+    const response = await ask(simulator(), { model: "sim-text", input: "x", max_output_tokens: 5000 });
+    expect(response).toMatchObject({ status: "completed", incomplete_details: null });
+  });
+});
+
+describe("response formats", () => {
+  it("json_object is an object", async () => {
+    const response = await ask(simulator(), {
+      model: "sim-text",
+      input: "Answer in JSON.",
+      text: { format: { type: "json_object" } },
+    });
+    expect(JSON.parse(textOf(response))).toMatchObject({ question: "Answer in JSON." });
+  });
+
+  it("json_schema holds after a round of tools, too", async () => {
+    const format = {
+      type: "json_schema",
+      name: "x",
+      schema: {
+        type: "object",
+        properties: { ok: { type: "boolean" } },
+        required: ["ok"],
+        additionalProperties: false,
+      },
+      strict: true,
+    };
+    const input = [
+      { role: "user", content: "x" },
+      { type: "function_call", call_id: "c", name: "get_weather", arguments: "{}" },
+      { type: "function_call_output", call_id: "c", output: "rain" },
+    ];
+    const response = await ask(simulator(), {
+      model: "sim-tools",
+      input,
+      tools: [weatherTool],
+      text: { format },
+    });
+    expect(JSON.parse(textOf(response))).toEqual({ ok: expect.any(Boolean) as boolean });
+  });
+});
+
+describe("hosted tools", () => {
+  it("search the web and cite it at the right places", async () => {
+    const { output, ...rest } = await ask(simulator(), {
+      model: "sim-text:citations=3",
+      input: "News?",
+      tools: [{ type: "web_search" }],
+    });
+    expect(output.map((item) => item.type)).toEqual(["web_search_call", "message"]);
+    expect(output[0]?.action).toEqual({ type: "search", query: "News?" });
+    const text = textOf({ output });
+    const annotations = output[1]?.content?.[0]?.annotations ?? [];
+    expect(annotations).toHaveLength(3);
+    for (const { start_index, end_index, url } of annotations) {
+      expect(text.slice(start_index, end_index)).toBe(`([www.example.com](${url}))`);
+    }
+    expect(rest).toMatchObject({ tool_usage: { web_search: { num_requests: 1 } } });
+  });
+
+  it("list their sources where asked", async () => {
+    const include = ["web_search_call.action.sources"];
+    const { output } = await ask(simulator(), {
+      model: "sim-text",
+      input: "News?",
+      tools: [{ type: "web_search" }],
+      include,
+    });
+    expect(output[0]?.action?.sources).toHaveLength(2);
+  });
+
+  it("are left alone where no tool is wanted", async () => {
+    const { output } = await ask(simulator(), {
+      model: "sim-text",
+      input: "News?",
+      tools: [{ type: "web_search" }],
+      tool_choice: "none",
+    });
+    expect(output.map((item) => item.type)).toEqual(["message"]);
+  });
+
+  it("draw a real PNG", async () => {
+    const { output } = await ask(simulator(), {
+      model: "sim-text",
+      input: "A boat",
+      tools: [{ type: "image_generation" }],
+    });
+    const png = Buffer.from(output[0]?.result ?? "", "base64");
+    expect(png.subarray(1, 4).toString()).toBe("PNG");
+    expect(png.subarray(12, 16).toString()).toBe("IHDR");
+    const data = png.indexOf("IDAT");
+    const pixels = inflateSync(png.subarray(data + 4, data + 4 + png.readUInt32BE(data - 4)));
+    expect(pixels).toHaveLength(png.readUInt32BE(20) * (1 + 3 * png.readUInt32BE(16)));
+  });
+});
+
+describe("the prompt cache", () => {
+  const long = "The tide turns twice a day. ".repeat(300);
+
+  it("finds the beginning of an earlier prompt again", async () => {
+    const body = { model: "sim-text", instructions: long };
+    const first = await ask(simulator(), { ...body, input: "One" });
+    const second = await ask(simulator(), { ...body, input: "Two" });
+    expect(first.usage.input_tokens_details).toEqual({ cached_tokens: 0, cache_write_tokens: 2048 });
+    expect(second.usage.input_tokens_details).toEqual({ cached_tokens: 2048, cache_write_tokens: 0 });
+    expect(second.usage.input_tokens).toBeGreaterThan(2048);
+  });
+
+  it("finds as much as is the same, in whole blocks", async () => {
+    const first = `${"same ".repeat(1200)}${"first ".repeat(1000)}`;
+    const second = `${"same ".repeat(1200)}${"other ".repeat(1000)}`;
+    await ask(simulator(), { model: "sim-text", instructions: first, input: "x" });
+    const { usage } = await ask(simulator(), { model: "sim-text", instructions: second, input: "x" });
+    expect(usage.input_tokens_details.cached_tokens).toBe(1408);
+  });
+
+  it("is not for short prompts, nor for other scripts", async () => {
+    const short = { model: "sim-text", input: "Hello" };
+    await ask(simulator(), short);
+    expect((await ask(simulator(), short)).usage.input_tokens_details.cached_tokens).toBe(0);
+    const { usage } = await ask(simulator(), { model: "sim-echo", instructions: long, input: "One" });
+    expect(usage.input_tokens_details.cached_tokens).toBe(0);
+  });
+});
+
+describe("stream_options", () => {
+  it("switches obfuscation off", async () => {
+    const body = { model: "sim-text", input: "x" };
+    const padded = (await stream(simulator(), body)).filter((event) => "delta" in event);
+    expect(
+      padded.every((event) => (String(event.delta).length + String(event.obfuscation).length) % 16 === 0),
+    ).toBe(true);
+    const bare = await stream(simulator(), { ...body, stream_options: { include_obfuscation: false } });
+    expect(bare.some((event) => "obfuscation" in event)).toBe(false);
+  });
+});
+
+describe("the settings of a request", () => {
+  it("come back in its answer, tools made strict where they can be", async () => {
+    const lax = {
+      type: "object",
+      properties: { a: { type: "object", properties: { b: { type: "string" } }, required: ["b"] } },
+      required: ["a"],
+    };
+    const optional = { type: "object", properties: { a: { type: "string" } } };
+    const tools = [
+      { type: "function", name: "f", parameters: lax },
+      { type: "function", name: "g", parameters: optional },
+    ];
+    const response = await ask(simulator(), {
+      model: "sim-text",
+      input: "x",
+      tools,
+      metadata: { k: "v" },
+      temperature: 0.5,
+    });
+    expect(response).toMatchObject({
+      metadata: { k: "v" },
+      temperature: 0.5,
+      tools: [
+        {
+          name: "f",
+          strict: true,
+          parameters: { additionalProperties: false, properties: { a: { additionalProperties: false } } },
+        },
+        { name: "g", strict: false, parameters: optional },
+      ],
+    });
+  });
+});
