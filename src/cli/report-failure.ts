@@ -17,9 +17,10 @@ export function reportFailure(error: unknown): number {
 
 function describe(error: unknown): [message: string, code: number] {
   if (error instanceof UsageError) return [`${error.message}\nTry "outrigger --help".`, exitCodes.usage];
-  if (error instanceof ConfigurationError) {
-    return [error.message, isAddressFailure(error.cause) ? exitCodes.address : exitCodes.configuration];
+  if (error instanceof ConfigurationError && isAddressFailure(error.cause)) {
+    return [`${error.message}${adviceFor(error)}`, exitCodes.address];
   }
+  if (error instanceof ConfigurationError) return [error.message, exitCodes.configuration];
   if (error instanceof SDKError) return [error.message, exitCodes.failure];
   return [`unexpected failure: ${stackOf(error)}`, exitCodes.failure];
 }
@@ -27,6 +28,14 @@ function describe(error: unknown): [message: string, code: number] {
 /** Whether an error of the system says that an address cannot be listened on. */
 export function isAddressFailure(error: unknown): boolean {
   return error instanceof Error && "code" in error && ADDRESS_CODES.has(String(error.code));
+}
+
+/** The flag that says another address. */
+function adviceFor({ violations }: ConfigurationError): string {
+  const [violation] = violations;
+  return violation === undefined
+    ? ""
+    : `\nChoose one with --${violation.field.replaceAll("_", "-")} ADDRESS.`;
 }
 
 /** The stack is for whoever asked for details; anyone else wants to know what happened. */

@@ -41,13 +41,9 @@ export async function serve(args: readonly string[]): Promise<number> {
     version,
   });
   for (const notice of config.notices) logger.warn(notice);
-  const { addresses, adminAddress } = server;
   const { providerNames: providers, defaultProvider } = client;
-  logger.info(
-    { version, listen: addresses, admin_listen: adminAddress, providers, default_provider: defaultProvider },
-    "listening",
-  );
-  logger.info({ signal: await stopped }, "draining");
+  logger.info({ version, providers, default_provider: defaultProvider }, "serving");
+  logger.info({ signal: await stopped }, "stopping");
   await server.drain();
   await server.close();
   logger.info("stopped");

@@ -27,7 +27,7 @@ export interface ClientOptions {
 
 const REMEDY =
   "Pass one to the constructor or to register(), or use Client.fromEnv(), " +
-  `which looks for the environment variables ${providerVariables.join(", ")}.`;
+  `which looks for these environment variables: ${providerVariables.join(", ")}.`;
 
 /**
  * Routes requests to the registered providers, through middleware (specification §2.2 to

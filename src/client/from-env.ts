@@ -68,7 +68,7 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
 
 /** What to do where no provider is registered, for the error that says so. */
 export function describeMissing({ notices }: ProvidersOfEnvironment): string {
-  const lookedFor = `Looked for the environment variables ${providerVariables.join(", ")}: none is set.`;
+  const lookedFor = `None of these environment variables is set: ${providerVariables.join(", ")}.`;
   return [lookedFor, ...notices].join(" ");
 }
 

@@ -132,7 +132,7 @@ providers:
           },
         ],
       ],
-      remedy: "Looked for the environment variables OPENAI_API_KEY: none is set.",
+      remedy: "None of these environment variables is set: OPENAI_API_KEY.",
       notices: [],
     });
   });
@@ -307,7 +307,7 @@ providers:
       "OUTRIGGER_LISTN is set and has no meaning; did you mean OUTRIGGER_LISTEN?",
     ]);
     expect(remedy).toBe(
-      `Looked for the environment variables OPENAI_API_KEY: none is set. ${notices[0]} ${notices[1]}`,
+      `None of these environment variables is set: OPENAI_API_KEY. ${notices[0]} ${notices[1]}`,
     );
   });
 });

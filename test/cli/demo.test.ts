@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { InferenceService, userMessage } from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { demoText } from "../../src/cli/demo-text.ts";
+import { killLeftovers, runOutrigger, spawnOutrigger, withBusyPort } from "./support/spawn-outrigger.ts";
+
+const anyPort = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+
+afterEach(killLeftovers);
+
+/** The first command line that a demo prints below a heading. */
+function commandBelow(heading: string, text: string): string {
+  const [, command = ""] = new RegExp(`# ${heading}\\n((?:.+\\n)+)`).exec(text) ?? [];
+  return command;
+}
+
+describe("outrigger demo", () => {
+  it("answers without a key, whatever the environment says of providers", async () => {
+    const environment = {
+      OPENAI_API_KEY: "sk-real",
+      OPENAI_BASE_URL: "no url",
+      OUTRIGGER_CONFIG: "none.yaml",
+      OUTRIGGER_DEFAULT_PROVIDER: "anthropic",
+      HTTP_PROXY: "http://127.0.0.1:9",
+    };
+    const outrigger = spawnOutrigger(["demo", ...anyPort], environment);
+    const [, address] = await outrigger.printed(/calls +(\S+)[\s\S]*Ctrl-C/);
+    const transport = createGrpcTransport({ baseUrl: `http://${address}` });
+    const cases = new Set<string | undefined>();
+    const request = { model: "sim-text", messages: [userMessage("Hello")] };
+    for await (const { event } of createClient(InferenceService, transport).stream(request))
+      cases.add(event.case);
+    expect([...cases]).toEqual(["streamStart", "textStart", "textDelta", "textEnd", "finish"]);
+    outrigger.child.kill("SIGTERM");
+    expect(await outrigger.ended).toBe(0);
+    expect(outrigger.stderr()).toBe("");
+  });
+
+  it("prints a curl command that works as it stands", async () => {
+    const outrigger = spawnOutrigger(["demo"], {
+      OUTRIGGER_LISTEN: "127.0.0.1:0",
+      OUTRIGGER_ADMIN_LISTEN: "off",
+    });
+    const [text] = await outrigger.printed(/^[\s\S]*Ctrl-C/);
+    const { stdout } = await promisify(execFile)("sh", [
+      "-c",
+      commandBelow("A whole answer, as plain JSON", text),
+    ]);
+    expect(JSON.parse(stdout)).toMatchObject({ provider: "openai", finishReason: { reason: "REASON_STOP" } });
+    outrigger.child.kill("SIGINT");
+    expect(await outrigger.ended).toBe(0);
+  });
+
+  it("says that its port is busy, and how to choose another", async () => {
+    await withBusyPort(async (port) => {
+      const args = ["demo", "--listen", `127.0.0.1:${port}`, "--admin-listen", "off"];
+      const { code, stdout, stderr } = await runOutrigger(args);
+      expect([code, stdout]).toEqual([4, ""]);
+      expect(stderr).toMatch(/cannot be bound \(EADDRINUSE\).*\nChoose one with --listen ADDRESS\.\n$/);
+    });
+  });
+});
+
+describe("demoText()", () => {
+  it("names an address that can be reached, also where it listens everywhere", () => {
+    const text = demoText({
+      addresses: ["[::]:7000"],
+      adminAddress: "0.0.0.0:7001",
+      simulatorUrl: "http://x",
+    });
+    expect(text).toContain("curl -sS http://127.0.0.1:7000/outrigger.v1.InferenceService/Complete");
+    expect(text).toContain('grpc.NewClient("127.0.0.1:7000"');
+    expect(text).toContain("http://127.0.0.1:7001/readyz");
+  });
+
+  it("speaks of a Unix socket in the words of each tool", () => {
+    const text = demoText({
+      addresses: ["unix:///run/o.sock"],
+      adminAddress: undefined,
+      simulatorUrl: "http://x",
+    });
+    expect(text).toContain("curl -sS --unix-socket /run/o.sock http://localhost/outrigger.v1.");
+    expect(text).toContain("grpcurl -plaintext -unix /run/o.sock list");
+    expect(text).toContain('grpc.insecure_channel("unix:///run/o.sock")');
+    expect(text).toMatch(/health and metrics +off/);
+  });
+});

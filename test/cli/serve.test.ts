@@ -1,0 +1,191 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { InferenceService, userMessage } from "outrigger";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import {
+  killLeftovers,
+  type Outrigger,
+  runOutrigger,
+  spawnOutrigger,
+  withBusyPort,
+} from "./support/spawn-outrigger.ts";
+
+const anyPort = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+
+let simulator: Simulator;
+let folder: string;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  folder = await mkdtemp(join(tmpdir(), "outrigger-serve-"));
+});
+
+afterEach(killLeftovers);
+
+afterAll(async () => {
+  await simulator.close();
+  await rm(folder, { recursive: true });
+});
+
+function provider(): Record<string, string> {
+  return { OPENAI_API_KEY: "sk-very-secret", OPENAI_BASE_URL: simulator.openaiBaseUrl };
+}
+
+/** Waits until a sidecar serves. Gives its addresses. */
+async function addressesOf(outrigger: Outrigger): Promise<{ door: string; admin: string }> {
+  await outrigger.printed(/"msg":"serving"/);
+  const listening = await outrigger.printed(/\{[^\n]*"msg":"listening"\}/);
+  const { addresses, admin_address: admin } = JSON.parse(listening[0]) as {
+    addresses: string[];
+    admin_address: string;
+  };
+  return { door: addresses[0] ?? "", admin };
+}
+
+function clientFor(address: string) {
+  return createClient(InferenceService, createGrpcTransport({ baseUrl: `http://${address}` }));
+}
+
+describe("outrigger serve", () => {
+  it("refuses to start without a provider, and says which variables it looked for", async () => {
+    const { code, stdout, stderr } = await runOutrigger(["serve"], { OPENAI_ORG_ID: "o" });
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toBe(
+      "outrigger: no provider is configured. None of these environment variables is set: OPENAI_API_KEY. " +
+        "OPENAI_ORG_ID is set, but OPENAI_API_KEY is not: the provider openai is not registered.\n" +
+        'Name one in a configuration file, or try "outrigger demo", which needs no key.\n',
+    );
+  });
+
+  it("tells all mistakes of its configuration and exits with 3", async () => {
+    const config = join(folder, "wrong.yaml");
+    await writeFile(config, "lisen: :1\nlog_level: loud\n");
+    const { code, stderr } = await runOutrigger(
+      ["serve", "--config", config, "--listen", "here"],
+      provider(),
+    );
+    expect(code).toBe(3);
+    expect(stderr.split("\n")).toEqual([
+      "outrigger: the configuration has 3 mistakes:",
+      expect.stringContaining("wrong.yaml:2:1 log_level: expected trace, debug,"),
+      expect.stringContaining("wrong.yaml:1:1 lisen: unknown field, expected one of listen,"),
+      expect.stringContaining("--listen: expected an address such as"),
+      "",
+    ]);
+  });
+
+  it("says that a configuration file is not there", async () => {
+    const { code, stderr } = await runOutrigger(["serve"], { OUTRIGGER_CONFIG: "none.yaml" });
+    expect([code, stderr]).toEqual([3, "outrigger: cannot read the configuration file none.yaml (ENOENT)\n"]);
+  });
+
+  it.each(["--listen", "--admin-listen"])(
+    "says that the port of %s is busy and exits with 4",
+    async (flag) => {
+      await withBusyPort(async (port) => {
+        const { code, stderr } = await runOutrigger(
+          ["serve", ...anyPort, flag, `127.0.0.1:${port}`],
+          provider(),
+        );
+        // A flag that is given twice: both addresses for --listen, the last for --admin-listen.
+        expect(code).toBe(4);
+        expect(stderr).toContain(
+          `127.0.0.1:${port} cannot be bound (EADDRINUSE): another process listens there`,
+        );
+        expect(stderr).toMatch(new RegExp(`\\nChoose one with ${flag} ADDRESS\\.\\n$`));
+      });
+    },
+  );
+
+  it("serves calls, logs one JSON line each without prompts or keys, and stops with 0 on SIGTERM", async () => {
+    const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
+    const { door, admin } = await addressesOf(outrigger);
+    expect((await fetch(`http://${admin}/readyz`)).status).toBe(200);
+    const messages = [userMessage("a very private prompt")];
+    const response = await clientFor(door).complete({ model: "sim-text", messages });
+    expect(response.provider).toBe("openai");
+    await outrigger.printed(/InferenceService\/Complete/);
+    outrigger.child.kill("SIGTERM");
+    expect(await outrigger.ended).toBe(0);
+    const lines = outrigger
+      .stdout()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { msg: string });
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      "listening",
+      "serving",
+      "call",
+      "stopping",
+      "draining",
+      "drained",
+      "stopped",
+    ]);
+    expect(outrigger.stdout()).not.toMatch(/private prompt|very-secret/);
+    expect(outrigger.stderr()).toBe("");
+  });
+
+  it("lets a stream in flight end before it stops", async () => {
+    const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
+    const { door } = await addressesOf(outrigger);
+    const seen: (string | undefined)[] = [];
+    for await (const { event } of clientFor(door).stream({
+      model: "sim-long:tokens=30,rate=60",
+      messages: [userMessage("hi")],
+    })) {
+      if (seen.length === 2) outrigger.child.kill("SIGTERM");
+      seen.push(event.case);
+    }
+    expect(seen.at(-1)).toBe("finish");
+    expect(await outrigger.ended).toBe(0);
+  });
+
+  it("stops at once on a second signal", async () => {
+    const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
+    const { door } = await addressesOf(outrigger);
+    const reading = (async () => {
+      for await (const _event of clientFor(door).stream({
+        model: "sim-long:rate=5",
+        messages: [userMessage("hi")],
+      })) {
+        outrigger.child.kill("SIGINT");
+        await outrigger.printed(/"msg":"draining"/);
+        outrigger.child.kill("SIGINT");
+      }
+    })();
+    const [code, outcome] = await Promise.all([outrigger.ended, reading.catch((error: unknown) => error)]);
+    expect(code).toBe(130);
+    expect(outcome).toBeInstanceOf(ConnectError);
+  });
+
+  it("serves what a file says", async () => {
+    const config = join(folder, "outrigger.yaml");
+    const socket = join(folder, "outrigger.sock");
+    await writeFile(join(folder, "key"), "sk-from-file\n");
+    await writeFile(
+      config,
+      `listen: unix://${socket}\nadmin_listen: off\nlog_level: warn\nproviders:\n  main:\n    api: openai-responses\n` +
+        `    api_key_file: key\n    base_url: \${BASE_URL}\n`,
+    );
+    simulator.clearRequests();
+    const env = { OUTRIGGER_CONFIG: config, BASE_URL: simulator.openaiBaseUrl, ANTHROPIC_API_KEY: "k" };
+    const outrigger = spawnOutrigger(["serve"], env);
+    await outrigger.printed(/"msg":"ANTHROPIC_API_KEY is set, but/);
+    const transport = createGrpcTransport({
+      baseUrl: "http://localhost",
+      nodeOptions: { path: socket } as never,
+    });
+    const response = await createClient(InferenceService, transport).complete({
+      model: "sim-text",
+      messages: [userMessage("hi")],
+    });
+    expect(response.provider).toBe("main");
+    expect(simulator.requests[0]?.headers.authorization).toBe("Bearer sk-from-file");
+    outrigger.child.kill("SIGTERM");
+    expect(await outrigger.ended).toBe(0);
+  });
+});

@@ -1,0 +1,29 @@
+import { Client, OpenAIAdapter, textOf, userMessage } from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { killLeftovers, runOutrigger, spawnOutrigger, withBusyPort } from "./support/spawn-outrigger.ts";
+
+afterEach(killLeftovers);
+
+describe("outrigger simulate", () => {
+  it("answers as a provider would, under other names too, and prints a line for each request", async () => {
+    const outrigger = spawnOutrigger(["simulate", "--port", "0", "--alias", "gpt-5.2=sim-echo"]);
+    const [, baseUrl = ""] = await outrigger.printed(/OPENAI_BASE_URL=(\S+) OPENAI_API_KEY=any\n/);
+    await using client = new Client({ providers: { openai: new OpenAIAdapter({ apiKey: "any", baseUrl }) } });
+    const response = await client.complete({ model: "gpt-5.2", messages: [userMessage("parrot")] });
+    expect(textOf(response)).toBe("parrot");
+    await outrigger.printed(/^POST \/v1\/responses gpt-5\.2 200 answered 0 events \d+ ms$/m);
+    outrigger.child.kill("SIGTERM");
+    expect(await outrigger.ended).toBe(0);
+    expect(outrigger.stdout()).not.toContain("parrot");
+  });
+
+  it("says that its port is busy and exits with 4", async () => {
+    await withBusyPort(async (port) => {
+      expect(await runOutrigger(["simulate", "--port", String(port)])).toEqual({
+        code: 4,
+        stdout: "",
+        stderr: `outrigger: cannot listen on 127.0.0.1:${port} (EADDRINUSE): another process listens there; choose another --port, 0 takes a free one\n`,
+      });
+    });
+  });
+});

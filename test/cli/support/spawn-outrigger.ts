@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import { vi } from "vitest";
+
+const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+
+/** A process of `outrigger`. */
+export interface Outrigger {
+  readonly child: ChildProcess;
+  /** What it printed so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Resolves with the text of the first match on stdout. Rejects where the process ends before. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Resolves with its exit code, or with the signal that killed it. */
+  ended: Promise<number | NodeJS.Signals | null>;
+}
+
+const running = new Set<ChildProcess>();
+
+/** Starts `outrigger` with nothing in its environment but what is given. */
+export function spawnOutrigger(args: readonly string[], env: Record<string, string> = {}): Outrigger {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ended = once(child, "close").then(([code, signal]) => {
+    running.delete(child);
+    return code ?? signal;
+  });
+  const printed = (pattern: RegExp) =>
+    vi.waitFor(
+      () => {
+        const match = pattern.exec(stdout);
+        if (match !== null) return match;
+        throw new Error(`${pattern} is not in:\n${stdout}\n${stderr}`);
+      },
+      { timeout: 15_000, interval: 20 },
+    );
+  return { child, stdout: () => stdout, stderr: () => stderr, printed, ended };
+}
+
+/** Runs `outrigger` to its end. */
+export async function runOutrigger(args: readonly string[], env: Record<string, string> = {}) {
+  const outrigger = spawnOutrigger(args, env);
+  const code = await outrigger.ended;
+  return { code, stdout: outrigger.stdout(), stderr: outrigger.stderr() };
+}
+
+/** Kills what a failed test left running. For `afterEach`. */
+export async function killLeftovers(): Promise<void> {
+  for (const child of running) {
+    child.kill("SIGKILL");
+    await once(child, "close");
+  }
+}
+
+/** Occupies a port for the length of a function. */
+export async function withBusyPort<Result>(use: (port: number) => Promise<Result>): Promise<Result> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("a TCP server has no port");
+    return await use(address.port);
+  } finally {
+    server.close();
+    await once(server, "close");
+  }
+}

@@ -1,0 +1,112 @@
+import {
+  Client,
+  ConfigurationError,
+  getDefaultClient,
+  setDefaultClient,
+  textOf,
+  userMessage,
+} from "outrigger";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+
+const request = { model: "sim-text", messages: [userMessage("Say hello.")] };
+
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+});
+
+afterAll(() => simulator.close());
+
+describe("Client.fromEnv()", () => {
+  it("registers openai with all of its variables", async () => {
+    await using client = Client.fromEnv({
+      OPENAI_API_KEY: " sk-test\n",
+      OPENAI_BASE_URL: simulator.openaiBaseUrl,
+      OPENAI_ORG_ID: "org-1",
+      OPENAI_PROJECT_ID: "proj-1",
+    });
+    expect([client.providerNames, client.defaultProvider]).toEqual([["openai"], "openai"]);
+    simulator.clearRequests();
+    const response = await client.complete(request);
+    expect(response).toMatchObject({ provider: "openai", model: "sim-text" });
+    expect(textOf(response)).toContain("Say hello.");
+    expect(simulator.requests[0]?.headers).toMatchObject({
+      authorization: "Bearer sk-test",
+      "openai-organization": "org-1",
+      "openai-project": "proj-1",
+    });
+  });
+
+  it("passes middleware on", async () => {
+    const seen: string[] = [];
+    const environment = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: simulator.openaiBaseUrl };
+    const middleware = [
+      {
+        complete: (passed: { provider: string }, next: (passed: never) => Promise<never>) => {
+          seen.push(passed.provider);
+          return next(passed as never);
+        },
+      },
+    ];
+    await using client = Client.fromEnv(environment, { middleware });
+    await client.complete(request);
+    expect(seen).toEqual(["openai"]);
+  });
+
+  it.each([{}, { OPENAI_API_KEY: "" }, { OPENAI_API_KEY: " " }])(
+    "registers nothing for %j, and calls say what was looked for",
+    async (environment) => {
+      const client = Client.fromEnv(environment);
+      expect(client.providerNames).toEqual([]);
+      await expect(client.complete(request)).rejects.toThrow(
+        new ConfigurationError(
+          "no provider is registered. None of these environment variables is set: OPENAI_API_KEY.",
+        ),
+      );
+    },
+  );
+
+  it("says which variables are set in vain", async () => {
+    const client = Client.fromEnv({
+      OPENAI_BASE_URL: "https://e.org/v1",
+      OPENAI_ORG_ID: "o",
+      ANTHROPIC_API_KEY: "k",
+    });
+    await expect(client.complete(request)).rejects.toThrow(
+      "OPENAI_BASE_URL, OPENAI_ORG_ID are set, but OPENAI_API_KEY is not: the provider openai is not registered. " +
+        "ANTHROPIC_API_KEY is set, but this version has no adapter for its provider.",
+    );
+  });
+
+  it("refuses a base URL that is none, without showing it", () => {
+    const environment = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "sk-pasted-in-the-wrong-place" };
+    expect(() => Client.fromEnv(environment)).toThrow(ConfigurationError);
+    expect(() => Client.fromEnv(environment)).toThrow(/^OPENAI_BASE_URL: (?!.*sk-pasted)/);
+  });
+});
+
+describe("the default client", () => {
+  afterEach(() => {
+    setDefaultClient(undefined);
+    vi.unstubAllEnvs();
+  });
+
+  it("is made from the environment when it is first asked for", async () => {
+    vi.stubEnv("OPENAI_API_KEY", "k");
+    vi.stubEnv("OPENAI_BASE_URL", simulator.openaiBaseUrl);
+    await using client = getDefaultClient();
+    expect(client.providerNames).toEqual(["openai"]);
+    expect(getDefaultClient()).toBe(client);
+    expect(textOf(await client.complete(request))).toContain("Say hello.");
+  });
+
+  it("is whatever was set", () => {
+    const client = new Client();
+    setDefaultClient(client);
+    expect(getDefaultClient()).toBe(client);
+    setDefaultClient(undefined);
+    expect(getDefaultClient()).not.toBe(client);
+  });
+});
