@@ -128,6 +128,7 @@ function openBody(
   options: ModelOptions,
 ): BodyWriter {
   const { response, record, signal } = exchange;
+  signal.throwIfAborted();
   record.status = status;
   response.writeHead(status, headers);
   response.flushHeaders();

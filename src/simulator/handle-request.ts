@@ -14,6 +14,8 @@ export interface SimulatorLogLine {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
+  /** Name of the wire format; empty where none has the path. */
+  readonly format: string;
   /** The model string; empty where the request named none. */
   readonly model: string;
   /** Status of the answer; 0 where there was none. */
@@ -49,6 +51,8 @@ export async function handleRequest(
   response: ServerResponse,
 ): Promise<void> {
   const ended = new Promise<void>((resolve) => response.once("close", resolve));
+  // A write that lost the race against the peer's close fails; that the response closes is all that matters.
+  response.on("error", () => {});
   const path = (incoming.url ?? "/").split("?", 1)[0] ?? "/";
   if (isIntrospection(path)) return answerIntrospection(floor, incoming.method ?? "GET", path, response);
   const exchange = await openExchange(floor, incoming, response, path);
@@ -101,7 +105,7 @@ async function openExchange(
 
 async function answer(floor: Floor, exchange: Arrival): Promise<SimulatorLogLine["outcome"]> {
   const { request, response, signal, arrived } = exchange;
-  const format = floor.formats.find((each) => each.matches(request));
+  const format = formatOf(floor, request);
   try {
     if (arrived === undefined) return "caller";
     if (format === undefined) answerPlainly(exchange, 404, unknownPath(floor, request));
@@ -128,16 +132,12 @@ function closeExchange(floor: Floor, exchange: Exchange, outcome: SimulatorLogLi
   floor.log.close(record, seen === "caller");
   const { requestId, method, path, status = 0, events } = record;
   const durationMs = (record.closedAt ?? now()) - record.receivedAt;
-  floor.report({
-    requestId,
-    method,
-    path,
-    model: modelOf(request),
-    status,
-    outcome: seen,
-    events,
-    durationMs,
-  });
+  const facts = { format: formatOf(floor, request)?.name ?? "", model: modelOf(request) };
+  floor.report({ requestId, method, path, ...facts, status, outcome: seen, events, durationMs });
+}
+
+function formatOf(floor: Floor, request: ReceivedRequest): WireFormat | undefined {
+  return floor.formats.find((format) => format.matches(request));
 }
 
 function answerPlainly(exchange: Exchange, status: number, message: string): void {

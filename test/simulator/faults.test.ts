@@ -95,6 +95,13 @@ describe("waiting", () => {
     expect(performance.now() - before).toBeGreaterThanOrEqual(95);
   });
 
+  it("rate takes the time of thinking that does not show, too", async () => {
+    const before = performance.now();
+    const body = { model: "sim-reasoning:rate=1000", input: "x", reasoning: { effort: "low" } };
+    const { usage } = lastResponse(await stream(simulator(), body));
+    expect(performance.now() - before).toBeGreaterThanOrEqual(usage.output_tokens - 5);
+  });
+
   it("trickle_ms writes a few bytes at a time", async () => {
     const { chunks, complete, body } = await rawPost(simulator(), request("trickle_ms=1,trickle_bytes=400"));
     expect(complete).toBe(true);

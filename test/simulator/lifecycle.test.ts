@@ -58,7 +58,14 @@ describe("the log", () => {
     await post(simulator, { model: "sim-text:drop=1", input: "x" }).catch(() => undefined);
     await simulator.waitForClose({ where: ({ number }) => number === 2 });
     expect(lines).toMatchObject([
-      { method: "POST", path: "/v1/responses", model: "sim-text", status: 200, outcome: "answered" },
+      {
+        method: "POST",
+        path: "/v1/responses",
+        model: "sim-text",
+        status: 200,
+        outcome: "answered",
+        format: "openai-responses",
+      },
       { model: "sim-text:drop=1", status: 0, outcome: "fault", events: 0 },
     ]);
     expect(JSON.stringify(lines)).not.toContain("secret");

@@ -71,6 +71,7 @@ describe("responses.stream()", () => {
     "sim-echo",
     "sim-reasoning",
     "sim-refusal",
+    "sim-tools:calls=2",
     "sim-long:tokens=300,rate=1000000",
     "sim-text:half_surrogates=1",
     "sim-text:chunk=random:7",
@@ -79,12 +80,18 @@ describe("responses.stream()", () => {
       model,
       input: "Tell me of boats 🚢.",
       reasoning: { summary: "auto" },
+      include: ["reasoning.encrypted_content"],
+      tools: [weatherTool, { type: "web_search" }],
     });
-    const deltas: string[] = [];
-    helper.on("response.output_text.delta", (event) => void deltas.push(event.delta));
+    const text: string[] = [];
+    const calls: string[] = [];
+    helper.on("response.output_text.delta", (event) => void text.push(event.delta));
+    helper.on("response.function_call_arguments.delta", (event) => void calls.push(event.delta));
     const response = await helper.finalResponse();
     expect(response.status).toBe("completed");
-    expect(deltas.join("")).toBe(response.output_text);
+    expect(text.join("")).toBe(response.output_text);
+    const called = response.output.map((item) => (item.type === "function_call" ? item.arguments : ""));
+    expect(calls.join("")).toBe(called.join(""));
     expect(response.output.length).toBeGreaterThan(0);
   });
 });

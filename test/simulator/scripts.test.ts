@@ -337,6 +337,31 @@ describe("hosted tools", () => {
   });
 });
 
+describe("a stored response", () => {
+  const again = (id: string): Promise<AnsweredResponse> =>
+    ask(simulator(), { model: "sim-echo", previous_response_id: id, input: "and?" });
+
+  it("can be continued, and its tokens count", async () => {
+    const { id } = await ask(simulator(), { model: "sim-echo", input: "a long beginning ".repeat(50) });
+    expect((await again(id)).usage.input_tokens).toBeGreaterThan(200);
+  });
+
+  it("is there once its stream has ended", async () => {
+    const { id } = lastResponse(await stream(simulator(), { model: "sim-echo", input: "x" }));
+    expect((await again(id)).status).toBe("completed");
+  });
+
+  it("is not there when it was not to be stored, or failed", async () => {
+    const { id } = await ask(simulator(), { model: "sim-echo", input: "x", store: false });
+    await expect(again(id)).rejects.toThrow("previous_response_not_found");
+    const failed = await stream(simulator(), {
+      model: "sim-echo:error_after=4,error_style=failed",
+      input: "x",
+    });
+    await expect(again(lastResponse(failed).id)).rejects.toThrow("previous_response_not_found");
+  });
+});
+
 describe("the prompt cache", () => {
   const long = "The tide turns twice a day. ".repeat(300);
 

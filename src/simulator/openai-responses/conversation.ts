@@ -4,8 +4,8 @@ import { originOf } from "./item-ids.ts";
 import type { StoredResponses } from "./stored-responses.ts";
 import type { CreateRequest, InputItem } from "./wire.ts";
 
-/** Items that a model writes. One of them must follow a reasoning item. */
-const writtenByModel = /^(message|function_call|custom_tool_call|reasoning|\w+_call|program|compaction)$/;
+/** Types of items that a model writes, besides its messages. */
+const writtenByModel = /^(reasoning|\w+_call|program|compaction)$/;
 
 /**
  * Gathers the whole conversation that a request continues, and checks what its items say together: that calls and their
@@ -78,12 +78,16 @@ function checkReasoning(item: InputItem, next: InputItem | undefined, stored: St
   const content = item.encrypted_content ?? undefined;
   if (content !== undefined) checkContent(item, content);
   else if (item.id !== undefined && item.id !== null) findItem(item.id, stored);
-  const isFollowed =
-    next !== undefined && next.role !== "user" && writtenByModel.test(next.type ?? "message");
-  if (!isFollowed)
+  if (next === undefined || !isWrittenByModel(next)) {
     throw inputProblem(
       `Item '${item.id ?? ""}' of type 'reasoning' was provided without its required following item.`,
     );
+  }
+}
+
+function isWrittenByModel(item: InputItem): boolean {
+  const { type = "message", role } = item;
+  return type === "message" ? role === "assistant" : writtenByModel.test(type);
 }
 
 function checkContent(item: InputItem, content: string): void {

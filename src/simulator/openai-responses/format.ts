@@ -118,12 +118,9 @@ function wholeAnswer(call: Call, turn: Turn, response: ResponseObject): WholeAns
 function renderStream(call: Call, turn: Turn): ReturnType<PreparedCall["renderStream"]> {
   const items = itemSettingsOf(call.received.number, call.request, turn);
   const obfuscates = call.request.stream_options?.include_obfuscation ?? true;
-  keep(
-    call,
-    turn.parts.map((part, index) => finishedItem(part, index, items, "completed")),
-  );
   const headers = headersOf(call, turn, "text/event-stream; charset=utf-8");
-  return renderEvents({ turn, items, states: call.states, obfuscates }, headers);
+  const onFinished = (output: readonly InputItem[]): void => keep(call, output);
+  return renderEvents({ turn, items, states: call.states, obfuscates, onFinished }, headers);
 }
 
 function headersOf(call: Call, turn: Turn, contentType: string): Record<string, string> {

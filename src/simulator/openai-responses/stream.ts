@@ -22,12 +22,15 @@ import {
   textContent,
 } from "./output-items.ts";
 import type { ResponseStates } from "./response-object.ts";
+import type { OutputItem } from "./wire.ts";
 
 /** What a stream is rendered from. */
 export interface StreamSource {
   readonly turn: Turn;
   readonly items: ItemSettings;
   readonly states: ResponseStates;
+  /** Called with the items when the answer is complete, right before its last event is drawn. */
+  readonly onFinished: (output: readonly OutputItem[]) => void;
   /** Whether deltas are padded, so that their sizes do not tell what they say. */
   readonly obfuscates: boolean;
 }
@@ -79,7 +82,8 @@ function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   yield event("response.created", { response: states.open() });
   yield event("response.in_progress", { response: states.open() });
   for (const [index, part] of turn.parts.entries()) {
-    yield event("response.output_item.added", { output_index: index, item: openItem(part, index, items) });
+    const item = openItem(part, index, items);
+    yield event("response.output_item.added", { output_index: index, item }, hiddenTokens(part, items));
     yield* partEvents(renderer, part, { output_index: index, item_id: items.ids[index] ?? "" });
     yield event("response.output_item.done", {
       output_index: index,
@@ -88,7 +92,14 @@ function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   }
   const output = turn.parts.map((part, index) => finishedItem(part, index, items, "completed"));
   const last = turn.stop === "end" ? "response.completed" : "response.incomplete";
+  source.onFinished(output);
   yield event(last, { response: states.finished(turn, output) });
+}
+
+/** Tokens that an item costs before any of it shows: thinking that is not summarised takes its time, too. */
+function hiddenTokens(part: Part, items: ItemSettings): number {
+  if (part.kind !== "reasoning") return 0;
+  return summaryOf(part.paragraphs, items).reduce((left, text) => left - countTokens(text), part.tokens);
 }
 
 function partEvents(renderer: Renderer, part: Part, place: Place): Iterable<WireEvent> {

@@ -28,7 +28,7 @@ export interface CreateRequest {
 }
 
 /** `reasoning` of a request. */
-export interface ReasoningSettings {
+interface ReasoningSettings {
   readonly effort?: string | null;
   readonly summary?: string | null;
   readonly context?: string | null;
@@ -36,7 +36,7 @@ export interface ReasoningSettings {
 }
 
 /** `text` of a request. */
-export interface TextSettings {
+interface TextSettings {
   readonly format?: TextFormat | null;
   readonly verbosity?: string | null;
 }

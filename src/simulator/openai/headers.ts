@@ -47,7 +47,7 @@ function rateLimit(
 }
 
 /** Writes a duration as Go does: `20ms`, `1.5s`, `6m0s`, `1h2m3.5s`. */
-export function formatDuration(milliseconds: number): string {
+function formatDuration(milliseconds: number): string {
   const rounded = Math.ceil(milliseconds);
   if (rounded < 1000) return `${rounded}ms`;
   const hours = Math.floor(rounded / 3_600_000);

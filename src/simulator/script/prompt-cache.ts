@@ -14,7 +14,7 @@ const minimumTokens = 1024;
 const maximumBlocks = 50_000;
 
 /** What the cache did for one prompt. */
-export interface CacheUse {
+interface CacheUse {
   /** Tokens at the beginning of the prompt that an earlier prompt began with, too. */
   readonly cachedTokens: number;
   /** Tokens that are in the cache from now on. */

@@ -63,14 +63,14 @@ export interface ToolResult {
 }
 
 /** The form that the text of an answer must have. */
-export type AnswerFormat =
+type AnswerFormat =
   | { readonly type: "text" | "json_object" }
   | { readonly type: "json_schema"; readonly schema: unknown };
 
-/** How much a model should think. Words of providers that are not listed count as `high`. */
+/** How much a model should think. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** Tokens that a prompt has: its text by size, plus what its attachments count. */
+/** Tokens that the attachments of a prompt count. */
 export function countAttachmentTokens(prompt: Prompt): number {
   return prompt.attachments.reduce((sum, attachment) => sum + attachment.tokens, 0);
 }

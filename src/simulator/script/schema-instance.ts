@@ -5,7 +5,7 @@ import type { SeededRandom } from "./seeded-random.ts";
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 
 /** An object that JSON can hold. */
-export interface JsonObject {
+interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 

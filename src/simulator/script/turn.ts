@@ -16,7 +16,7 @@ export interface Turn {
 export type StopReason = "end" | "length" | "content_filter";
 
 /** Tokens of one answer. */
-export interface TurnUsage {
+interface TurnUsage {
   /** All tokens of the prompt. */
   readonly inputTokens: number;
   /** Those of the prompt that came from the cache. */
