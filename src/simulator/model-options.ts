@@ -14,6 +14,9 @@ const longestWait = 600_000;
 const mostEvents = 1_000_000;
 const mostBytes = 64 * 1024 * 1024;
 
+/** Largest delta that an option can ask for. An answer repeats it up to five times. */
+const largestDelta = 16 * 1024 * 1024;
+
 /** Every option that a model string may carry: the source of their types, their errors and their documentation. */
 export const optionDefinitions = {
   calls: script(integer(1, 64), "Tool calls of one answer. Default 1."),
@@ -80,7 +83,7 @@ export const optionDefinitions = {
   ),
   repeat_ids: fault(flag, "All tool calls have the same call id."),
   no_ids: fault(flag, "Tool calls have an empty call id."),
-  frame_bytes: fault(integer(1, mostBytes), "The first delta of the answer is at least so large."),
+  frame_bytes: fault(integer(1, largestDelta), "The first delta of the answer is at least so large."),
   half_surrogates: fault(flag, "Deltas part the two surrogates of an emoji, as `\\ud83d` and `\\ude00`."),
   trickle_ms: fault(integer(1, longestWait), "Writes a few bytes at a time, and waits so long between them."),
   trickle_bytes: fault(integer(1, 65_536), "How many bytes those are. Default 5."),
