@@ -9,6 +9,7 @@ import { demoText } from "./demo-text.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
 import { stopSignal } from "./stop-signal.ts";
+import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
 const FLAGS = {
@@ -18,15 +19,14 @@ const FLAGS = {
 } as const;
 
 /** `outrigger demo`: runs the sidecar with the simulator behind it until a signal stops it. */
-export async function demo(args: readonly string[]): Promise<number> {
+export async function demo(args: readonly string[], { env, stdout }: Terminal): Promise<number> {
   const flags = parseFlags(args, FLAGS);
   const config = await loadConfig({
-    environment: demoEnvironment(),
+    environment: demoEnvironment(env),
     flags: { listen: flags.listen, adminListen: flags["admin-listen"], logLevel: flags["log-level"] },
   });
   // The way to the simulator is a loopback: a proxy of this machine is not for it.
   process.env.no_proxy = "*";
-  const stopped = stopSignal();
   const simulator = await startSimulator();
   const settings = {
     api: "openai-responses",
@@ -43,7 +43,8 @@ export async function demo(args: readonly string[]): Promise<number> {
       logger,
       version,
     });
-    process.stdout.write(demoText({ ...server, simulatorUrl: simulator.url }));
+    const stopped = stopSignal();
+    stdout.write(demoText({ ...server, simulatorUrl: simulator.url }));
     await stopped;
     await server.drain();
     await server.close();
@@ -55,11 +56,10 @@ export async function demo(args: readonly string[]): Promise<number> {
 }
 
 /** The few variables that a demo obeys. Its admin port is not open to the network. */
-function demoEnvironment(): Record<string, string> {
-  const { OUTRIGGER_LISTEN, OUTRIGGER_ADMIN_LISTEN, OUTRIGGER_LOG_LEVEL } = process.env;
+function demoEnvironment(env: Terminal["env"]): Terminal["env"] {
   return {
-    OUTRIGGER_LISTEN: OUTRIGGER_LISTEN ?? "",
-    OUTRIGGER_ADMIN_LISTEN: OUTRIGGER_ADMIN_LISTEN || "127.0.0.1:6191",
-    OUTRIGGER_LOG_LEVEL: OUTRIGGER_LOG_LEVEL || "warn",
+    OUTRIGGER_LISTEN: env.OUTRIGGER_LISTEN,
+    OUTRIGGER_ADMIN_LISTEN: env.OUTRIGGER_ADMIN_LISTEN || "127.0.0.1:6191",
+    OUTRIGGER_LOG_LEVEL: env.OUTRIGGER_LOG_LEVEL || "warn",
   };
 }

@@ -3,6 +3,7 @@ import { parseDuration } from "../config/units.ts";
 import { parseAddress } from "../server/listen/address.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags, UsageError } from "./flags.ts";
+import type { Terminal } from "./terminal.ts";
 
 const FLAGS = {
   "admin-listen": { type: "string" },
@@ -10,19 +11,22 @@ const FLAGS = {
 } as const;
 
 /** `outrigger healthcheck`: asks the admin listener of a running sidecar whether it is ready. */
-export async function healthcheck(args: readonly string[]): Promise<number> {
+export async function healthcheck(
+  args: readonly string[],
+  { env, stdout, stderr }: Terminal,
+): Promise<number> {
   const flags = parseFlags(args, FLAGS);
-  const address = flags["admin-listen"] ?? (process.env.OUTRIGGER_ADMIN_LISTEN || "127.0.0.1:6191");
+  const address = flags["admin-listen"] ?? (env.OUTRIGGER_ADMIN_LISTEN || "127.0.0.1:6191");
   const timeoutMs = parseDuration(flags.timeout);
   if (!timeoutMs)
     throw new UsageError(`--timeout: expected a duration such as "2s", found "${flags.timeout}"`);
   if (address === "off") throw new UsageError("the admin listener is off, so there is nobody to ask");
   const outcome = await ask(address, timeoutMs);
   if (outcome === "ready") {
-    process.stdout.write("ready\n");
+    stdout.write("ready\n");
     return exitCodes.ok;
   }
-  process.stderr.write(`outrigger: ${address} is not ready: ${outcome}\n`);
+  stderr.write(`outrigger: ${address} is not ready: ${outcome}\n`);
   return exitCodes.failure;
 }
 

@@ -1,11 +1,12 @@
 import { didYouMean } from "../config/suggest.ts";
+import { describeFailure } from "./describe-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";
 import { type CommandName, commandNames, helpOf, mainHelp } from "./help.ts";
-import { reportFailure } from "./report-failure.ts";
+import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
-type Command = (args: readonly string[]) => Promise<number>;
+type Command = (args: readonly string[], terminal: Terminal) => Promise<number>;
 
 /** Each command is loaded when it is called: the simulator is no part of a sidecar at work. */
 const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
@@ -16,26 +17,36 @@ const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
 };
 
 /** Runs `outrigger`. Gives the exit code; never rejects. */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], terminal: Terminal = process): Promise<number> {
   try {
-    return await dispatch(args);
+    return await dispatch(args, terminal);
   } catch (error) {
-    return reportFailure(error);
+    const { message, code } = describeFailure(error, terminal.env);
+    terminal.stderr.write(`outrigger: ${message}\n`);
+    return code;
   }
 }
 
-async function dispatch([name, ...args]: readonly string[]): Promise<number> {
+async function dispatch([name, ...args]: readonly string[], terminal: Terminal): Promise<number> {
   if (name === undefined) {
-    process.stderr.write(mainHelp);
+    terminal.stderr.write(mainHelp);
     return exitCodes.usage;
   }
-  if (name === "--version" || name === "-v") return print(`outrigger ${version}\n`);
-  if (name === "--help" || name === "-h") return print(mainHelp);
-  if (name === "help") return print(args[0] === undefined ? mainHelp : helpOf(commandNamed(args[0])));
-  const command = commandNamed(name);
-  if (args.includes("--help") || args.includes("-h")) return print(helpOf(command));
-  const execute = await COMMANDS[command]();
-  return execute(args);
+  const text = textFor(name, args);
+  if (text === undefined) {
+    const execute = await COMMANDS[commandNamed(name)]();
+    return execute(args, terminal);
+  }
+  terminal.stdout.write(text);
+  return exitCodes.ok;
+}
+
+/** What is asked for in words: the help or the version. Undefined where a command is to be run. */
+function textFor(name: string, args: readonly string[]): string | undefined {
+  if (name === "--version" || name === "-v") return `outrigger ${version}\n`;
+  if (name === "--help" || name === "-h") return mainHelp;
+  if (name === "help") return args[0] === undefined ? mainHelp : helpOf(commandNamed(args[0]));
+  return args.includes("--help") || args.includes("-h") ? helpOf(commandNamed(name)) : undefined;
 }
 
 function commandNamed(name: string): CommandName {
@@ -43,9 +54,4 @@ function commandNamed(name: string): CommandName {
   if (command !== undefined) return command;
   if (name.startsWith("-")) throw new UsageError(`expected a command before ${name}`);
   throw new UsageError(`unknown command "${name}"${didYouMean(name, commandNames)}`);
-}
-
-function print(text: string): number {
-  process.stdout.write(text);
-  return exitCodes.ok;
 }

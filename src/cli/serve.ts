@@ -6,6 +6,7 @@ import { ConfigurationError } from "../spec/errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
 import { stopSignal } from "./stop-signal.ts";
+import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
 const FLAGS = {
@@ -17,10 +18,10 @@ const FLAGS = {
 } as const;
 
 /** `outrigger serve`: runs the sidecar until a signal stops it. */
-export async function serve(args: readonly string[]): Promise<number> {
+export async function serve(args: readonly string[], { env }: Terminal): Promise<number> {
   const flags = parseFlags(args, FLAGS);
   const config = await loadConfig({
-    environment: process.env,
+    environment: env,
     flags: {
       config: flags.config,
       listen: flags.listen,
@@ -32,7 +33,6 @@ export async function serve(args: readonly string[]): Promise<number> {
   if (config.providers.size === 0) throw noProvider(config.remedy);
   await using client = buildClient(config);
   const logger = createLogger({ level: config.logLevel });
-  const stopped = stopSignal();
   const server = await startServer({
     ...config,
     inference: client,
@@ -40,6 +40,7 @@ export async function serve(args: readonly string[]): Promise<number> {
     logger,
     version,
   });
+  const stopped = stopSignal();
   for (const notice of config.notices) logger.warn(notice);
   const { providerNames: providers, defaultProvider } = client;
   logger.info({ version, providers, default_provider: defaultProvider }, "serving");

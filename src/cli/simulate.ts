@@ -5,10 +5,11 @@ import {
   startSimulator,
 } from "../simulator/index.ts";
 import { ConfigurationError } from "../spec/errors.ts";
+import { isAddressFailure } from "./describe-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags, UsageError } from "./flags.ts";
-import { isAddressFailure } from "./report-failure.ts";
 import { stopSignal } from "./stop-signal.ts";
+import type { Terminal } from "./terminal.ts";
 
 const FLAGS = {
   host: { type: "string", default: "127.0.0.1" },
@@ -19,17 +20,17 @@ const FLAGS = {
 } as const;
 
 /** `outrigger simulate`: runs the simulator until a signal stops it. */
-export async function simulate(args: readonly string[]): Promise<number> {
+export async function simulate(args: readonly string[], { stdout }: Terminal): Promise<number> {
   const { host, port, defaults, alias = [], quiet } = parseFlags(args, FLAGS);
-  const stopped = stopSignal();
   const simulator = await start({
     host,
     port: readPort(port),
     defaults,
     aliases: Object.fromEntries(alias.map(readAlias)),
-    ...(quiet ? {} : { log: printLine }),
+    ...(quiet ? {} : { log: (line) => stdout.write(formatLine(line)) }),
   });
-  process.stdout.write(
+  const stopped = stopSignal();
+  stdout.write(
     `Simulated provider at ${simulator.url}\nOPENAI_BASE_URL=${simulator.openaiBaseUrl} OPENAI_API_KEY=any\n`,
   );
   await stopped;
@@ -63,7 +64,6 @@ function readAlias(text: string): [name: string, model: string] {
   throw new UsageError(`--alias: expected NAME=MODEL, found ${JSON.stringify(text)}`);
 }
 
-function printLine({ method, path, model, status, outcome, events, durationMs }: SimulatorLogLine): void {
-  const what = `${method} ${path} ${model || "-"}`;
-  process.stdout.write(`${what} ${status} ${outcome} ${events} events ${Math.round(durationMs)} ms\n`);
+function formatLine({ method, path, model, status, outcome, events, durationMs }: SimulatorLogLine): string {
+  return `${method} ${path} ${model || "-"} ${status} ${outcome} ${events} events ${Math.round(durationMs)} ms\n`;
 }

@@ -71,7 +71,12 @@ class RunningMiddleware {
   #over = false;
 
   constructor(run: MiddlewareFunction, request: Request, next: StreamNext, options: CallOptions) {
-    const open = (changed: Request, own = options) => this.#open(next(changed, own));
+    const open = (changed: Request, own = options) => {
+      const answer = this.#open(next(changed, own));
+      // A function that does not wait for the answer must not end the process when there is none.
+      answer.catch(() => {});
+      return answer;
+    };
     this.result = (async () => run(request, open, options))();
     this.#settled = this.result.then(
       () => undefined,

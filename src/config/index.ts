@@ -6,11 +6,8 @@ import { ConfigurationError } from "../spec/errors.ts";
 import type { Config } from "./config.ts";
 import { mistakes } from "./load-config.ts";
 
-export { type Config, defaultAdminListen, defaultListen } from "./config.ts";
-export { configVariable } from "./environment.ts";
+export type { Config } from "./config.ts";
 export { type ConfigFlags, type ConfigSources, loadConfig } from "./load-config.ts";
-export { logLevels } from "./schema.ts";
-export { closestWord, didYouMean } from "./suggest.ts";
 
 /** Makes the adapters and the Client. Throws ConfigurationError naming every provider that cannot be made. */
 export function buildClient({ providers, defaultProvider, remedy }: Config): Client {

@@ -18,7 +18,7 @@ import {
 import { didYouMean } from "./suggest.ts";
 
 /** How much the log tells. */
-export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** A mapping of known fields. An unknown field is an error, one line of its message for each. */
 function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {

@@ -5,7 +5,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { InferenceService, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { demoText } from "../../src/cli/demo-text.ts";
-import { killLeftovers, runOutrigger, spawnOutrigger, withBusyPort } from "./support/spawn-outrigger.ts";
+import { killLeftovers, runHere, spawnOutrigger, withBusyPort } from "./support/spawn-outrigger.ts";
 
 const anyPort = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
 
@@ -57,7 +57,7 @@ describe("outrigger demo", () => {
   it("says that its port is busy, and how to choose another", async () => {
     await withBusyPort(async (port) => {
       const args = ["demo", "--listen", `127.0.0.1:${port}`, "--admin-listen", "off"];
-      const { code, stdout, stderr } = await runOutrigger(args);
+      const { code, stdout, stderr } = await runHere(args);
       expect([code, stdout]).toEqual([4, ""]);
       expect(stderr).toMatch(/cannot be bound \(EADDRINUSE\).*\nChoose one with --listen ADDRESS\.\n$/);
     });

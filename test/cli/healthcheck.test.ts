@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
-import { killLeftovers, runOutrigger, spawnOutrigger } from "./support/spawn-outrigger.ts";
+import { killLeftovers, runHere, spawnOutrigger } from "./support/spawn-outrigger.ts";
 
 afterEach(killLeftovers);
 
@@ -9,7 +9,7 @@ describe("outrigger healthcheck", () => {
   it("exits with 0 where the sidecar is ready, and with 1 once it is gone", async () => {
     const outrigger = spawnOutrigger(["demo", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
     const [, admin = ""] = await outrigger.printed(/health and metrics +http:\/\/([^/]+)\//);
-    const check = () => runOutrigger(["healthcheck"], { OUTRIGGER_ADMIN_LISTEN: admin });
+    const check = () => runHere(["healthcheck"], { OUTRIGGER_ADMIN_LISTEN: admin });
     expect(await check()).toEqual({ code: 0, stdout: "ready\n", stderr: "" });
     outrigger.child.kill("SIGTERM");
     expect(await outrigger.ended).toBe(0);
@@ -26,9 +26,9 @@ describe("outrigger healthcheck", () => {
     }).listen(0);
     await once(server, "listening");
     const { port } = server.address() as { port: number };
-    const drained = await runOutrigger(["healthcheck", "--admin-listen", `:${port}`]);
+    const drained = await runHere(["healthcheck", "--admin-listen", `:${port}`]);
     expect([drained.code, drained.stderr]).toEqual([1, `outrigger: :${port} is not ready: it answers 503\n`]);
-    const silent = await runOutrigger([
+    const silent = await runHere([
       "healthcheck",
       "--admin-listen",
       `localhost:${port}`,
@@ -45,7 +45,7 @@ describe("outrigger healthcheck", () => {
   });
 
   it("says that there is nobody to ask", async () => {
-    const { code, stderr } = await runOutrigger(["healthcheck"], { OUTRIGGER_ADMIN_LISTEN: "off" });
+    const { code, stderr } = await runHere(["healthcheck"], { OUTRIGGER_ADMIN_LISTEN: "off" });
     expect([code, stderr.split("\n")[0]]).toEqual([
       2,
       "outrigger: the admin listener is off, so there is nobody to ask",

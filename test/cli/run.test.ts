@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
+import { ConfigurationError, NetworkError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
-import { killLeftovers, runOutrigger } from "./support/spawn-outrigger.ts";
+import { describeFailure } from "../../src/cli/describe-failure.ts";
+import { killLeftovers, runHere, runOutrigger } from "./support/spawn-outrigger.ts";
 
 const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 
@@ -15,36 +17,40 @@ describe("outrigger", () => {
     }
   });
 
+  it("tells its version", async () => {
+    const { version } = manifest as { version: string };
+    expect(await runHere(["--version"])).toEqual({ code: 0, stdout: `outrigger ${version}\n`, stderr: "" });
+  });
+
+  it("says on stderr what is wrong with a command line, and exits with 2", async () => {
+    expect(await runOutrigger(["sevre"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: 'outrigger: unknown command "sevre"; did you mean "serve"?\nTry "outrigger --help".\n',
+    });
+  });
+
   it.each([
     ["serve", "--default-provider NAME", "OUTRIGGER_LISTEN"],
     ["demo", "--admin-listen ADDRESS", "any free port"],
     ["simulate", "--alias NAME=MODEL", "sim-text:status=429"],
     ["healthcheck", "--timeout DURATION", "Exit codes: 0 ready"],
   ])("explains %s, in both ways of asking", async (command, ...texts) => {
-    const asked = await runOutrigger([command, "--help"]);
+    const asked = await runHere([command, "--help"]);
     expect([asked.code, asked.stderr]).toEqual([0, ""]);
     for (const text of texts) expect(asked.stdout).toContain(text);
-    expect(await runOutrigger(["help", command])).toEqual(asked);
-  });
-
-  it("tells its version", async () => {
-    const { version } = manifest as { version: string };
-    expect(await runOutrigger(["--version"])).toEqual({
-      code: 0,
-      stdout: `outrigger ${version}\n`,
-      stderr: "",
-    });
+    expect(await runHere(["help", command])).toEqual(asked);
   });
 
   it("shows the help on stderr where it is told nothing", async () => {
-    const { code, stdout, stderr } = await runOutrigger([]);
+    const { code, stdout, stderr } = await runHere([]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain("Usage: outrigger <command>");
   });
 
   it.each([
-    [["sevre"], 'unknown command "sevre"; did you mean "serve"?'],
     [["fly"], 'unknown command "fly"'],
+    [["help", "dmo"], 'unknown command "dmo"'],
     [["--listen", ":1"], "expected a command before --listen"],
     [["serve", "--lsten", ":1"], 'unknown option --lsten; did you mean "--listen"?'],
     [["serve", "--listen"], "Option '--listen <value>' argument missing"],
@@ -54,10 +60,33 @@ describe("outrigger", () => {
     [["simulate", "--port", "0", "--defaults", "speed=1"], "--defaults: "],
     [["healthcheck", "--timeout", "soon"], '--timeout: expected a duration such as "2s", found "soon"'],
   ])("refuses %j with exit code 2", async (args, message) => {
-    const { code, stdout, stderr } = await runOutrigger(args);
+    const { code, stdout, stderr } = await runHere(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr.startsWith(`outrigger: ${message}`), stderr).toBe(true);
     expect(stderr.endsWith('\nTry "outrigger --help".\n'), stderr).toBe(true);
     expect(stderr.trim().split("\n")).toHaveLength(2);
+  });
+});
+
+describe("describeFailure()", () => {
+  it("tells apart what a caller can do something about", () => {
+    expect(describeFailure(new ConfigurationError("no key"), {})).toEqual({ message: "no key", code: 3 });
+    expect(describeFailure(new NetworkError("refused"), {})).toEqual({ message: "refused", code: 1 });
+    const busy = Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });
+    const violations = [{ field: "admin_listen", description: "is busy" }];
+    expect(describeFailure(new ConfigurationError("busy", { cause: busy, violations }), {})).toEqual({
+      message: "busy\nChoose one with --admin-listen ADDRESS.",
+      code: 4,
+    });
+  });
+
+  it("shows no stack unless details are asked for", () => {
+    const { message, code } = describeFailure(new TypeError("x is undefined"), {});
+    expect(code).toBe(1);
+    expect(message).toBe(
+      "unexpected failure: TypeError: x is undefined\nSet OUTRIGGER_LOG_LEVEL=debug to see where.",
+    );
+    const detailed = describeFailure(new TypeError("x is undefined"), { OUTRIGGER_LOG_LEVEL: "debug" });
+    expect(detailed.message).toContain("run.test.ts");
   });
 });

@@ -9,6 +9,7 @@ import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import {
   killLeftovers,
   type Outrigger,
+  runHere,
   runOutrigger,
   spawnOutrigger,
   withBusyPort,
@@ -64,10 +65,7 @@ describe("outrigger serve", () => {
   it("tells all mistakes of its configuration and exits with 3", async () => {
     const config = join(folder, "wrong.yaml");
     await writeFile(config, "lisen: :1\nlog_level: loud\n");
-    const { code, stderr } = await runOutrigger(
-      ["serve", "--config", config, "--listen", "here"],
-      provider(),
-    );
+    const { code, stderr } = await runHere(["serve", "--config", config, "--listen", "here"], provider());
     expect(code).toBe(3);
     expect(stderr.split("\n")).toEqual([
       "outrigger: the configuration has 3 mistakes:",
@@ -79,7 +77,7 @@ describe("outrigger serve", () => {
   });
 
   it("says that a configuration file is not there", async () => {
-    const { code, stderr } = await runOutrigger(["serve"], { OUTRIGGER_CONFIG: "none.yaml" });
+    const { code, stderr } = await runHere(["serve"], { OUTRIGGER_CONFIG: "none.yaml" });
     expect([code, stderr]).toEqual([3, "outrigger: cannot read the configuration file none.yaml (ENOENT)\n"]);
   });
 
@@ -87,11 +85,7 @@ describe("outrigger serve", () => {
     "says that the port of %s is busy and exits with 4",
     async (flag) => {
       await withBusyPort(async (port) => {
-        const { code, stderr } = await runOutrigger(
-          ["serve", ...anyPort, flag, `127.0.0.1:${port}`],
-          provider(),
-        );
-        // A flag that is given twice: both addresses for --listen, the last for --admin-listen.
+        const { code, stderr } = await runHere(["serve", ...anyPort, flag, `127.0.0.1:${port}`], provider());
         expect(code).toBe(4);
         expect(stderr).toContain(
           `127.0.0.1:${port} cannot be bound (EADDRINUSE): another process listens there`,

@@ -1,6 +1,6 @@
 import { Client, OpenAIAdapter, textOf, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
-import { killLeftovers, runOutrigger, spawnOutrigger, withBusyPort } from "./support/spawn-outrigger.ts";
+import { killLeftovers, runHere, spawnOutrigger, withBusyPort } from "./support/spawn-outrigger.ts";
 
 afterEach(killLeftovers);
 
@@ -19,7 +19,7 @@ describe("outrigger simulate", () => {
 
   it("says that its port is busy and exits with 4", async () => {
     await withBusyPort(async (port) => {
-      expect(await runOutrigger(["simulate", "--port", String(port)])).toEqual({
+      expect(await runHere(["simulate", "--port", String(port)])).toEqual({
         code: 4,
         stdout: "",
         stderr: `outrigger: cannot listen on 127.0.0.1:${port} (EADDRINUSE): another process listens there; choose another --port, 0 takes a free one\n`,

@@ -1,28 +1,22 @@
 import { ConfigurationError, SDKError } from "../spec/errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** System codes that mean that an address cannot be listened on. */
 const ADDRESS_CODES = new Set(["EADDRINUSE", "EADDRNOTAVAIL", "EACCES"]);
 
-/**
- * Tells on stderr why a command failed, in a few lines and without a stack.
- * @returns The exit code that fits.
- */
-export function reportFailure(error: unknown): number {
-  const [message, code] = describe(error);
-  process.stderr.write(`outrigger: ${message}\n`);
-  return code;
-}
-
-function describe(error: unknown): [message: string, code: number] {
-  if (error instanceof UsageError) return [`${error.message}\nTry "outrigger --help".`, exitCodes.usage];
-  if (error instanceof ConfigurationError && isAddressFailure(error.cause)) {
-    return [`${error.message}${adviceFor(error)}`, exitCodes.address];
+/** Why a command failed, in a few lines and without a stack, and the exit code that fits. */
+export function describeFailure(error: unknown, env: Terminal["env"]): { message: string; code: number } {
+  if (error instanceof UsageError) {
+    return { message: `${error.message}\nTry "outrigger --help".`, code: exitCodes.usage };
   }
-  if (error instanceof ConfigurationError) return [error.message, exitCodes.configuration];
-  if (error instanceof SDKError) return [error.message, exitCodes.failure];
-  return [`unexpected failure: ${stackOf(error)}`, exitCodes.failure];
+  if (error instanceof ConfigurationError && isAddressFailure(error.cause)) {
+    return { message: `${error.message}${adviceFor(error)}`, code: exitCodes.address };
+  }
+  if (error instanceof ConfigurationError) return { message: error.message, code: exitCodes.configuration };
+  if (error instanceof SDKError) return { message: error.message, code: exitCodes.failure };
+  return { message: `unexpected failure: ${stackOf(error, env)}`, code: exitCodes.failure };
 }
 
 /** Whether an error of the system says that an address cannot be listened on. */
@@ -39,9 +33,9 @@ function adviceFor({ violations }: ConfigurationError): string {
 }
 
 /** The stack is for whoever asked for details; anyone else wants to know what happened. */
-function stackOf(error: unknown): string {
+function stackOf(error: unknown, env: Terminal["env"]): string {
   if (!(error instanceof Error)) return String(error);
-  const detailed = /^(debug|trace)$/.test(process.env.OUTRIGGER_LOG_LEVEL ?? "");
+  const detailed = /^(debug|trace)$/.test(env.OUTRIGGER_LOG_LEVEL ?? "");
   const hint = "\nSet OUTRIGGER_LOG_LEVEL=debug to see where.";
   return detailed ? (error.stack ?? error.message) : `${error.name}: ${error.message}${hint}`;
 }
