@@ -22,7 +22,6 @@ const { metafile } = await build({
   metafile: true,
   legalComments: "none",
   define: { "process.env.OUTRIGGER_VERSION": JSON.stringify(version) },
-  banner: { js: "#!/usr/bin/env node" },
   logLevel: "warning",
 });
 await chmod(OUT, 0o755);
