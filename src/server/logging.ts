@@ -42,7 +42,11 @@ export function logCall(logger: Logger, call: Call, durationMs: number): void {
  */
 export function describeFault(thrown: unknown): Record<string, unknown> {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
-  const frames = (thrown.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  // The message stands at the head of the stack, and may look like a part of it.
+  const frames = (thrown.stack ?? "")
+    .replace(thrown.message, "")
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line));
   return {
     type: thrown.name,
     ...("code" in thrown && typeof thrown.code === "string" ? { code: thrown.code } : {}),

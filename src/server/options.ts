@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
-import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { Catalog as ModelCatalog } from "../kit/catalog.ts";
 import type { CallOptions } from "../spec/adapter.ts";
 import type { EventStream } from "../spec/event-stream.ts";
 
@@ -13,15 +13,8 @@ export interface Inference {
   stream(request: Request, options?: CallOptions): EventStream;
 }
 
-/** What answers the calls of CatalogService. */
-export interface Catalog {
-  /** The entry of an id or alias; undefined where the catalog does not know it. */
-  getModelInfo(model: string, provider?: string): ModelInfo | undefined;
-  /** The known models of one provider or of all that have every capability, newest first within a provider. */
-  listModels(provider?: string, capabilities?: readonly Capability[]): ModelInfo[];
-  /** A provider's newest model that has every capability; undefined where none has. */
-  getLatestModel(provider: string, capabilities?: readonly Capability[]): ModelInfo | undefined;
-}
+/** What answers the calls of CatalogService: the lookups of the model catalog. */
+export type Catalog = Pick<ModelCatalog, "getModelInfo" | "listModels" | "getLatestModel">;
 
 /** What a connection and a message may cost. */
 export interface Limits {

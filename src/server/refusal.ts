@@ -4,6 +4,7 @@ import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { boundedText } from "./bounded-text.ts";
 import type { Call } from "./call.ts";
+import { encodeGrpcMessage } from "./grpc-message.ts";
 import type { HttpRequest, HttpResponse } from "./listen/http-types.ts";
 
 /** Why a request is turned away before any service sees it. */
@@ -56,8 +57,8 @@ export function refusalOf(status: number, handler: UniversalHandler): Refusal {
 }
 
 /**
- * Sends a refusal: to gRPC and gRPC-Web as a status in the headers, to everyone else as an HTTP
- * status with the JSON that Connect has for errors. The body of the request is not read.
+ * Sends a refusal: to gRPC as a status in the trailers, to gRPC-Web in the headers, to everyone
+ * else as an HTTP status with the JSON that Connect has for errors. The body is not read.
  */
 export function sendRefusal(
   call: Call,
@@ -68,21 +69,26 @@ export function sendRefusal(
   call.code = refusal.code;
   const type = request.headers["content-type"] ?? "";
   if (GRPC_TYPE.test(type)) {
-    response.writeHead(200, {
-      "content-type": type,
-      "grpc-status": String(refusal.code),
-      "grpc-message": encodeURIComponent(refusal.message),
-    });
+    response.writeHead(200, { "content-type": type });
+    response.addTrailers(grpcStatusOf(refusal));
     response.end();
-    return;
+  } else if (GRPC_WEB_TYPE.test(type)) {
+    response.writeHead(200, { "content-type": type, ...grpcStatusOf(refusal) });
+    response.end();
+  } else {
+    const body = errorToJsonBytes(new ConnectError(refusal.message, refusal.code), undefined);
+    response.writeHead(refusal.status, { ...refusal.headers, "content-type": "application/json" });
+    response.end(body);
   }
-  const body = errorToJsonBytes(new ConnectError(refusal.message, refusal.code), undefined);
-  response.writeHead(refusal.status, { ...refusal.headers, "content-type": "application/json" });
-  response.end(body);
 }
 
 const MAX_PATH_BYTES = 256;
-const GRPC_TYPE = /^application\/grpc(-web)?(\+(proto|json))?$/;
+const GRPC_TYPE = /^application\/grpc(\+(proto|json))?$/;
+const GRPC_WEB_TYPE = /^application\/grpc-web(\+(proto|json))?$/;
+
+function grpcStatusOf({ code, message }: Refusal): Record<string, string> {
+  return { "grpc-status": String(code), "grpc-message": encodeGrpcMessage(message) };
+}
 
 function contentTypesOf({ method }: UniversalHandler): string {
   const connect =

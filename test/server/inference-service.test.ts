@@ -189,6 +189,12 @@ describe("by grpc-js", () => {
     expect(detailOf(status, RetryInfoSchema) !== undefined).toBe(failure.retryable);
   });
 
+  it("a message arrives as it was written", async () => {
+    const text = "messages[0].role: 100% wrong, see https://x/y?a=b&c#d; grüße 😀\ttab";
+    const server = await servers.start({ complete: () => Promise.reject(new ServerError(text)) });
+    expect((await callGrpc(grpcTo(server), complete, { model: "m-1" })).message).toBe(text);
+  });
+
   it("wrong fields arrive as BadRequest", async () => {
     const failure = invalidField("messages[0].role", "is UNSPECIFIED, expected a role");
     const server = await servers.start({ complete: () => Promise.reject(failure) });

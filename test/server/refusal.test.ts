@@ -1,4 +1,6 @@
+import * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
+import { grpcClient } from "./support/clients.ts";
 import { exchange, frame, inferencePath } from "./support/raw-http2.ts";
 import { textResponse } from "./support/scripted-inference.ts";
 import { type TestServer, useTestServers } from "./support/test-server.ts";
@@ -29,26 +31,36 @@ describe("a path that nothing is served under", () => {
     },
   );
 
-  it.each(["application/grpc", "application/grpc+proto", "application/grpc-web+proto"])(
-    "is UNIMPLEMENTED to %s",
-    async (type) => {
-      const server = await startAnswering();
-      const { headers } = await exchange(
-        server.url,
+  it("is UNIMPLEMENTED to gRPC, and names it", async () => {
+    const server = await startAnswering();
+    const client = grpcClient(server.authority);
+    servers.onEnd(() => client.close());
+    const error = await new Promise<grpc.ServiceError | null>((resolve) => {
+      client.makeUnaryRequest(
         inferencePath("Missing"),
-        { "content-type": type },
-        frame(Buffer.alloc(0)),
+        () => Buffer.alloc(0),
+        (bytes) => bytes,
+        {},
+        resolve,
       );
-      expect(headers).toMatchObject({ ":status": 200, "content-type": type, "grpc-status": "12" });
-      expect(decodeURIComponent(String(headers["grpc-message"]))).toContain("Missing");
-    },
-  );
+    });
+    expect(error?.code).toBe(grpc.status.UNIMPLEMENTED);
+    expect(error?.details).toContain(inferencePath("Missing"));
+  });
+
+  it("is UNIMPLEMENTED to gRPC-Web, which reads it in the headers", async () => {
+    const server = await startAnswering();
+    const type = { "content-type": "application/grpc-web+proto" };
+    const { headers } = await exchange(server.url, inferencePath("Missing"), type, frame(Buffer.alloc(0)));
+    expect(headers).toMatchObject({ ":status": 200, ...type, "grpc-status": "12" });
+    expect(decodeURIComponent(String(headers["grpc-message"]))).toContain("Missing");
+  });
 
   it("is not quoted whole, and not as a header could not hold it", async () => {
     const server = await startAnswering();
     const path = `/${"a".repeat(5000)}`;
-    const { headers } = await exchange(server.url, path, {}, frame(Buffer.alloc(0)));
-    expect(String(headers["grpc-message"]).length).toBeLessThan(1000);
+    const { trailers } = await exchange(server.url, path, {}, frame(Buffer.alloc(0)));
+    expect(String(trailers["grpc-message"]).length).toBeLessThan(1000);
   });
 });
 

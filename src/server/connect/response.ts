@@ -4,6 +4,7 @@
  * of bookkeeping. Here a stream has at most one write that has not left.
  */
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { readableTrailers } from "../grpc-message.ts";
 import type { HttpResponse } from "../listen/http-types.ts";
 
 /** The peer closed the stream before all was said. */
@@ -33,7 +34,7 @@ export async function sendResponse(
   if (!flow.hasLeft()) response.writeHead(status, Object.fromEntries(header ?? []));
   if (body !== undefined) await sendBody(body, response, flow);
   if (flow.hasLeft()) throw new PeerClosedError();
-  if (trailer !== undefined) response.addTrailers(Object.fromEntries(trailer));
+  if (trailer !== undefined) response.addTrailers(readableTrailers(trailer));
   await end(response);
 }
 

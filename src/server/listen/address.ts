@@ -37,7 +37,7 @@ export function addressError(
   return new ConfigurationError(`${field}: ${description}`, { cause, violations: [{ field, description }] });
 }
 
-const TCP_ADDRESS = /^(?:\[([0-9A-Fa-f:.%]+)\]|([A-Za-z0-9._-]+))?:([0-9]{1,5})$/;
+const TCP_ADDRESS = /^(?:\[([0-9A-Za-z:.%]+)\]|([A-Za-z0-9._-]+))?:([0-9]{1,5})$/;
 const MAX_PORT = 65_535;
 // What the kernel's sockaddr_un holds on Linux, without the closing zero.
 const MAX_PATH_BYTES = 107;

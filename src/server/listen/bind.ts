@@ -45,24 +45,28 @@ function boundAddress(server: Server, address: ListenAddress): string {
 
 function bindError(address: ListenAddress, field: string, error: unknown): ConfigurationError {
   const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-  return addressError(field, formatAddress(address), `cannot be bound (${code}): ${adviceFor(code)}`, error);
+  return addressError(
+    field,
+    formatAddress(address),
+    `cannot be bound (${code}): ${adviceFor(code, address)}`,
+    error,
+  );
 }
 
-function adviceFor(code: string): string {
+function adviceFor(code: string, { kind }: ListenAddress): string {
+  // Node reports a missing directory of a socket as EACCES too.
+  if (kind === "unix") return "its directory must exist and this process be able to write to it";
   switch (code) {
     case "EADDRINUSE":
       return "another process listens there; stop it, or choose another port (0 takes a free one)";
     case "EACCES":
     case "EPERM":
-      return "this process may not; choose a port from 1024 on, or a directory that it may write to";
+      return "this process may not bind that port; choose one from 1024 on";
     case "EADDRNOTAVAIL":
       return "this machine has no such address; choose one of its own, or :<port> for all of them";
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return "the host name does not resolve; check its spelling or give an IP address";
-    case "ENOENT":
-    case "ENOTDIR":
-      return "the directory does not exist; create it or choose another path";
     default:
       return "choose another address";
   }

@@ -1,7 +1,10 @@
 import type { ServerHttp2Session } from "node:http2";
 
-/** How long a peer may take to hear that it should go elsewhere, before new streams are refused. */
-const GRACE_MS = 1000;
+/**
+ * How long a peer may take to hear that it should go elsewhere, before new streams are refused.
+ * Peers are near. Some (Node's own client among them) stop answering once they have heard it.
+ */
+const GRACE_MS = 200;
 
 // No stream can exceed it: all streams so far, and those under way, are still served.
 const MAX_STREAM_ID = 2 ** 31 - 1;

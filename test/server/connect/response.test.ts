@@ -202,11 +202,17 @@ function countFrames(bytes: Buffer): number {
   return count;
 }
 
-/** Opens streams and cancels them at once, a few at a time as a busy client would. */
+/** Opens streams and cancels each once it has its first headers, fifty at a time. */
 async function cancelMany(session: http2.ClientHttp2Session, count: number): Promise<void> {
-  for (let sent = 0; sent < count && !session.destroyed && !session.closed; sent += 1) {
-    const stream = callStream(session);
-    stream.once("ready", () => stream.close(http2.constants.NGHTTP2_CANCEL));
-    if (sent % 50 === 49) await new Promise((resolve) => setImmediate(resolve));
+  for (let sent = 0; sent < count && !session.destroyed && !session.closed; sent += 50) {
+    await Promise.all(Array.from({ length: 50 }, () => cancelOne(session)));
   }
+}
+
+function cancelOne(session: http2.ClientHttp2Session): Promise<void> {
+  return new Promise((resolve) => {
+    const stream = callStream(session);
+    stream.once("close", resolve);
+    stream.once("response", () => stream.close(http2.constants.NGHTTP2_CANCEL));
+  });
 }

@@ -1,0 +1,161 @@
+import http from "node:http";
+import { createClient } from "@connectrpc/connect";
+import * as grpc from "@grpc/grpc-js";
+import { describe, expect, it } from "vitest";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../src/gen/grpc/health/v1/health_pb.ts";
+import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
+import { callGrpc, grpcClient, TRANSPORTS } from "./support/clients.ts";
+import { type ScriptedCall, silence, textEvents } from "./support/scripted-inference.ts";
+import { type TestServer, useTestServers } from "./support/test-server.ts";
+
+const servers = useTestServers();
+const { stream } = InferenceService.method;
+
+/** A server whose streams start and then wait for `go`. */
+async function startHolding(options = {}) {
+  const go = Promise.withResolvers<void>();
+  const server = await servers.start(
+    {
+      stream: async function* (call: ScriptedCall) {
+        const events = textEvents(call, ["a"]);
+        yield events.slice(0, 1);
+        await Promise.race([go.promise, silence(call.signal)]);
+        yield events.slice(1);
+      },
+    },
+    options,
+  );
+  return { server, go: () => go.resolve() };
+}
+
+function grpcTo(server: TestServer): grpc.Client {
+  const client = grpcClient(server.authority);
+  servers.onEnd(() => client.close());
+  return client;
+}
+
+function begun(server: TestServer, calls: number): Promise<void> {
+  return expect.poll(() => server.inference.calls.length, { timeout: 5000 }).toBe(calls);
+}
+
+describe("a drain", () => {
+  it.each(Object.entries(TRANSPORTS))("lets a stream over %s finish", async (_name, transportTo) => {
+    const { server, go } = await startHolding();
+    const client = createClient(InferenceService, transportTo(server.url));
+    const events: (string | undefined)[] = [];
+    const read = (async () => {
+      for await (const { event } of client.stream({ model: "m" })) events.push(event.case);
+    })();
+    await begun(server, 1);
+    const drained = server.drain();
+    go();
+    await Promise.all([read, drained]);
+    expect(events.at(-1)).toBe("finish");
+  });
+
+  it("accepts no new connection", async () => {
+    const { server } = await startHolding();
+    await server.drain();
+    await expect(fetch(`${server.url}/x`)).rejects.toThrow();
+    const { code } = await callGrpc(grpcTo(server), stream, { model: "m" });
+    expect(code).toBe(grpc.status.UNAVAILABLE);
+  });
+
+  it("closes idle connections at once", async () => {
+    const { server } = await startHolding();
+    const agent = new http.Agent({ keepAlive: true });
+    servers.onEnd(() => agent.destroy());
+    const status = await new Promise((resolve, reject) => {
+      const request = http.get(`${server.url}/x`, { agent }, (response) => {
+        response.resume().once("end", () => resolve(response.statusCode));
+      });
+      request.on("error", reject);
+    });
+    expect(status).toBe(404);
+    const idle = grpcTo(server);
+    await new Promise((resolve) => idle.waitForReady(Date.now() + 5000, resolve));
+    await server.drain();
+  });
+
+  it("tells probes, and ends health watches", async () => {
+    const { server, go } = await startHolding();
+    const holding = callGrpc(grpcTo(server), stream, { model: "m" });
+    await begun(server, 1);
+    const watched = [server.authority, server.adminUrl.slice("http://".length)].map((authority) => {
+      const client = grpcClient(authority);
+      servers.onEnd(() => client.close());
+      const first = Promise.withResolvers<void>();
+      const outcome = callGrpc(
+        client,
+        Health.method.watch,
+        { service: "" },
+        { onMessage: () => first.resolve() },
+      );
+      return { first: first.promise, outcome };
+    });
+    await Promise.all(watched.map(({ first }) => first));
+    expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
+    const drained = server.drain();
+    for (const { outcome } of watched) {
+      const { code, messages } = await outcome;
+      expect(code).toBe(grpc.status.OK);
+      expect(messages.map(({ status }) => status)).toEqual([Status.SERVING, Status.NOT_SERVING]);
+    }
+    const ready = await fetch(`${server.adminUrl}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([503, "draining\n"]);
+    expect((await fetch(`${server.adminUrl}/livez`)).status).toBe(200);
+    go();
+    await drained;
+    expect((await holding).code).toBe(grpc.status.OK);
+  });
+
+  it("closes a connection of HTTP/1.1 after its last answer", async () => {
+    const { server, go } = await startHolding();
+    const agent = new http.Agent({ keepAlive: true });
+    servers.onEnd(() => agent.destroy());
+    const headers = { "content-type": "application/connect+json" };
+    const path = "/outrigger.v1.InferenceService/Stream";
+    const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
+      const request = http.request(`${server.url}${path}`, { agent, method: "POST", headers }, resolve);
+      request.on("error", reject).end(Buffer.concat([Buffer.from([0, 0, 0, 0, 2]), Buffer.from("{}")]));
+    });
+    const response = (await answered).resume();
+    const drained = server.drain();
+    go();
+    await new Promise((resolve) => response.once("end", resolve));
+    await drained;
+  });
+
+  it("cuts off what does not finish in time", async () => {
+    const { server } = await startHolding({ drainTimeoutMs: 100 });
+    const holding = callGrpc(grpcTo(server), stream, { model: "m" });
+    await begun(server, 1);
+    await server.drain();
+    expect((await holding).code).not.toBe(grpc.status.OK);
+    expect(server.inference.calls[0]?.signal.aborted).toBe(true);
+    expect(server.log).toContainEqual(expect.objectContaining({ level: 40, timeout_ms: 100 }));
+  });
+
+  it("happens once, however often it is asked for", async () => {
+    const { server } = await startHolding();
+    await Promise.all([server.drain(), server.drain()]);
+    await server.close();
+    expect(server.log.filter((line) => line.msg === "drained")).toHaveLength(1);
+  });
+});
+
+describe("close()", () => {
+  it("cuts off calls in flight at once, also in a drain", async () => {
+    const { server } = await startHolding();
+    const holding = callGrpc(grpcTo(server), stream, { model: "m" });
+    await begun(server, 1);
+    const drained = server.drain();
+    await server.close();
+    await drained;
+    expect((await holding).code).not.toBe(grpc.status.OK);
+    await expect(fetch(`${server.adminUrl}/livez`)).rejects.toThrow();
+  });
+});
