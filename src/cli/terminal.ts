@@ -6,6 +6,6 @@ export interface Terminal {
 }
 
 /** Takes texts. */
-export interface Writer {
+interface Writer {
   write(text: string): unknown;
 }

@@ -7,7 +7,7 @@ import type { Config } from "./config.ts";
 import { mistakes } from "./load-config.ts";
 
 export type { Config } from "./config.ts";
-export { type ConfigFlags, type ConfigSources, loadConfig } from "./load-config.ts";
+export { type ConfigFlags, loadConfig } from "./load-config.ts";
 
 /** Makes the adapters and the Client. Throws ConfigurationError naming every provider that cannot be made. */
 export function buildClient({ providers, defaultProvider, remedy }: Config): Client {

@@ -21,7 +21,7 @@ export interface ConfigFlags {
 }
 
 /** Where a configuration comes from. */
-export interface ConfigSources {
+interface ConfigSources {
   readonly environment: Environment;
   readonly flags?: ConfigFlags;
 }
@@ -36,19 +36,12 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const file = await readFileSource(flags.config ?? environment[configVariable]?.trim(), environment);
   const variables = readSource(readVariables(environment), locateVariable);
   const given = readSource(treeOf(flags), locateFlag);
-  const fromVariables = readProviders(environment);
-  const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
-  const names = new Set([...fromVariables.providers.keys(), ...file.providerNames]);
-  const problems = [file, variables, given, fromVariables].flatMap((source) => source.problems);
-  const chosen = settings.default_provider;
-  if (chosen !== undefined && !names.has(chosen)) {
-    const locate = [given, variables, file].find(
-      (source) => source.settings.default_provider !== undefined,
-    )?.locate;
-    const expected = names.size === 0 ? "a provider, but there is none" : [...names].join(", ");
-    problems.push(`${locate?.(["default_provider"])}: expected ${expected}, found ${JSON.stringify(chosen)}`);
-  }
+  const registered = readProviders(environment);
+  const names = [...registered.providers.keys(), ...file.providerNames];
+  const problems = [file, variables, given, registered].flatMap((source) => source.problems);
+  problems.push(...checkDefaultProvider([given, variables, file], names));
   if (problems.length > 0) throw mistakes(problems);
+  const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
   return {
     listen: settings.listen ?? [defaultListen],
     adminListen: settings.admin_listen === "off" ? undefined : (settings.admin_listen ?? defaultAdminListen),
@@ -57,10 +50,10 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     limits: settings.limits ?? {},
     reflection: settings.reflection,
     cors: settings.cors,
-    providers: mergeProviders(fromVariables.providers, settings, file.keys),
-    defaultProvider: chosen,
-    remedy: describeMissing(fromVariables),
-    notices: [...fromVariables.notices, ...findMistypedVariables(environment)],
+    providers: mergeProviders(registered.providers, settings, file.keys),
+    defaultProvider: settings.default_provider,
+    remedy: describeMissing(registered),
+    notices: [...registered.notices, ...findMistypedVariables(environment)],
   };
 }
 
@@ -115,6 +108,15 @@ async function readFileSource(path: string | undefined, environment: Environment
     problems: [...problems, ...source.problems, ...keyProblems],
     providerNames: isObject(providers) ? Object.keys(providers) : [],
   };
+}
+
+/** Whether the default provider of the first source that names one exists. */
+function checkDefaultProvider(sources: readonly Source[], names: readonly string[]): string[] {
+  const source = sources.find(({ settings }) => settings.default_provider !== undefined);
+  const chosen = source?.settings.default_provider;
+  if (source === undefined || chosen === undefined || names.includes(chosen)) return [];
+  const expected = names.length === 0 ? "a provider, but there is none" : [...new Set(names)].join(", ");
+  return [`${source.locate(["default_provider"])}: expected ${expected}, found ${JSON.stringify(chosen)}`];
 }
 
 function treeOf({ listen, adminListen, defaultProvider, logLevel }: ConfigFlags): unknown {

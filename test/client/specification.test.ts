@@ -143,6 +143,14 @@ describe("Client.stream() (§4.2)", () => {
     expect((await simulator.waitForClose({ timeoutMs: 5000 })).aborted).toBe(true);
   });
 
+  it("sends nothing where the signal was aborted before", async () => {
+    const signal = AbortSignal.abort();
+    const asked = { model: "sim-text", messages: question };
+    await expect(client.complete(asked, { signal })).rejects.toThrow(AbortError);
+    await expect(accumulate(client.stream(asked, { signal }))).rejects.toThrow(AbortError);
+    expect(simulator.requests).toEqual([]);
+  });
+
   it("asks the provider for nothing where the stream is not read", async () => {
     client.stream({ model: "sim-text", messages: question });
     await new Promise((resolve) => setImmediate(resolve));
