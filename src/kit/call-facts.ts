@@ -37,6 +37,8 @@ export interface Answer {
   readonly usage: Usage | undefined;
   /** The provider's body, verbatim. Empty unless it was asked for. */
   readonly rawJson: string;
+  /** Id of the exchange where a provider tells it in the body, and not in a header. */
+  readonly providerRequestId?: string;
 }
 
 /** Puts an answer and the facts of its call together. The one place where a Response is made. */
@@ -50,7 +52,7 @@ export function responseOf(facts: CallFacts, answer: Answer): Response {
     warnings: facts.warnings,
     rawJson: answer.rawJson,
     runId: facts.runId,
-    providerRequestId: facts.providerRequestId,
+    providerRequestId: answer.providerRequestId ?? facts.providerRequestId,
   });
   if (answer.usage !== undefined) response.usage = answer.usage;
   if (facts.rateLimit !== undefined) response.rateLimit = facts.rateLimit;

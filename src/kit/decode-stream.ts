@@ -11,8 +11,11 @@ export interface StreamDecoder {
   /** Takes one event. Throws what the provider reports as its failure, and StreamError on a violation of its protocol. */
   push(event: SseEvent): void;
 
-  /** Called once after the last byte, unless the stream has ended. May finish it; else it was cut. */
-  end(): void;
+  /**
+   * Called once after the last byte, unless the stream has ended. May finish it; else it was cut.
+   * @param stray Text that was no event, see `SseDecoder.stray`.
+   */
+  end(stray: string): void;
 }
 
 /**
@@ -56,7 +59,7 @@ export async function* decodeStream(
 /** Ends the stream after its last byte. Throws where the provider's end marker never came. */
 function endOf(sse: SseDecoder, decoder: StreamDecoder, writer: StreamWriter): void {
   sse.end();
-  if (!writer.ended) decoder.end();
+  if (!writer.ended) decoder.end(sse.stray);
   if (!writer.ended) throw new StreamError("the provider's stream ended before its end marker");
 }
 

@@ -14,7 +14,9 @@ export type WarningCode =
   | "foreign_state_stripped"
   | "foreign_state_to_text"
   | "input_transformed"
-  | "count_mismatch";
+  | "count_mismatch"
+  | "provider_message"
+  | "further_candidates";
 
 /**
  * Collects what a provider cannot honour while a request is being translated: warnings for a

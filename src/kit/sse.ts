@@ -12,6 +12,9 @@ export interface SseEvent {
 /** Largest event that is taken, in characters. An image inside an event is the reason for the size. */
 export const DEFAULT_MAX_EVENT_CHARS = 64 * 1024 * 1024;
 
+/** Characters of stray text that are kept. */
+export const MAX_STRAY_CHARS = 64 * 1024;
+
 /**
  * Cuts bytes into server-sent events by the rules of the HTML standard (§9.2.6): CR, LF and
  * CRLF, several data lines, comments, a byte order mark. Bytes may be split anywhere.
@@ -19,6 +22,8 @@ export const DEFAULT_MAX_EVENT_CHARS = 64 * 1024 * 1024;
 export class SseDecoder {
   readonly #text = new TextDecoder();
   readonly #parser: EventSourceParser;
+  #atLineStart = true;
+  #stray = "";
 
   constructor(onEvent: (event: SseEvent) => void, maxEventChars: number = DEFAULT_MAX_EVENT_CHARS) {
     this.#parser = createParser({
@@ -30,7 +35,16 @@ export class SseDecoder {
 
   /** Takes the next bytes. Throws StreamError where an event is larger than the limit, and what `onEvent` throws. */
   push(chunk: Uint8Array): void {
-    this.#parser.feed(this.#text.decode(chunk, { stream: true }));
+    this.#feed(this.#text.decode(chunk, { stream: true }));
+  }
+
+  /**
+   * What came from the first line on that begins with a brace or bracket: no event, but JSON
+   * that a server wrote into the stream as it is, as some do with an error. Empty where there
+   * was none; at most `MAX_STRAY_CHARS`.
+   */
+  get stray(): string {
+    return this.#stray;
   }
 
   /**
@@ -39,8 +53,29 @@ export class SseDecoder {
    * that was cut in its middle is no JSON, and whoever parses it finds out.
    */
   end(): void {
-    this.#parser.feed(`${this.#text.decode()}\n\n`);
+    this.#feed(this.#text.decode());
+    this.#parser.feed("\n\n");
   }
+
+  #feed(text: string): void {
+    this.#keepStray(text);
+    this.#parser.feed(text);
+  }
+
+  #keepStray(text: string): void {
+    if (text === "") return;
+    const from = this.#stray === "" ? strayStart(text, this.#atLineStart) : 0;
+    if (from >= 0 && this.#stray.length < MAX_STRAY_CHARS)
+      this.#stray += text.slice(from, from + MAX_STRAY_CHARS - this.#stray.length);
+    this.#atLineStart = text.endsWith("\n") || text.endsWith("\r");
+  }
+}
+
+/** Where the first line begins that starts with a brace or bracket, as no field of an event does; below 0 where none does. */
+function strayStart(text: string, atLineStart: boolean): number {
+  if (atLineStart && /^[[{]/.test(text)) return 0;
+  const lineEnd = text.search(/[\r\n][[{]/);
+  return lineEnd < 0 ? -1 : lineEnd + 1;
 }
 
 function failOnOverflow(error: ParseError): void {

@@ -8,6 +8,7 @@ import {
   type ToolCall,
   ToolCallSchema,
 } from "../gen/outrigger/v1/message_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import { type SDKError, StreamError } from "../spec/errors.ts";
@@ -131,8 +132,8 @@ export class StreamWriter {
     this.#emit({ case: "providerEvent", value: { type, dataJson } });
   }
 
-  /** Ends the stream with the whole answer. Blocks that the provider left open end here. */
-  finish(answer: StreamedAnswer): void {
+  /** Ends the stream with the whole answer, which it gives. Blocks that the provider left open end here. */
+  finish(answer: StreamedAnswer): Response {
     for (const block of this.#open) block.end();
     const content = this.#parts.map((part, index) => {
       if (part === undefined)
@@ -146,6 +147,7 @@ export class StreamWriter {
       value: { finishReason, response, ...(usage === undefined ? {} : { usage }) },
     });
     this.#ended = true;
+    return response;
   }
 
   /** Ends the stream with an error. */
