@@ -33,7 +33,8 @@ export interface MiddlewareMethods {
  *   along, except the message, which the caller has read by then.
  * - A response that it returns without `next`, from a cache for instance, becomes a stream.
  * - It may call `next` again where the first try failed before any event.
- * - What it throws ends the stream.
+ * - What it throws ends the stream. Where the caller leaves, `next` throws AbortError; waits of
+ *   its own should heed `options.signal`.
  */
 export type MiddlewareFunction = (
   request: Request,
