@@ -1,0 +1,78 @@
+/** Wiring of the Gemini adapter: address, headers, and the translation in this folder. */
+import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import { traitsOf } from "../../kit/catalog.ts";
+import { createHttpTransport, type HttpTimeouts } from "../../kit/http.ts";
+import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
+import { createMediaReader, type Media, resolveMedia } from "../../kit/media.ts";
+import { ConfigurationError } from "../../spec/errors.ts";
+import { toError } from "./error.ts";
+import { pathOf, toRequestBody } from "./request.ts";
+import { toResponse } from "./response.ts";
+import { GeminiDecoder } from "./stream.ts";
+import { takesToolChoice } from "./tools.ts";
+import { WIRE_NAME } from "./wire.ts";
+
+/** How an account at Google's Gemini API, or at a server that speaks it, is reached. */
+export interface GeminiAdapterOptions {
+  /** The key, sent as `x-goog-api-key` and never in a URL. Required. */
+  readonly apiKey: string;
+  /** Base of all paths, without a version. Default `https://generativelanguage.googleapis.com`. */
+  readonly baseUrl?: string | undefined;
+  /** Name under which the adapter is registered. Default `gemini`. */
+  readonly name?: string | undefined;
+  /** Version of the API, the first segment of all paths. Default `v1beta`, which has every field. */
+  readonly apiVersion?: string | undefined;
+  /** Further headers of every request. They win over ours. */
+  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Time limits; what is left out keeps its default. */
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Folders whose files a caller may name in an `url`. Default none. */
+  readonly allowFilesUnder?: readonly string[] | undefined;
+}
+
+/** Gemini's generateContent and streamGenerateContent. */
+export class GeminiAdapter extends HttpAdapter {
+  constructor(options: GeminiAdapterOptions) {
+    const name = options.name ?? WIRE_NAME;
+    if (options.apiKey === "")
+      throw new ConfigurationError(`provider "${name}": expected an API key, found an empty one`);
+    super({
+      name,
+      protocol: protocolOf(name, options),
+      transport: createHttpTransport({
+        baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
+        timeouts: options.timeouts ?? {},
+      }),
+      headers: { "x-goog-api-key": options.apiKey, ...options.defaultHeaders },
+    });
+  }
+
+  override supportsToolChoice(mode: ToolChoice_Mode, model: string): boolean {
+    return takesToolChoice(mode, traitsOf(WIRE_NAME, model));
+  }
+}
+
+const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com";
+const DEFAULT_VERSION = "v1beta";
+
+function protocolOf(
+  provider: string,
+  { apiKey, apiVersion = DEFAULT_VERSION, allowFilesUnder = [] }: GeminiAdapterOptions,
+): Protocol {
+  const reader = createMediaReader({ allowFilesUnder });
+  const media = (source: Media, field: string) => resolveMedia(source, { reader }, field);
+  return {
+    async toWire(request, streaming) {
+      const path = pathOf(apiVersion, request.model, streaming);
+      const { body, warnings } = await toRequestBody(request, { provider, media });
+      return { path, headers: {}, body: JSON.stringify(body), warnings };
+    },
+    toResponse,
+    createDecoder: (facts, writer) => new GeminiDecoder(facts, writer),
+    // The API repeats a wrong key in the details of its refusal.
+    toError: (failure) => toError({ ...failure, body: failure.body.replaceAll(apiKey, "(key)") }),
+    rateLimitOf: () => undefined,
+    // The id is in the body.
+    requestIdOf: () => "",
+  };
+}

@@ -1,0 +1,26 @@
+/** Their body -> our Response. A whole answer is one GenerateContentResponse, and so one event of a stream. */
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { CallFacts } from "../../kit/call-facts.ts";
+import { isObject, tryParseJson } from "../../kit/json.ts";
+import { StreamWriter } from "../../kit/stream-writer.ts";
+import type { ToolCallIds } from "../../kit/tool-call-ids.ts";
+import { ServerError } from "../../spec/errors.ts";
+import { GeminiDecoder } from "./stream.ts";
+import { objectsIn } from "./wire.ts";
+
+/**
+ * A whole answer as our Response. A list of answers is what `streamGenerateContent` gives
+ * without `alt=sse`: the events of a stream in one body.
+ * @throws ServerError where the body holds no answer, and the failure that it reports.
+ */
+export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIds): Response {
+  const decoder = new GeminiDecoder(facts, new StreamWriter(facts, toolCallIds));
+  const value = tryParseJson(body);
+  for (const chunk of isObject(value) ? [value] : objectsIn(value)) decoder.pushChunk(chunk);
+  const response = decoder.endWhole(facts.request.includeRaw ? body : "");
+  if (response !== undefined) return response;
+  throw new ServerError("the provider answered with success and a body that holds no answer", {
+    provider: facts.provider,
+    requestId: facts.providerRequestId,
+  });
+}

@@ -1,0 +1,27 @@
+import { create } from "@bufbuild/protobuf";
+import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
+import { asInt32, asObject } from "../../kit/json.ts";
+
+/** Counts that `usageMetadata` has when it says what a call cost; early events of a stream may hold only a kind of traffic. */
+const COUNTS = ["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"] as const;
+
+/**
+ * Token counts, alike for every provider (provider documentation: "UsageMetadata").
+ * `promptTokenCount` includes cached tokens; what built-in tools fed back is counted beside it,
+ * thoughts beside `candidatesTokenCount`. A count that is absent is zero in a sum and unset by
+ * itself. Undefined where the provider said nothing.
+ */
+export function usageOf(metadata: unknown, includeRaw: boolean): Usage | undefined {
+  const counts = asObject(metadata);
+  if (counts === undefined || COUNTS.every((name) => asInt32(counts[name]) === undefined)) return undefined;
+  const thoughts = asInt32(counts.thoughtsTokenCount);
+  const cached = asInt32(counts.cachedContentTokenCount);
+  const inputTokens =
+    (asInt32(counts.promptTokenCount) ?? 0) + (asInt32(counts.toolUsePromptTokenCount) ?? 0);
+  const outputTokens = (asInt32(counts.candidatesTokenCount) ?? 0) + (thoughts ?? 0);
+  const usage = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
+  if (thoughts !== undefined) usage.reasoningTokens = thoughts;
+  if (cached !== undefined) usage.cacheReadTokens = cached;
+  if (includeRaw) usage.rawJson = JSON.stringify(counts);
+  return usage;
+}

@@ -1,0 +1,64 @@
+/**
+ * What Gemini's generateContent and streamGenerateContent send and take, as far as we read it.
+ * Every field is optional and every kind is open: servers leave fields out and add their own,
+ * and what is not read here passes through.
+ */
+import { asObject, asString, type JsonObject } from "../../kit/json.ts";
+
+/** Name under which Gemini's own state, hosted tools and options are known, whatever a provider entry is called. */
+export const WIRE_NAME = "gemini";
+
+/** GenerateContentResponse: the body of a whole answer, and each event of a stream. */
+export type Chunk = JsonObject;
+
+/** One of the answers in `candidates`. */
+export type Candidate = JsonObject;
+
+/** A part of a content. Its kind is the key of its data: `text`, `functionCall`, `inlineData` and so on. */
+export type Part = JsonObject;
+
+/** A turn in `contents`. */
+export interface Content {
+  readonly role: "user" | "model";
+  readonly parts: readonly Part[];
+}
+
+/** Keys of a part that say something about its data and are not the data. */
+const PART_ATTRIBUTES: ReadonlySet<string> = new Set([
+  "thought",
+  "thoughtSignature",
+  "partMetadata",
+  "videoMetadata",
+  "mediaResolution",
+]);
+
+/** The kind of a part: the key of its data, `thoughtSignature` where that is all there is, empty where there is nothing. */
+export function kindOf(part: Part): string {
+  const kind = Object.keys(part).find((key) => !PART_ATTRIBUTES.has(key) && part[key] !== null);
+  return kind ?? (typeof part.thoughtSignature === "string" ? "thoughtSignature" : "");
+}
+
+/** The objects in a list; anything else in it, or no list at all, counts as nothing. */
+export function objectsIn(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter((entry) => asObject(entry) !== undefined) : [];
+}
+
+/** The object, or an empty one. */
+export function objectIn(value: unknown): JsonObject {
+  return asObject(value) ?? {};
+}
+
+/** The string, or an empty one. */
+export function textIn(value: unknown): string {
+  return asString(value) ?? "";
+}
+
+/** The object without some of its keys, in its own order. Neither is changed. */
+export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+}
+
+/** Whether an object has no keys. */
+export function isEmpty(object: JsonObject): boolean {
+  return Object.keys(object).length === 0;
+}
