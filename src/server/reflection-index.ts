@@ -8,6 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { withImports } from "./descriptor-files.ts";
 
 /** What reflection knows: files, and which of them says what. */
 export interface ReflectionIndex {
@@ -31,8 +32,7 @@ export function createReflectionIndex(
   services: readonly DescService[],
   files: readonly DescFile[],
 ): ReflectionIndex {
-  const all = new Map<string, DescFile>();
-  for (const file of [...services.map((service) => service.file), ...files]) addWithImports(all, file);
+  const all = withImports([...services.map((service) => service.file), ...files]);
   const symbols = new Map<string, DescFile>();
   const messages = new Set<string>();
   const extensions = new Map<string, Map<number, DescFile>>();
@@ -55,17 +55,11 @@ export function createReflectionIndex(
 
 /** A file and what it imports, without those that were `sent` before, which it fills. The file itself is always there. */
 export function serializeWithImports(file: DescFile, sent: Set<string>): Uint8Array[] {
-  const imports = new Map<string, DescFile>();
-  addWithImports(imports, file);
-  const missing = [...imports.values()].filter((each) => each === file || !sent.has(each.proto.name));
+  const missing = [...withImports([file]).values()].filter(
+    (each) => each === file || !sent.has(each.proto.name),
+  );
   for (const { proto } of missing) sent.add(proto.name);
   return missing.map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
-}
-
-function addWithImports(files: Map<string, DescFile>, file: DescFile): void {
-  if (files.has(file.proto.name)) return;
-  files.set(file.proto.name, file);
-  for (const imported of file.dependencies) addWithImports(files, imported);
 }
 
 function addExtension(

@@ -2,6 +2,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { InvalidRequestError, RequestTimeoutError, type SDKError } from "../spec/errors.ts";
 import { boundedText } from "./bounded-text.ts";
+import { enumHint } from "./enum-hint.ts";
 import { codeOf } from "./status-code.ts";
 import { detailsOf, type ErrorFacts, publicMessage, retryDelayOf } from "./status-details.ts";
 
@@ -47,7 +48,7 @@ export function describeProtocolError(error: ConnectError, served: boolean): voi
 const MAX_QUOTE_BYTES = 384;
 
 function protocolErrorOf(error: ConnectError, served: boolean): SDKError | undefined {
-  const message = boundedText(error.rawMessage, MAX_QUOTE_BYTES);
+  const message = boundedText(error.rawMessage, MAX_QUOTE_BYTES) + enumHint(error.rawMessage);
   switch (error.code) {
     case Code.InvalidArgument:
     case Code.ResourceExhausted:

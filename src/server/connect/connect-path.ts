@@ -60,6 +60,8 @@ async function serve(
     moreReady: () => isUnary || call.moreReady,
     hasLeft: () => call.abandoned,
   });
+  // What was turned away may still be coming. Until it has passed, the connection is not free.
+  request.resume();
 }
 
 const OK = 200;

@@ -49,26 +49,31 @@ function departureOf(call: Call, response: HttpResponse): AbortSignal {
  * on HTTP/1.1 the connection would go with it, and the answer that says what was wrong.
  */
 async function* readBody(request: HttpRequest, call: Call): AsyncGenerator<Uint8Array> {
-  const chunks: AsyncIterator<Uint8Array> = request.iterator({ destroyOnReturn: false });
-  const { promise: ended, stop } = endOf(call.signal);
-  try {
-    for (;;) {
-      const chunk = await Promise.race([chunks.next(), ended]);
-      if (chunk.done === true) return;
-      yield chunk.value;
-    }
-  } finally {
-    stop();
+  while (!request.readableEnded) {
+    const chunk: Uint8Array | null = request.read();
+    if (chunk === null) await nextRead(request, call.signal);
+    else yield chunk;
   }
 }
 
-/** A promise that rejects when the signal is aborted, and how to be rid of it. */
-function endOf(signal: AbortSignal | undefined): { promise: Promise<never>; stop: () => void } {
-  const { promise, reject } = Promise.withResolvers<never>();
-  // Nobody may be waiting when it comes.
-  promise.catch(() => {});
-  const onAbort = () => reject(signal?.reason);
-  if (signal?.aborted) onAbort();
-  signal?.addEventListener("abort", onAbort, { once: true });
-  return { promise, stop: () => signal?.removeEventListener("abort", onAbort) };
+/** Resolves when there is more to read, or the end. Rejects when the request breaks or the signal is aborted. */
+function nextRead(request: HttpRequest, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      request.off("readable", onRead).off("end", onRead).off("error", onError);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    const onRead = () => {
+      stop();
+      resolve();
+    };
+    const onError = (error: Error) => {
+      stop();
+      reject(error);
+    };
+    const onAbort = () => onError(signal?.reason);
+    request.on("readable", onRead).on("end", onRead).on("error", onError);
+    signal?.addEventListener("abort", onAbort);
+    if (signal?.aborted) onAbort();
+  });
 }

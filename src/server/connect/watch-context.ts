@@ -1,6 +1,5 @@
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { type Call, callKey } from "../call.ts";
-import { REQUEST_ID_HEADER } from "../id-headers.ts";
 import { describeProtocolError } from "../status.ts";
 
 /**
@@ -14,7 +13,6 @@ export function watchContext(context: HandlerContext): void {
   if (call === undefined) return;
   call.protocol = context.protocolName;
   call.signal = context.signal;
-  context.responseHeader.set(REQUEST_ID_HEADER, call.requestId);
   const onEnd = () => noteOutcome(call, context.signal.reason);
   if (context.signal.aborted) onEnd();
   else context.signal.addEventListener("abort", onEnd, { once: true });

@@ -1,5 +1,5 @@
-import http from "node:http";
 import http2 from "node:http2";
+import net from "node:net";
 import { gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { ConnectError, createClient } from "@connectrpc/connect";
@@ -44,6 +44,22 @@ async function postJson(server: TestServer, method: string, body: string) {
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
+/** Sends a request in chunks and another one behind it on the same connection; gives all that is answered. */
+function sendTwo(server: TestServer, chunks: readonly string[]): Promise<string> {
+  const [host = "", port = ""] = server.authority.split(":");
+  const socket = net.connect(Number(port), host);
+  servers.onEnd(() => socket.destroy());
+  const head = `POST ${inferencePath("Complete")} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
+  socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+  for (const chunk of chunks) socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);
+  socket.write(`0\r\n\r\n${head}Connection: close\r\nContent-Length: 2\r\n\r\n{}`);
+  let answers = "";
+  socket.on("data", (chunk) => {
+    answers += chunk;
+  });
+  return new Promise((resolve) => socket.once("close", () => resolve(answers)));
+}
+
 describe("a message that is too large", () => {
   it.each(Object.entries(TRANSPORTS))(
     "over %s is RESOURCE_EXHAUSTED and names the limit",
@@ -76,17 +92,13 @@ describe("a message that is too large", () => {
     });
   });
 
-  it("that comes in chunks over HTTP/1.1 gets its answer too", async () => {
+  it("that comes in chunks over HTTP/1.1 gets its answer, and leaves the connection usable", async () => {
     const server = await startAnswering({ maxMessageBytes: LIMIT });
-    const request = http.request(`${server.url}${inferencePath("Complete")}`, {
-      method: "POST",
-      headers: JSON_TYPE,
-    });
-    const answered = new Promise<http.IncomingMessage>((resolve) => request.on("response", resolve));
-    request.on("error", () => {});
-    for (let sent = 0; sent <= 4 * LIMIT; sent += 512) request.write(" ".repeat(512));
-    expect((await answered).statusCode).toBe(429);
-    request.destroy();
+    const answers = await sendTwo(
+      server,
+      Array.from({ length: 512 }, () => " ".repeat(512)),
+    );
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 429", "HTTP/1.1 200"]);
   });
 
   it("is so after decompression too", async () => {
@@ -169,6 +181,9 @@ describe("a message that is malformed", () => {
     const unknownField = await postJson(server, "Complete", `{"model": "m", "max_token": 7}`);
     expect(unknownField.status).toBe(400);
     expect(unknownField.body.message).toContain("max_token");
+    const badRole = await postJson(server, "Complete", `{"messages": [{"role": "user"}]}`);
+    expect(badRole.status).toBe(400);
+    expect(badRole.body.message).toMatch(/Role.*"user"; expected one of ROLE_SYSTEM, ROLE_USER, /);
     const noJson = await postJson(server, "Complete", `{"model"`);
     expect(noJson.status).toBe(400);
   });

@@ -20,7 +20,7 @@ export interface TestServer extends RunningServer {
   readonly adminUrl: string;
 }
 
-export const emptyCatalog: Catalog = {
+const emptyCatalog: Catalog = {
   getModelInfo: () => undefined,
   listModels: () => [],
   getLatestModel: () => undefined,
