@@ -18,10 +18,10 @@ export type MessageObject = JsonObject;
 export type WireEvent = JsonObject;
 
 /** A turn of the conversation as the API takes it. */
-export interface WireMessage {
+export type WireMessage = {
   readonly role: "user" | "assistant" | "system";
   readonly content: readonly Block[];
-}
+};
 
 /** The objects in a list; anything else in it, or no list at all, counts as nothing. */
 export function objectsIn(value: unknown): readonly JsonObject[] {

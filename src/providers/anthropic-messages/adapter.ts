@@ -1,0 +1,124 @@
+/** Wiring of the Anthropic adapter: address, headers, and the translation in this folder. */
+
+import { ToolChoice_Mode as Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import { traitsOf } from "../../kit/catalog.ts";
+import { createHttpTransport, type HttpTimeouts } from "../../kit/http.ts";
+import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
+import { stringifyJson } from "../../kit/json-source.ts";
+import { resolveMedia } from "../../kit/media.ts";
+import { createMediaReader } from "../../kit/media-reader.ts";
+import { ConfigurationError } from "../../spec/errors.ts";
+import { requestIdOf, toError } from "./error.ts";
+import { rateLimitOf } from "./rate-limit.ts";
+import { type RequestSettings, toRequestBody } from "./request.ts";
+import { toResponse } from "./response.ts";
+import { MessagesDecoder } from "./stream.ts";
+import { canForceTools } from "./tools.ts";
+import { WIRE_NAME } from "./wire.ts";
+
+/** How an account at Anthropic, or at a server that speaks its Messages API, is reached. */
+export interface AnthropicAdapterOptions {
+  /** The key, sent as `x-api-key`. A server under another `baseUrl` may need none. */
+  readonly apiKey?: string | undefined;
+  /** A token, sent as `Authorization: Bearer`. Where both are sent, the API uses the key. */
+  readonly authToken?: string | undefined;
+  /** Base of all paths, without a version; a trailing `/v1` is taken off. Default `https://api.anthropic.com`. */
+  readonly baseUrl?: string | undefined;
+  /** Name under which the adapter is registered. Default `anthropic`. */
+  readonly name?: string | undefined;
+  /** Sent as `anthropic-version`. From `2026-10-21` on the API takes no sampling settings. Default `2023-06-01`. */
+  readonly apiVersion?: string | undefined;
+  /** Further headers of every request. They win over ours; `anthropic-beta` is added to a request's own. */
+  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Time limits; what is left out keeps its default. */
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Folders whose files a caller may name in an `url`. Default none. */
+  readonly allowFilesUnder?: readonly string[] | undefined;
+}
+
+/** Anthropic's Messages API. */
+export class AnthropicAdapter extends HttpAdapter {
+  constructor(options: AnthropicAdapterOptions) {
+    const name = options.name ?? WIRE_NAME;
+    checkCredentials(name, options);
+    super({
+      name,
+      protocol: protocolOf(name, options),
+      transport: createHttpTransport({
+        baseUrl: withoutVersion(options.baseUrl ?? DEFAULT_BASE_URL),
+        timeouts: options.timeouts,
+      }),
+      headers: headersOf(options),
+    });
+  }
+
+  /** As far as the model alone decides: a thinking budget forbids forced calls to every model. */
+  override supportsToolChoice(mode: Mode, model: string): boolean {
+    if (mode !== Mode.REQUIRED && mode !== Mode.NAMED) return true;
+    return canForceTools(traitsOf(WIRE_NAME, model));
+  }
+}
+
+const DEFAULT_BASE_URL = "https://api.anthropic.com";
+const DEFAULT_API_VERSION = "2023-06-01";
+const BETA_HEADER = "anthropic-beta";
+
+function checkCredentials(name: string, { apiKey, authToken, baseUrl }: AnthropicAdapterOptions): void {
+  if (apiKey === "")
+    throw new ConfigurationError(`provider "${name}": expected an API key, found an empty one`);
+  if (authToken === "")
+    throw new ConfigurationError(`provider "${name}": expected a token, found an empty one`);
+  if (apiKey === undefined && authToken === undefined && baseUrl === undefined)
+    throw new ConfigurationError(`provider "${name}": expected an API key or a token, found neither`);
+}
+
+function withoutVersion(baseUrl: string): string {
+  return baseUrl.replace(/\/v1\/?$/, "");
+}
+
+function headersOf({
+  apiKey,
+  authToken,
+  apiVersion = DEFAULT_API_VERSION,
+  defaultHeaders = {},
+}: AnthropicAdapterOptions): Record<string, string> {
+  return {
+    ...(apiKey === undefined ? {} : { "x-api-key": apiKey }),
+    ...(authToken === undefined ? {} : { authorization: `Bearer ${authToken}` }),
+    "anthropic-version": apiVersion,
+    ...defaultHeaders,
+  };
+}
+
+function protocolOf(provider: string, options: AnthropicAdapterOptions): Protocol {
+  const { allowFilesUnder = [], apiVersion = DEFAULT_API_VERSION } = options;
+  const reader = createMediaReader({ allowFilesUnder });
+  const settings: RequestSettings = {
+    provider,
+    apiVersion,
+    media: (media, field) => resolveMedia(media, { reader }, field),
+  };
+  const ownBetas = betasIn(options.defaultHeaders);
+  return {
+    async toWire(request, streaming) {
+      const { body, betas, warnings } = await toRequestBody(request, streaming, settings);
+      const headers = betaHeader([...ownBetas, ...betas]);
+      return { path: "/v1/messages", headers, body: stringifyJson(body), warnings };
+    },
+    toResponse,
+    createDecoder: (facts, writer) => new MessagesDecoder(facts, writer),
+    toError,
+    rateLimitOf: (headers) => rateLimitOf(headers),
+    requestIdOf,
+  };
+}
+
+/** The betas that the provider entry asks for in every request. */
+function betasIn(headers: Readonly<Record<string, string>> = {}): string[] {
+  const values = Object.entries(headers).filter(([name]) => name.toLowerCase() === BETA_HEADER);
+  return values.flatMap(([, value]) => value.split(",").map((beta) => beta.trim()));
+}
+
+function betaHeader(betas: readonly string[]): Record<string, string> {
+  return betas.length === 0 ? {} : { [BETA_HEADER]: [...new Set(betas)].join(",") };
+}

@@ -1,0 +1,134 @@
+/** Our tools and tool choice -> `tools` and `tool_choice` (provider documentation: "Tool use"). */
+import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
+import type { FunctionTool, Tool } from "../../gen/outrigger/v1/tool_pb.ts";
+import { type JsonObject, parseObjectField } from "../../kit/json.ts";
+import { sourceObject } from "../../kit/json-source.ts";
+import type { LossReport } from "../../kit/loss-report.ts";
+import type { ModelTraits } from "../../kit/model-traits.ts";
+import { invalidField, UnsupportedToolChoiceError } from "../../spec/errors.ts";
+import { outputSchema } from "./schema.ts";
+import { isOwnProvider } from "./state.ts";
+import type { Block } from "./wire.ts";
+
+/** What the translation of tools needs beside the request. */
+export interface ToolContext {
+  /** Name under which the provider is registered. */
+  readonly provider: string;
+  readonly traits: ModelTraits;
+  readonly loss: LossReport;
+}
+
+/** The tools in the provider's words, in the caller's order. */
+export function toolsOf({ tools }: Request, context: ToolContext): Block[] {
+  return tools.flatMap((tool, index) => toolOf(tool, `tools[${index}]`, context));
+}
+
+function toolOf({ tool }: Tool, field: string, context: ToolContext): Block[] {
+  if (tool.case === "function") return [functionTool(tool.value, `${field}.function`, context)];
+  if (tool.case !== "hosted") throw invalidField(field, "expected `function` or `hosted`, found neither");
+  const { provider: owner, configJson } = tool.value;
+  if (isOwnProvider(owner, context.provider))
+    return [parseObjectField(configJson, `${field}.hosted.config_json`)];
+  const message = `the hosted tool belongs to provider "${owner}"; it was left out`;
+  context.loss.lose(field, "unsupported_setting", message);
+  return [];
+}
+
+function functionTool(tool: FunctionTool, field: string, context: ToolContext): Block {
+  const { name, description } = tool;
+  const strict = tool.strict && isStrictTaken(field, context);
+  return {
+    name,
+    ...(description === "" ? {} : { description }),
+    input_schema: inputSchema(tool, strict, `${field}.parameters_json`, context),
+    ...(strict ? { strict: true } : {}),
+  };
+}
+
+/** The models that hold themselves to a schema in answers do so in tool calls. */
+function isStrictTaken(field: string, { traits, loss }: ToolContext): boolean {
+  if (!traits.jsonSchema)
+    loss.lose(`${field}.strict`, "unsupported_setting", "the model has no strict tools; it was left out");
+  return traits.jsonSchema;
+}
+
+function inputSchema(
+  { parametersJson }: FunctionTool,
+  strict: boolean,
+  field: string,
+  { loss }: ToolContext,
+): JsonObject {
+  if (parametersJson === "") return NO_PARAMETERS;
+  const schema = parseObjectField(parametersJson, field);
+  // Unless it is enforced, any JSON Schema will do, and goes as it is spelled.
+  return strict ? outputSchema(schema, field, loss) : sourceObject(parametersJson);
+}
+
+const NO_PARAMETERS: JsonObject = { type: "object", properties: {} };
+
+/** What decides about a tool choice beside the request. */
+export interface ToolChoiceContext extends ToolContext {
+  /** The request's own tools in the provider's words. */
+  readonly tools: readonly Block[];
+  /** Whether the caller's options bring further tools. */
+  readonly addsTools: boolean;
+  /** Whether the request thinks with a budget. */
+  readonly hasBudget: boolean;
+  /** Whether a forced choice that the model does not take becomes a free one. */
+  readonly freesToolChoice: boolean;
+}
+
+/**
+ * `tools` and `tool_choice`: what there is to use, and how free the model is. NONE keeps the
+ * tools: the prompt cache begins with them.
+ * @throws UnsupportedToolChoiceError where the model lets no request force a call.
+ */
+export function toolSettings({ toolChoice: choice }: Request, context: ToolChoiceContext): JsonObject {
+  const { tools, addsTools, freesToolChoice, loss } = context;
+  if (choice === undefined || (tools.length === 0 && !addsTools)) return offer(tools);
+  const forces = choice.mode === Mode.REQUIRED || choice.mode === Mode.NAMED;
+  if (!forces || takesForcedChoice(context)) return { ...offer(tools), tool_choice: wireChoice(choice) };
+  if (!freesToolChoice) throw new UnsupportedToolChoiceError(`tool_choice: ${refusalOf(context)}`);
+  loss.lose("tool_choice.mode", "adjusted_setting", `${refusalOf(context)}; it was left to the model`);
+  const named = tools.filter(({ name }) => name === choice.toolName);
+  return {
+    ...offer(choice.mode === Mode.NAMED ? named : tools),
+    tool_choice: { type: "auto", ...parallelSwitch(choice) },
+  };
+}
+
+function offer(tools: readonly Block[]): JsonObject {
+  return tools.length === 0 ? {} : { tools };
+}
+
+/** Whether a model lets a request force a tool call, as far as that depends on the model alone. */
+export function canForceTools({ forcedToolChoice }: ModelTraits): boolean {
+  return forcedToolChoice !== "never";
+}
+
+function takesForcedChoice({ traits, hasBudget }: ToolChoiceContext): boolean {
+  return canForceTools(traits) && !hasBudget;
+}
+
+function refusalOf({ hasBudget }: ToolChoiceContext): string {
+  return hasBudget
+    ? "a request with a thinking budget cannot force a tool call"
+    : "the model cannot be forced to call a tool";
+}
+
+function wireChoice(choice: ToolChoice): JsonObject {
+  switch (choice.mode) {
+    case Mode.NONE:
+      return { type: "none" };
+    case Mode.REQUIRED:
+      return { type: "any", ...parallelSwitch(choice) };
+    case Mode.NAMED:
+      return { type: "tool", name: choice.toolName, ...parallelSwitch(choice) };
+    default:
+      return { type: "auto", ...parallelSwitch(choice) };
+  }
+}
+
+function parallelSwitch({ parallel }: ToolChoice): JsonObject {
+  return parallel === false ? { disable_parallel_tool_use: true } : {};
+}

@@ -1,0 +1,139 @@
+/**
+ * An independent reading of the Messages API, written against its documentation and sharing no
+ * code with the adapter: what a recording says, in the simplest form in which it can be
+ * compared with what the adapter made of it.
+ */
+import type { ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
+
+/** What one part of an answer says. */
+export type Said = Readonly<Record<string, unknown>>;
+
+// Recordings are what servers sent; their fields are looked at as they come.
+type Wire = Record<string, unknown>;
+
+/** A stream as its events tell it. */
+export interface StreamReading {
+  /** The message that the events make up; undefined where it never began. */
+  readonly message: Wire | undefined;
+  /** All events. */
+  readonly events: readonly Wire[];
+  /** The failure that the stream reports. */
+  readonly error: Wire | undefined;
+}
+
+/** Puts a stream together as the documentation of its events says. */
+export function readStream(bytes: Buffer): StreamReading {
+  const events = dataOf(bytes);
+  const started = events.find(({ type }) => type === "message_start")?.message as Wire | undefined;
+  const error = events.find(({ type }) => type === "error");
+  if (started === undefined) return { message: undefined, events, error };
+  const usage = { ...(started.usage as Wire) };
+  const message: Wire = { ...started, usage, content: [...list(started.content), ...readBlocks(events)] };
+  for (const event of events.filter(({ type }) => type === "message_delta")) {
+    Object.assign(message, withoutNulls(event.delta as Wire));
+    Object.assign(usage, withoutNulls((event.usage ?? {}) as Wire));
+  }
+  return { message, events, error };
+}
+
+function readBlocks(events: readonly Wire[]): Wire[] {
+  const starts = events.filter(({ type }) => type === "content_block_start");
+  return starts.map(({ index, content_block: block }) => {
+    const own = events.filter((event) => event.type === "content_block_delta" && event.index === index);
+    return readBlock(
+      block as Wire,
+      own.map(({ delta }) => delta as Wire),
+    );
+  });
+}
+
+function readBlock(start: Wire, deltas: readonly Wire[]): Wire {
+  const block = structuredClone(start);
+  const json = deltas.map(({ partial_json: text }) => text ?? "").join("");
+  if (json !== "") block.input = block.type === "tool_use" ? { json } : JSON.parse(json);
+  for (const delta of deltas) {
+    if (delta.type === "text_delta") block.text = `${block.text}${delta.text}`;
+    if (delta.type === "thinking_delta") block.thinking = `${block.thinking}${delta.thinking}`;
+    if (delta.type === "signature_delta") block.signature = delta.signature;
+    if (delta.type === "citations_delta") block.citations = [...list(block.citations), delta.citation];
+    if (delta.type === "compaction_delta") Object.assign(block, { ...delta, type: block.type });
+  }
+  return block;
+}
+
+/** What the blocks of a message say. Arguments are compared as text where they came as text. */
+export function readContent({ content, container }: Wire): Said[] {
+  const blocks = list(content);
+  const said = blocks.map((block): Said => {
+    switch (block.type) {
+      case "text":
+        return { text: block.text, citations: block.citations ?? [] };
+      case "thinking":
+        return { thinking: block.thinking, signature: block.signature, redacted: undefined };
+      case "redacted_thinking":
+        return { thinking: "", signature: undefined, redacted: block.data };
+      case "tool_use":
+        return { call: block.name, id: block.id, ...readInput(block.input as Wire), caller: block.caller };
+      default:
+        return { native: block };
+    }
+  });
+  const waits = blocks.some(({ type, caller }) => type === "tool_use" && calledByCode(caller));
+  return waits && container !== null ? [...said, { native: container }] : said;
+}
+
+function calledByCode(caller: unknown): boolean {
+  return caller !== undefined && (caller as Wire).type !== "direct";
+}
+
+function readInput(input: Wire): Wire {
+  const isText = typeof input.json === "string" && Object.keys(input).length === 1;
+  return isText ? { json: input.json, input: parsed(String(input.json)) } : { json: undefined, input };
+}
+
+/** What our parts say, in the same form; arguments as text only where they are compared so. */
+export function readParts(parts: readonly ContentPart[], wanted: readonly Said[]): Said[] {
+  return parts.map(({ part, citations, providerState }, index) => {
+    const block = providerState === undefined ? {} : (JSON.parse(providerState.dataJson).block as Wire);
+    switch (part.case) {
+      case "text":
+        return { text: part.value, citations: citations.map(({ rawJson }) => JSON.parse(rawJson)) };
+      case "thinking":
+        return { thinking: part.value.text, signature: block.signature, redacted: block.data };
+      case "toolCall": {
+        const { id, name, argumentsJson } = part.value;
+        const json = wanted[index]?.json === undefined ? undefined : argumentsJson;
+        return { call: name, id, json, input: parsed(argumentsJson), caller: block.caller };
+      }
+      case "native":
+        return { native: JSON.parse(part.value.dataJson) };
+      default:
+        throw new Error(`a ${part.case} part cannot come from the Messages API`);
+    }
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function withoutNulls(wire: Wire): Wire {
+  return Object.fromEntries(Object.entries(wire).filter(([, value]) => value !== null));
+}
+
+function dataOf(bytes: Buffer): Wire[] {
+  return bytes
+    .toString("utf8")
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith("data:"))
+    .map((line) => JSON.parse(line.slice(5)));
+}
+
+/** The objects of a list; none where it is no list. */
+export function list(value: unknown): Wire[] {
+  return Array.isArray(value) ? value : [];
+}

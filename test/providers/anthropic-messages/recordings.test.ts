@@ -1,0 +1,332 @@
+import { toJson } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { createHeaders } from "../../../src/kit/http.ts";
+import { stringifyJson } from "../../../src/kit/json-source.ts";
+import { LossReport } from "../../../src/kit/loss-report.ts";
+import { defaultTraits } from "../../../src/kit/model-traits.ts";
+import { SseDecoder } from "../../../src/kit/sse.ts";
+import { StreamWriter } from "../../../src/kit/stream-writer.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toError } from "../../../src/providers/anthropic-messages/error.ts";
+import { toConversation } from "../../../src/providers/anthropic-messages/input.ts";
+import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
+import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
+import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
+import { ProviderError, StreamError } from "../../../src/spec/errors.ts";
+import { toolResult, userMessage } from "../../../src/spec/message.ts";
+import { decode, factsFor } from "../../support/decode.ts";
+import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
+import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { list, readContent, readParts, readStream } from "./reading.ts";
+
+const PROVIDER = "anthropic";
+const FOLDER = "anthropic-messages";
+const streams = recordingsOf(FOLDER, ".sse");
+const wholes = recordingsOf(FOLDER, ".json");
+
+/** Two answers in one stream: the authors of the recording cut off the first one. */
+const SPLICED = `${FOLDER}/spliced-message-start.sse`;
+
+/** Ends in the middle of a tool call, at the limit of tokens. */
+const CUT_ARGUMENTS = `${FOLDER}/sdk-incomplete-partial-json-response.sse`;
+
+const decodeBytes = (chunks: Iterable<Uint8Array>, model = "claude-test") =>
+  decode(chunks, factsFor(PROVIDER, { model }), (facts, writer) => new MessagesDecoder(facts, writer));
+
+describe("a recorded stream of the Messages API", () => {
+  it("is there", () => expect(streams.length).toBeGreaterThan(80));
+
+  const finished = streams.filter((recording) => ends(recording));
+  describe.each(finished)("$file", (recording) => {
+    const bytes = bytesOf(recording);
+    const { message = {}, events: native } = readStream(bytes);
+
+    it("loses nothing", async () => {
+      const { events, error } = await decodeBytes([bytes]);
+      expect(error).toBeUndefined();
+      const response = finalOf(events);
+      const said = readContent(message);
+      expect(readParts(response.message?.content ?? [], said)).toEqual(said);
+      expectEnvelope(response, message);
+      expect(accumulated(events)).toEqual(response);
+    });
+
+    it("gives the same events however its bytes are split", async () => {
+      const whole = await decodeBytes([bytes]);
+      const random = randomOf(seedOf(recording.file));
+      for (const largest of [7, 64, 5000]) {
+        const split = await decodeBytes(splitAtRandom(bytes, random, largest));
+        expect(jsonOf(split.events)).toEqual(jsonOf(whole.events));
+      }
+    });
+
+    it("never looks finished when it is cut between two events", async () => {
+      const last = bytes.lastIndexOf("event: message_stop");
+      expect(expectUnfinished(bytes.subarray(0, last))).toBe(native.length - 1);
+      for (const end of sample(eventEnds(bytes.subarray(0, last)), 30))
+        await expectCut(bytes.subarray(0, end));
+    });
+
+    it("never looks finished when it is cut inside its bytes", async () => {
+      const random = randomOf(seedOf(`cut ${recording.file}`));
+      const last = bytes.lastIndexOf("message_stop");
+      for (let round = 0; round < 12; round += 1)
+        await expectCut(bytes.subarray(0, Math.floor(random() * last)));
+    });
+
+    it("goes back block by block as it came", async () => {
+      const response = finalOf((await decodeBytes([bytes])).events);
+      expect(await sentBack(response)).toEqual(sendable(message.content));
+    });
+
+    // A whole answer has no form for arguments that were cut off.
+    if (recording.file === CUT_ARGUMENTS) return;
+    it("agrees with a whole answer of the same content", async () => {
+      const streamed = finalOf((await decodeBytes([bytes])).events);
+      const whole = respond(JSON.stringify({ ...message, content: list(message.content).map(withInput) }));
+      const said = readContent({ ...message, content: list(message.content).map(withInput) });
+      expect(readParts(streamed.message?.content ?? [], said)).toEqual(
+        readParts(whole.message?.content ?? [], said),
+      );
+      const envelope = { message: undefined, rawJson: "" };
+      expect({ ...streamed, ...envelope }).toEqual({ ...whole, ...envelope });
+    });
+  });
+});
+
+describe("a stream that was broken on purpose", () => {
+  it("is the provider's own failure where that is the first event", async () => {
+    const { events, error } = await decodeBytes([fileOf("overloaded-error-first-event.sse")]);
+    expect(events).toEqual([]);
+    expect(error).toMatchObject({ kind: ErrorKind.SERVER, retryable: true, outputStarted: false });
+    expect((error as ProviderError).errorCode).toBe("overloaded_error");
+  });
+
+  it("is the provider's own failure in the middle, with what it had cost", async () => {
+    const { events, error } = await decodeBytes([fileOf("overloaded-error-mid-stream.sse")]);
+    expect(events.map(({ event }) => event.case)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
+    expect(error).toMatchObject({ kind: ErrorKind.SERVER, retryable: true, outputStarted: true });
+    expect((error as ProviderError).usage).toMatchObject({ inputTokens: 17, outputTokens: 1 });
+  });
+
+  it("is a broken stream where another message begins in it", async () => {
+    const { events, error } = await decodeBytes([fileOf("spliced-message-start.sse")]);
+    expect(error).toBeInstanceOf(StreamError);
+    expect(events.at(-1)?.event.case).toBe("error");
+    expect(events.filter(({ event }) => event.case === "toolCallEnd")).toEqual([]);
+  });
+
+  it("keeps arguments that were cut off, marked", async () => {
+    const { events } = await decodeBytes([fileOf("sdk-incomplete-partial-json-response.sse")]);
+    const response = finalOf(events);
+    const part = response.message?.content.at(-1)?.part;
+    expect(part?.case === "toolCall" && part.value.argumentsInvalid).toBe(true);
+    expect(part?.case === "toolCall" && part.value.argumentsJson).toMatch(/Filing taxes$/);
+    expect(response.finishReason).toMatchObject({ reason: Reason.LENGTH, raw: "max_tokens" });
+  });
+});
+
+describe("a recorded whole answer of the Messages API", () => {
+  it("is there", () => expect(wholes.length).toBeGreaterThan(90));
+
+  const answers = wholes.filter(({ status }) => status < 400);
+  it.each(answers)("$file loses nothing", (recording) => {
+    const body = bodyOf(recording);
+    const response = respond(bytesOf(recording).toString("utf8"));
+    const said = readContent(body);
+    expect(readParts(response.message?.content ?? [], said)).toEqual(said);
+    expectEnvelope(response, body);
+  });
+
+  it.each(answers)("$file goes back block by block as it came", async (recording) => {
+    const response = respond(bytesOf(recording).toString("utf8"));
+    expect(await sentBack(response)).toEqual(sendable(bodyOf(recording).content));
+  });
+
+  it.each(wholes.filter(({ status }) => status >= 400))("$file is the error that it says", (recording) => {
+    const body = bodyOf(recording) as { error: { type: string }; request_id: string | null };
+    const error = toError({
+      provider: PROVIDER,
+      status: recording.status,
+      headers: createHeaders({}),
+      body: bytesOf(recording).toString("utf8"),
+      request: factsFor(PROVIDER, { model: "claude-test" }).request,
+    });
+    expect(error).toBeInstanceOf(ProviderError);
+    expect(error.kind).toBe(KIND_OF_STATUS[recording.status]);
+    expect(error).toMatchObject({
+      statusCode: recording.status,
+      errorCode: body.error.type,
+      retryable: false,
+    });
+    expect((error as ProviderError).requestId).toBe(body.request_id ?? "");
+  });
+});
+
+const KIND_OF_STATUS: Record<number, ErrorKind> = {
+  400: ErrorKind.INVALID_REQUEST,
+  401: ErrorKind.AUTHENTICATION,
+  404: ErrorKind.NOT_FOUND,
+};
+
+/** As the documentation has it, and nothing but that. */
+const REASONS: Record<string, Reason> = {
+  end_turn: Reason.STOP,
+  stop_sequence: Reason.STOP,
+  max_tokens: Reason.LENGTH,
+  tool_use: Reason.TOOL_CALLS,
+  refusal: Reason.CONTENT_FILTER,
+};
+
+function expectEnvelope(response: Response, message: Record<string, unknown>): void {
+  expect(response.id).toBe(message.id);
+  expect(response.model).toBe(message.model);
+  expect(response.finishReason).toMatchObject({
+    reason: REASONS[String(message.stop_reason)],
+    raw: message.stop_reason,
+  });
+  const usage = message.usage as Record<string, number> & { output_tokens_details?: Record<string, number> };
+  const cacheRead = usage.cache_read_input_tokens;
+  const cacheWrite = usage.cache_creation_input_tokens;
+  const input = (usage.input_tokens ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0);
+  expect(response.usage).toMatchObject({
+    inputTokens: input,
+    outputTokens: usage.output_tokens,
+    totalTokens: input + (usage.output_tokens ?? 0),
+  });
+  expect(response.usage?.cacheReadTokens).toBe(cacheRead);
+  expect(response.usage?.cacheWriteTokens).toBe(cacheWrite);
+  expect(response.usage?.reasoningTokens).toBe(usage.output_tokens_details?.thinking_tokens);
+}
+
+function ends(recording: Recording): boolean {
+  return recording.file !== SPLICED && readStream(bytesOf(recording)).error === undefined;
+}
+
+function fileOf(name: string): Buffer {
+  const recording = streams.find(({ file }) => file === `${FOLDER}/${name}`);
+  if (recording === undefined) throw new Error(`no recording ${name}`);
+  return bytesOf(recording);
+}
+
+function finalOf(events: readonly StreamEvent[]): Response {
+  const last = events.at(-1)?.event;
+  if (last?.case !== "finish" || last.value.response === undefined)
+    throw new Error(`the stream ended with ${last?.case}`);
+  return last.value.response;
+}
+
+function accumulated(events: readonly StreamEvent[]): Response {
+  const accumulator = new StreamAccumulator();
+  for (const event of events) accumulator.process(event);
+  return accumulator.response();
+}
+
+/** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
+function expectUnfinished(bytes: Uint8Array): number {
+  const facts = factsFor(PROVIDER, { model: "claude-test" });
+  const writer = new StreamWriter(facts, new ToolCallIds(facts.runId));
+  const decoder = new MessagesDecoder(facts, writer);
+  let count = 0;
+  const sse = new SseDecoder((event) => {
+    count += 1;
+    decoder.push(event);
+    decoder.end("");
+    expect(writer.ended).toBe(false);
+  });
+  sse.push(bytes);
+  return count;
+}
+
+/** Evenly chosen entries, the last among them. */
+function sample(entries: readonly number[], most: number): number[] {
+  const step = Math.max(1, entries.length / most);
+  return Array.from(
+    { length: Math.min(most, entries.length) },
+    (_, index) => entries[entries.length - 1 - Math.floor(index * step)] ?? 0,
+  );
+}
+
+async function expectCut(bytes: Uint8Array): Promise<void> {
+  const { events, error } = await decodeBytes([bytes]);
+  expect(error).toBeInstanceOf(StreamError);
+  expect((error as StreamError).kind).toBe(ErrorKind.STREAM);
+  if (events.length > 0) expect(events.at(-1)?.event.case).toBe("error");
+}
+
+/** The places behind each event, where a cut leaves whole events. */
+function eventEnds(bytes: Buffer): number[] {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf("\n\n"); at >= 0; at = bytes.indexOf("\n\n", at + 2)) ends.push(at + 2);
+  return ends;
+}
+
+function bodyOf(recording: Recording): Record<string, unknown> {
+  return JSON.parse(bytesOf(recording).toString("utf8"));
+}
+
+function respond(body: string): Response {
+  const facts = factsFor(PROVIDER, { model: "claude-test" });
+  return toResponse(body, facts, new ToolCallIds(facts.runId));
+}
+
+/** The blocks of an answer as the next request has them, its tool calls answered. */
+async function sentBack(response: Response): Promise<unknown> {
+  const calls = (response.message?.content ?? []).flatMap(({ part }) =>
+    part.case === "toolCall" ? [part.value.id] : [],
+  );
+  const { request } = factsFor(PROVIDER, {
+    model: response.model,
+    messages: [
+      userMessage("hi"),
+      response.message ?? {},
+      ...calls.map((toolCallId) => toolResult({ toolCallId, content: "done" })),
+      userMessage("go on"),
+    ],
+  });
+  const conversation = await toConversation({
+    provider: PROVIDER,
+    request,
+    traits: defaultTraits,
+    loss: new LossReport(),
+    documentCitations: false,
+    media: () => Promise.reject(new Error("no media in these histories")),
+  });
+  const said = conversation.messages.filter(({ role }) => role === "assistant");
+  return JSON.parse(stringifyJson(said.flatMap(({ content }) => content)));
+}
+
+/** What the API takes of an answer: no empty text, no thinking whose signature is missing, arguments that are an object. */
+function sendable(content: unknown): unknown {
+  return list(content)
+    .map(withInput)
+    .filter(({ type, text }) => type !== "text" || text !== "")
+    .filter(({ type, signature }) => type !== "thinking" || Boolean(signature))
+    .map((block) => {
+      if (block.type !== "text") return block;
+      const { citations, ...rest } = block;
+      return list(citations).length === 0 ? rest : block;
+    });
+}
+
+/** A block whose arguments came as text, with the object that they are; what is none becomes one that says so. */
+function withInput(block: Record<string, unknown>): Record<string, unknown> {
+  const { json, ...rest } = (block.input ?? {}) as Record<string, unknown>;
+  if (block.type !== "tool_use" || typeof json !== "string" || Object.keys(rest).length > 0) return block;
+  try {
+    return { ...block, input: JSON.parse(json) };
+  } catch {
+    return { ...block, input: { invalid_arguments: json } };
+  }
+}
+
+function jsonOf(events: readonly StreamEvent[]): unknown {
+  return events.map((event) => {
+    const json = toJson(StreamEventSchema, event) as { streamStart?: { startedAt?: string } };
+    delete json.streamStart?.startedAt;
+    return json;
+  });
+}
