@@ -5,7 +5,8 @@
  *   node test/clients/run.ts [name...]
  *
  * Names choose clients; the default is all. With OUTRIGGER_ADDR=host:port set, that sidecar is used
- * and nothing is started; it must have the simulator behind it. A client whose toolchain is not on
+ * and nothing is started; it must have the simulator behind it. OUTRIGGER_MAIN names another file to
+ * start than src/cli/main.ts, for instance the bundle that ships, dist/outrigger.cjs. A client whose toolchain is not on
  * this machine is skipped. The exit code is 1 where a check failed, 2 where a name is unknown.
  */
 import type { ForeignClient } from "./runner/client.ts";

@@ -19,7 +19,8 @@ const stopTimeoutMs = 15_000;
 export async function startDemo(): Promise<Sidecar> {
   const address = `127.0.0.1:${await freePort()}`;
   const admin = `127.0.0.1:${await freePort()}`;
-  const child = spawn(process.execPath, ["src/cli/main.ts", "demo"], {
+  const main = process.env.OUTRIGGER_MAIN || "src/cli/main.ts";
+  const child = spawn(process.execPath, [main, "demo"], {
     cwd: root,
     env: { ...neutralEnvironment(), OUTRIGGER_LISTEN: address, OUTRIGGER_ADMIN_LISTEN: admin },
     stdio: ["ignore", "pipe", "pipe"],
