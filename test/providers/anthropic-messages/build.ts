@@ -1,0 +1,55 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { stringifyJson } from "../../../src/kit/json-source.ts";
+import { resolveMedia } from "../../../src/kit/media.ts";
+import { type RequestSettings, toRequestBody } from "../../../src/providers/anthropic-messages/request.ts";
+import { userMessage } from "../../../src/spec/message.ts";
+
+/** What makes a request; a model and a message where it names none. */
+export type RequestInit = MessageInitShape<typeof RequestSchema>;
+
+/** A body as a server reads it; its fields are looked at as they come. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** A request as it goes out. */
+export interface Built {
+  readonly body: Body;
+  /** The body's bytes. */
+  readonly text: string;
+  readonly betas: readonly string[];
+  /** `code field` of each warning. */
+  readonly warnings: readonly string[];
+}
+
+const SETTINGS: RequestSettings = {
+  provider: "anthropic",
+  apiVersion: "2023-06-01",
+  media: (media, field) => resolveMedia(media, {}, field),
+};
+
+/** Translates a request, without cache markers unless its options say otherwise. */
+export async function build(
+  init: RequestInit,
+  settings: Partial<RequestSettings> = {},
+  streaming = false,
+): Promise<Built> {
+  const request = create(RequestSchema, {
+    model: "claude-sonnet-4-5",
+    messages: [userMessage("hi")],
+    providerOptionsJson: { anthropic: '{"auto_cache":false}' },
+    ...init,
+  });
+  const { body, betas, warnings } = await toRequestBody(request, streaming, { ...SETTINGS, ...settings });
+  const text = stringifyJson(body);
+  return {
+    body: JSON.parse(text),
+    text,
+    betas,
+    warnings: warnings.map(({ code, field }) => `${code} ${field}`),
+  };
+}
+
+/** Provider options for the wire's name, without cache markers. */
+export function options(own: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
+  return { providerOptionsJson: { anthropic: JSON.stringify({ auto_cache: false, ...own }) } };
+}

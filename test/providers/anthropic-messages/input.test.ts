@@ -1,0 +1,520 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import {
+  type ContentPartSchema,
+  type MessageSchema,
+  Role,
+} from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import {
+  assistantMessage,
+  developerMessage,
+  documentPart,
+  imagePart,
+  systemMessage,
+  textPart,
+  toolResult,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import { build, options, type RequestInit } from "./build.ts";
+
+type MessageInit = MessageInitShape<typeof MessageSchema>;
+type PartInit = MessageInitShape<typeof ContentPartSchema>;
+
+const NEW = "claude-opus-5";
+
+/** The messages of a body, and what was said of them. */
+async function converse(messages: MessageInit[], more: RequestInit = {}) {
+  const { body, warnings, text } = await build({ messages, ...more });
+  return { messages: body.messages, system: body.system, warnings, text, body };
+}
+
+const call = (id: string, argumentsJson = "{}"): PartInit => ({
+  part: { case: "toolCall", value: { id, name: "look", argumentsJson } },
+});
+const thinking = (
+  text: string,
+  block: unknown,
+  model = "claude-sonnet-4-5",
+  provider = "anthropic",
+): PartInit => ({
+  part: { case: "thinking", value: { text } },
+  providerState: { provider, model, dataJson: JSON.stringify({ block }) },
+});
+const native = (provider: string, block: Record<string, unknown>): PartInit => ({
+  part: { case: "native", value: { provider, kind: String(block.type), dataJson: JSON.stringify(block) } },
+});
+const result = (toolCallId: string, content = "done") => toolResult({ toolCallId, content });
+const SIGNED = { type: "thinking", signature: "sig" };
+
+describe("roles", () => {
+  it("put what leads into system, block by block, and join turns of one role", async () => {
+    const { system, messages } = await converse([
+      systemMessage("A"),
+      developerMessage("B"),
+      userMessage("one"),
+      userMessage([textPart(""), textPart("two")]),
+      assistantMessage("three"),
+      assistantMessage([]),
+      assistantMessage("four"),
+      userMessage("five"),
+    ]);
+    expect(system).toEqual([
+      { type: "text", text: "A" },
+      { type: "text", text: "B" },
+    ]);
+    expect(messages).toEqual([
+      { role: "user", content: [textBlock("one"), textBlock("two")] },
+      { role: "assistant", content: [textBlock("three"), textBlock("four")] },
+      { role: "user", content: [textBlock("five")] },
+    ]);
+  });
+
+  it("keep later instructions in their place where the model takes them there", async () => {
+    const history = [userMessage("a"), systemMessage("S1"), developerMessage("S2"), assistantMessage("b")];
+    const { messages, warnings } = await converse([...history, userMessage("c")], { model: NEW });
+    expect(messages).toMatchObject([
+      { role: "user" },
+      { role: "system", content: [textBlock("S1"), textBlock("S2")] },
+      { role: "assistant" },
+      { role: "user" },
+    ]);
+    expect(warnings).toEqual([]);
+    const last = await converse([userMessage("a"), systemMessage("S")], { model: NEW });
+    expect(last.messages).toMatchObject([{ role: "user" }, { role: "system" }]);
+  });
+
+  it("put later instructions into a tag where the model or the place refuses them", async () => {
+    const tagged = textBlock("<system_message>\nS\n</system_message>");
+    const old = await converse([
+      userMessage("a"),
+      systemMessage("S"),
+      assistantMessage("b"),
+      userMessage("c"),
+    ]);
+    expect(old.messages).toMatchObject([{ content: [textBlock("a"), tagged] }, {}, {}]);
+    expect(old.warnings).toEqual(["converted_content messages[1]"]);
+    const between = [userMessage("a"), assistantMessage([call("1")]), systemMessage("S"), result("1")];
+    const { messages } = await converse(between, { model: NEW });
+    expect(messages).toMatchObject([{}, {}, { role: "user", content: [{ type: "tool_result" }, tagged] }]);
+  });
+
+  it("need a message beside the instructions, and text in them", async () => {
+    await expect(converse([systemMessage("A")])).rejects.toThrow("messages: expected at least one message");
+    const picture = { role: Role.SYSTEM, content: [imagePart("https://a.example/b.png")] };
+    await expect(converse([picture, userMessage("hi")])).rejects.toThrow(
+      "messages[0].content[0]: expected text",
+    );
+    await expect(converse([{ content: [textPart("x")] }])).rejects.toThrow(
+      "messages[0].role: expected a role",
+    );
+  });
+});
+
+describe("images and documents", () => {
+  const ask = async (part: PartInit, more: RequestInit = {}) => {
+    const { messages, warnings } = await converse([userMessage([part])], more);
+    return { block: (messages as { content: unknown[] }[])[0]?.content[0], warnings };
+  };
+
+  it("go by URL, bytes and file id", async () => {
+    const png = Uint8Array.from([1, 2, 3]);
+    expect((await ask(imagePart("https://a.example/b.png"))).block).toEqual({
+      type: "image",
+      source: { type: "url", url: "https://a.example/b.png" },
+    });
+    expect((await ask(imagePart(png))).block).toEqual({
+      type: "image",
+      source: { type: "base64", media_type: "image/png", data: "AQID" },
+    });
+    const file = {
+      part: { case: "image", value: { detail: "high", source: { case: "fileId", value: "file_1" } } },
+    } as const;
+    expect(await ask(file)).toEqual({
+      block: { type: "image", source: { type: "file", file_id: "file_1" } },
+      warnings: ["unsupported_setting messages[0].content[0].image.detail"],
+    });
+    expect((await ask(documentPart(png, "", "a.pdf"))).block).toEqual({
+      type: "document",
+      source: { type: "base64", media_type: "application/pdf", data: "AQID" },
+      title: "a.pdf",
+    });
+    expect((await ask(documentPart("https://a.example/b.pdf"))).block).toEqual({
+      type: "document",
+      source: { type: "url", url: "https://a.example/b.pdf" },
+    });
+  });
+
+  it("go as text where they are text, and are cited where the caller asks for it", async () => {
+    const markdown = documentPart(new TextEncoder().encode("# Grüße"), "text/markdown");
+    expect((await ask(markdown, options({ document_citations: true }))).block).toEqual({
+      type: "document",
+      source: { type: "text", media_type: "text/plain", data: "# Grüße" },
+      citations: { enabled: true },
+    });
+  });
+
+  it("go in the provider's own words where it has more of them", async () => {
+    const source = { type: "content", content: [{ type: "text", text: "chunk" }] };
+    expect((await ask(native("anthropic", { type: "document", source }))).block).toEqual({
+      type: "document",
+      source,
+    });
+  });
+
+  const refused = [
+    { part: imagePart(Uint8Array.of(1), "image/bmp"), says: "content[0].image: expected one of image/jpeg" },
+    { part: imagePart("https://a.example/b.svg"), says: "content[0].image: expected one of image/jpeg" },
+    { part: documentPart(Uint8Array.of(1), "application/zip"), says: "content[0].document: expected a PDF" },
+    { part: documentPart("https://a.example/b.txt"), says: "content[0].document: expected a PDF" },
+    {
+      part: documentPart(Uint8Array.of(0xff), "text/plain"),
+      says: "content[0].document: expected text in UTF-8",
+    },
+    {
+      part: { part: { case: "audio", value: {} } } as const,
+      says: "content[0].audio: the Messages API takes no audio",
+    },
+    { part: call("1"), says: "content[0]: expected text, an image" },
+  ];
+  it.each(refused)("are refused: $says", async ({ part, says }) => {
+    await expect(ask(part)).rejects.toThrow(`messages[0].${says}`);
+  });
+});
+
+describe("tool calls and results", () => {
+  it("keep arguments letter by letter, and results first in the next turn", async () => {
+    const spelled = '{"2024": 1.0, "2023": {"b":1e2}}';
+    const { messages, text, warnings } = await converse([
+      userMessage("go"),
+      assistantMessage([textPart("Looking."), call("a", spelled), call("b", "")]),
+      userMessage("and hurry"),
+      result("b"),
+      toolResult({ toolCallId: "a", content: [imagePart("https://a.example/b.png")], isError: true }),
+    ]);
+    expect(text).toContain(`"input":${spelled}`);
+    expect(messages).toMatchObject([
+      {},
+      { content: [textBlock("Looking."), { type: "tool_use", id: "a", name: "look" }, { input: {} }] },
+      {
+        role: "user",
+        content: [
+          { type: "tool_result", tool_use_id: "b", content: [textBlock("done")] },
+          { type: "tool_result", tool_use_id: "a", is_error: true, content: [{ type: "image" }] },
+          textBlock("and hurry"),
+        ],
+      },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("take a tool's message without a result part as the result, and leave empty content out", async () => {
+    const plain = { role: Role.TOOL, toolCallId: "a", content: [textPart("sun")] };
+    const history = [userMessage("go"), assistantMessage([call("a")])];
+    const { messages } = await converse([...history, plain]);
+    expect(messages).toMatchObject([
+      {},
+      {},
+      { content: [{ tool_use_id: "a", content: [textBlock("sun")] }] },
+    ]);
+    const empty = await converse([...history, result("a", "")]);
+    expect((empty.messages as { content: unknown }[])[2]?.content).toEqual([
+      { type: "tool_result", tool_use_id: "a" },
+    ]);
+    const mixed = { role: Role.TOOL, content: [textPart("note"), ...result("a").content] };
+    const beside = await converse([...history, mixed]);
+    expect(beside.messages).toMatchObject([
+      {},
+      {},
+      { content: [{ type: "tool_result" }, textBlock("note")] },
+    ]);
+  });
+
+  it("rewrite ids that the API refuses, in the same way every time, and keep them apart", async () => {
+    const turn = (id: string) => [assistantMessage([call(id)]), result(id)];
+    const history = [
+      userMessage("go"),
+      ...turn("call|1"),
+      ...turn("call.1"),
+      ...turn("same"),
+      ...turn("same"),
+    ];
+    const first = await converse(history);
+    const ids = (first.messages as { content: { id?: string; tool_use_id?: string }[] }[]).flatMap(
+      ({ content }) => content.flatMap(({ id, tool_use_id: answered }) => [id ?? answered].filter(Boolean)),
+    );
+    const [calls, results] = [0, 1].map((half) => ids.filter((_, index) => index % 2 === half));
+    expect(results).toEqual(calls);
+    expect(new Set(ids).size).toBe(4);
+    for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]+$/);
+    expect(first.warnings).toEqual([
+      "converted_content messages[1].content[0].tool_call.id",
+      "converted_content messages[3].content[0].tool_call.id",
+      "converted_content messages[7].content[0].tool_call.id",
+    ]);
+    expect((await converse(history)).text).toBe(first.text);
+  });
+
+  it("put what is no JSON object into one, and names into the API's letters", async () => {
+    const parts: PartInit[] = [
+      call("a", '{"cut'),
+      call("b", "[1]"),
+      {
+        part: {
+          case: "toolCall",
+          value: { id: "c", name: "api.look", argumentsJson: "free", type: "custom" },
+        },
+      },
+    ];
+    const history = [userMessage("go"), assistantMessage(parts), result("a"), result("b"), result("c")];
+    const { messages, warnings } = await converse(history);
+    expect(messages).toMatchObject([
+      {},
+      {
+        content: [
+          { input: { invalid_arguments: '{"cut' } },
+          { input: { invalid_arguments: "[1]" } },
+          { name: "api_look", input: { input: "free" } },
+        ],
+      },
+      {},
+    ]);
+    expect(warnings).toEqual([
+      "converted_content messages[1].content[0].tool_call",
+      "converted_content messages[1].content[1].tool_call",
+      "converted_content messages[1].content[2].tool_call.name",
+      "converted_content messages[1].content[2].tool_call",
+    ]);
+  });
+
+  it("give back who called and which toolset, in the result too", async () => {
+    const caller = { type: "direct" };
+    const providerState = {
+      provider: "anthropic",
+      model: "claude-opus-5",
+      dataJson: JSON.stringify({ block: { caller, toolset_name: "browser" } }),
+    };
+    const { messages } = await converse([
+      userMessage("go"),
+      assistantMessage([{ ...call("a"), providerState } as PartInit]),
+      result("a"),
+    ]);
+    expect(messages).toMatchObject([
+      {},
+      { content: [{ type: "tool_use", caller, toolset_name: "browser" }] },
+      { content: [{ type: "tool_result", toolset_name: "browser" }] },
+    ]);
+  });
+
+  const unpaired = [
+    {
+      messages: [userMessage("go"), assistantMessage([call("a"), call("b")]), result("a")],
+      says: "messages[1].content[1].tool_call: expected its result in messages[2]",
+    },
+    {
+      messages: [userMessage("go"), assistantMessage([call("a")])],
+      says: "messages[1].content[0].tool_call: expected its result in messages",
+    },
+    {
+      messages: [
+        userMessage("go"),
+        assistantMessage([call("a")]),
+        result("a"),
+        assistantMessage("x"),
+        result("a"),
+      ],
+      says: "messages[4].content[0].tool_result: expected a tool call",
+    },
+    {
+      messages: [userMessage("go"), assistantMessage([call("a")]), result("a"), result("a")],
+      says: "messages[3].content[0].tool_result: expected a tool call",
+    },
+  ];
+  it.each(unpaired)("are refused without each other: $says", async ({ messages, says }) => {
+    await expect(converse(messages)).rejects.toThrow(says);
+  });
+});
+
+describe("what the assistant said", () => {
+  it("goes back as it came, thinking first and whole", async () => {
+    const { messages, text, warnings } = await converse([
+      userMessage("go"),
+      assistantMessage([
+        thinking("Hm.", SIGNED),
+        thinking("", { type: "thinking", signature: "empty" }),
+        thinking("", { type: "redacted_thinking", data: "secret" }),
+        native("anthropic", {
+          type: "server_tool_use",
+          id: "s",
+          name: "web_search",
+          input: { "2": 1, "1": 2 },
+        }),
+        textPart("Found."),
+      ]),
+      userMessage("thanks"),
+    ]);
+    expect((messages as { content: unknown }[])[1]?.content).toEqual([
+      { type: "thinking", thinking: "Hm.", signature: "sig" },
+      { type: "thinking", thinking: "", signature: "empty" },
+      { type: "redacted_thinking", data: "secret" },
+      { type: "server_tool_use", id: "s", name: "web_search", input: { "2": 1, "1": 2 } },
+      textBlock("Found."),
+    ]);
+    expect(text).toContain('"type":"redacted_thinking","data":"secret"');
+    expect(warnings).toEqual([]);
+  });
+
+  it("keeps citations that the API knows, and no others", async () => {
+    const own = {
+      type: "page_location",
+      cited_text: "x",
+      document_index: 0,
+      start_page_number: 1,
+      end_page_number: 2,
+    };
+    const cited = {
+      ...textPart("So."),
+      citations: [{ rawJson: JSON.stringify(own) }, { rawJson: '{"type":"url_citation"}' }, { rawJson: "" }],
+    };
+    const { messages } = await converse([
+      userMessage("go"),
+      assistantMessage([cited as PartInit]),
+      userMessage("ok"),
+    ]);
+    expect((messages as { content: unknown }[])[1]?.content).toEqual([
+      { ...textBlock("So."), citations: [own] },
+    ]);
+  });
+
+  it("goes without thinking that lost its signature", async () => {
+    const unsigned = thinking("Hm.", { type: "thinking" });
+    const { messages, warnings } = await converse([
+      userMessage("go"),
+      assistantMessage([unsigned, textPart("So.")]),
+      userMessage("ok"),
+    ]);
+    expect((messages as { content: unknown }[])[1]?.content).toEqual([textBlock("So.")]);
+    expect(warnings).toEqual(["foreign_state_stripped messages[1].content[0]"]);
+  });
+
+  it("counts an alias or a snapshot of the model as the same", async () => {
+    const dated = thinking("Hm.", SIGNED, "claude-sonnet-4-5-20250929");
+    expect(
+      (await converse([userMessage("go"), assistantMessage([dated, textPart("So.")]), userMessage("ok")]))
+        .warnings,
+    ).toEqual([]);
+    const deployed: PartInit = {
+      part: { case: "thinking", value: { text: "Hm." } },
+      providerState: {
+        provider: "anthropic",
+        model: "claude-x",
+        dataJson: JSON.stringify({ block: SIGNED, model: "claude-sonnet-4-5" }),
+      },
+    };
+    expect(
+      (await converse([userMessage("go"), assistantMessage([deployed, textPart("So.")]), userMessage("ok")]))
+        .warnings,
+    ).toEqual([]);
+  });
+
+  const foreign = assistantMessage([
+    thinking("Elsewhere.", { item: {} }, "gpt-6", "openai"),
+    thinking("Older.", SIGNED, "claude-opus-4-6"),
+    native("openai", { type: "web_search_call" }),
+    textPart("So."),
+  ]);
+  it("is stripped of what others left in it", async () => {
+    const { messages, warnings } = await converse([userMessage("go"), foreign, userMessage("ok")]);
+    expect((messages as { content: unknown }[])[1]?.content).toEqual([textBlock("So.")]);
+    expect(warnings).toEqual(
+      [0, 1, 2].map((index) => `foreign_state_stripped messages[1].content[${index}]`),
+    );
+  });
+
+  it("tells others' thinking as text, or refuses it, where the caller says so", async () => {
+    const history = [userMessage("go"), foreign, userMessage("ok")];
+    const told = await converse(history, { foreignState: StatePolicy.TO_TEXT });
+    expect((told.messages as { content: unknown }[])[1]?.content).toEqual([
+      textBlock("Elsewhere."),
+      textBlock("Older."),
+      textBlock("So."),
+    ]);
+    await expect(converse(history, { foreignState: StatePolicy.REJECT })).rejects.toThrow(
+      "messages[1].content[0]",
+    );
+  });
+
+  it("hands its pictures to the next user turn, behind the results", async () => {
+    const picture = imagePart("https://a.example/b.png");
+    const { messages, warnings } = await converse([
+      userMessage("draw"),
+      assistantMessage([picture, call("a")]),
+      result("a"),
+      userMessage("nice"),
+    ]);
+    expect(messages).toMatchObject([
+      {},
+      { content: [{ type: "tool_use" }] },
+      { content: [{ type: "tool_result" }, { type: "image" }, textBlock("nice")] },
+    ]);
+    expect(warnings).toEqual(["converted_content messages[1].content[0]"]);
+    const last = await converse([userMessage("draw"), assistantMessage([picture])]);
+    expect(last.messages).toEqual([
+      { role: "user", content: [textBlock("draw"), { type: "image", source: expect.anything() }] },
+    ]);
+  });
+
+  it("names the container in which code waits for results, only while it waits", async () => {
+    const named = assistantMessage([call("a"), native("anthropic", { type: "container", id: "box" })]);
+    const asked = await converse([userMessage("go"), named, result("a")]);
+    expect(asked.body.container).toBe("box");
+    expect((asked.messages as { content: unknown[] }[])[1]?.content).toHaveLength(1);
+    const later = await converse([
+      userMessage("go"),
+      named,
+      result("a"),
+      assistantMessage("ok"),
+      userMessage("x"),
+    ]);
+    expect(later.body.container).toBeUndefined();
+  });
+
+  it("is refused where it holds what an assistant cannot say", async () => {
+    await expect(
+      converse([assistantMessage([documentPart("https://a.example/b.pdf")]), userMessage("x")]),
+    ).rejects.toThrow("messages[0].content[0]: expected text, thinking");
+    const broken: PartInit = {
+      part: { case: "native", value: { provider: "anthropic", kind: "x", dataJson: "[" } },
+    };
+    await expect(converse([assistantMessage([broken]), userMessage("x")])).rejects.toThrow(
+      "messages[0].content[0].native.data_json: expected the text of a JSON object",
+    );
+  });
+});
+
+describe("a conversation that ends with the assistant", () => {
+  const prefill = [userMessage("Name a colour."), assistantMessage("The colour is \n")];
+
+  it("is a prefill for older models, without white space at its end", async () => {
+    const { messages } = await converse(prefill);
+    expect(messages).toMatchObject([{}, { role: "assistant", content: [textBlock("The colour is")] }]);
+    const blank = await converse([userMessage("x"), assistantMessage(" ")]);
+    expect(blank.messages).toHaveLength(1);
+  });
+
+  it("is refused by newer models, unless the provider paused the turn", async () => {
+    await expect(converse(prefill, { model: NEW })).rejects.toThrow(
+      "messages[1]: the model takes no text of the assistant at the end",
+    );
+    const paused = assistantMessage([
+      textPart("Searching."),
+      native("anthropic", { type: "server_tool_use", id: "s" }),
+    ]);
+    const { messages } = await converse([userMessage("x"), paused], { model: NEW });
+    expect(messages).toMatchObject([{}, { role: "assistant", content: [{}, { type: "server_tool_use" }] }]);
+  });
+});
+
+function textBlock(text: string) {
+  return { type: "text", text };
+}

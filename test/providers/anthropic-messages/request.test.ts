@@ -1,0 +1,403 @@
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import {
+  ResponseFormat_Type as Format,
+  ToolChoice_Mode as Mode,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { assistantMessage, systemMessage, toolResult, userMessage } from "../../../src/spec/message.ts";
+import { build, options, type RequestInit } from "./build.ts";
+
+const WEATHER = {
+  tool: {
+    case: "function",
+    value: { name: "weather", description: "Tells it.", parametersJson: '{"type":"object","properties":{}}' },
+  },
+} as const;
+const SEARCH = {
+  tool: {
+    case: "hosted",
+    value: { provider: "anthropic", configJson: '{"type":"web_search_20250305","name":"web_search"}' },
+  },
+} as const;
+
+/** What a field of the body is, and what was said of it. */
+async function sent(init: RequestInit, ...keys: string[]) {
+  const { body, warnings } = await build(init);
+  return { ...Object.fromEntries(keys.map((key) => [key, body[key]])), warnings };
+}
+
+describe("reasoning_effort", () => {
+  const asked = (model: string, reasoningEffort: string, more: RequestInit = {}) =>
+    sent({ model, reasoningEffort, ...more }, "thinking", "output_config", "max_tokens");
+
+  it("is adaptive thinking with its summary and an effort where the model has them", async () => {
+    expect(await asked("claude-opus-4-6", "high")).toEqual({
+      thinking: { type: "adaptive", display: "summarized" },
+      output_config: { effort: "high" },
+      max_tokens: 32_768,
+      warnings: [],
+    });
+  });
+
+  it("is a budget where the model has nothing else, with room for the answer beside it", async () => {
+    expect(await asked("claude-sonnet-4-5", "medium")).toEqual({
+      thinking: { type: "enabled", budget_tokens: 8192 },
+      output_config: undefined,
+      max_tokens: 32_768,
+      warnings: [],
+    });
+    expect(await asked("claude-opus-4-5", "low")).toMatchObject({
+      thinking: { type: "enabled", budget_tokens: 2048 },
+      output_config: { effort: "low" },
+    });
+  });
+
+  it("raises a limit that leaves no room beside the budget, and says so", async () => {
+    expect(await asked("claude-sonnet-4-5", "high", { maxTokens: 1000 })).toMatchObject({
+      max_tokens: 17_384,
+      warnings: ["adjusted_setting max_tokens"],
+    });
+    expect(await asked("claude-sonnet-4-5", "high", { maxTokens: 20_000 })).toMatchObject({
+      max_tokens: 20_000,
+      warnings: [],
+    });
+  });
+
+  it("none turns thinking off as far as the model can", async () => {
+    expect(await asked("claude-opus-5", "none")).toMatchObject({
+      thinking: { type: "disabled" },
+      warnings: [],
+    });
+    expect(await asked("claude-sonnet-5-5", "none")).toMatchObject({
+      thinking: { type: "between_tools" },
+      output_config: undefined,
+      warnings: ["adjusted_setting reasoning_effort"],
+    });
+    expect(await asked("claude-opus-5-5", "none")).toMatchObject({
+      output_config: { effort: "low" },
+      warnings: ["adjusted_setting reasoning_effort"],
+    });
+  });
+
+  it("is clamped to what the model has, and never from some to none", async () => {
+    expect(await asked("claude-opus-4-6", "xhigh")).toMatchObject({
+      output_config: { effort: "high" },
+      warnings: ["adjusted_setting reasoning_effort"],
+    });
+    expect(await asked("claude-sonnet-4-5", "minimal")).toMatchObject({
+      thinking: { type: "enabled", budget_tokens: 2048 },
+      warnings: ["adjusted_setting reasoning_effort"],
+    });
+  });
+
+  it("is left out where the model does not reason, and passed on where it is not known", async () => {
+    expect(await asked("claude-3-5-haiku-20241022", "high")).toMatchObject({
+      thinking: undefined,
+      warnings: ["unsupported_setting reasoning_effort"],
+    });
+    expect(await asked("claude-jazz-7", "high")).toMatchObject({
+      thinking: { type: "adaptive", display: "summarized" },
+      output_config: { effort: "high" },
+    });
+    expect(await asked("somebody-elses-model", "high")).toMatchObject({
+      thinking: { type: "enabled", budget_tokens: 16_384 },
+    });
+    expect(await asked("somebody-elses-model", "extreme")).toMatchObject({
+      thinking: undefined,
+      warnings: ["unsupported_setting reasoning_effort"],
+    });
+  });
+
+  it("gives way to thinking in the caller's own words", async () => {
+    const budget = { type: "enabled", budget_tokens: 4000 };
+    expect(await asked("claude-opus-4-6", "high", options({ thinking: budget }))).toMatchObject({
+      thinking: budget,
+      output_config: { effort: "high" },
+    });
+    expect(
+      await asked("claude-opus-4-6", "high", options({ thinking: { display: "omitted" } })),
+    ).toMatchObject({
+      thinking: { type: "adaptive", display: "omitted" },
+    });
+    expect(await asked("claude-opus-4-6", "high", options({ thinking: null }))).toMatchObject({
+      thinking: undefined,
+    });
+  });
+
+  it("cannot begin with a budget between tool calls that were made without thinking", async () => {
+    const messages = [
+      userMessage("hi"),
+      assistantMessage({
+        part: { case: "toolCall", value: { id: "a", name: "weather", argumentsJson: "{}" } },
+      }),
+      toolResult({ toolCallId: "a", content: "sun" }),
+    ];
+    expect(await asked("claude-sonnet-4-5", "high", { messages })).toMatchObject({
+      thinking: { type: "disabled" },
+      warnings: ["adjusted_setting reasoning_effort"],
+    });
+    const nextTurn = [...messages, assistantMessage("Sunny."), userMessage("And tomorrow?")];
+    expect(await asked("claude-sonnet-4-5", "high", { messages: nextTurn })).toMatchObject({
+      thinking: { type: "enabled" },
+      warnings: [],
+    });
+    expect(await asked("claude-opus-4-6", "high", { messages })).toMatchObject({
+      thinking: { type: "adaptive" },
+    });
+  });
+});
+
+describe("max_tokens", () => {
+  const limit = async (model: string) => (await build({ model })).body.max_tokens;
+
+  it("has a default that fits the model", async () => {
+    expect(await limit("claude-3-5-haiku-20241022")).toBe(8192);
+    expect(await limit("claude-sonnet-4-5")).toBe(16_384);
+    // It thinks unless it is told not to.
+    expect(await limit("claude-opus-5-5")).toBe(32_768);
+    expect(await limit("claude-3-opus-20240229")).toBe(4096);
+    expect(await limit("claude-jazz-7")).toBe(32_768);
+    expect(await limit("somebody-elses-model")).toBe(4096);
+  });
+
+  it("is the caller's where there is one", async () => {
+    expect((await build({ maxTokens: 7 })).body.max_tokens).toBe(7);
+  });
+});
+
+describe("temperature and top_p", () => {
+  const asked = (model: string, more: RequestInit) => sent({ model, ...more }, "temperature", "top_p");
+
+  it("go out where the model takes them, within the API's range", async () => {
+    expect(await asked("claude-opus-4-6", { temperature: 0.5, topP: 0.25 })).toEqual({
+      temperature: 0.5,
+      top_p: 0.25,
+      warnings: [],
+    });
+    expect(await asked("claude-opus-4-6", { temperature: 1.5 })).toMatchObject({
+      temperature: 1,
+      warnings: ["adjusted_setting temperature"],
+    });
+  });
+
+  it("exclude each other with some models", async () => {
+    expect(await asked("claude-sonnet-4-5", { temperature: 0.5, topP: 0.25 })).toEqual({
+      temperature: 0.5,
+      top_p: undefined,
+      warnings: ["unsupported_setting top_p"],
+    });
+  });
+
+  it("are left out where the model thinks or never takes them; 1 needs no word", async () => {
+    const both = ["unsupported_setting temperature", "unsupported_setting top_p"];
+    const wanted = { temperature: 0, topP: 0.5 };
+    expect((await asked("claude-opus-4-6", { ...wanted, reasoningEffort: "low" })).warnings).toEqual(both);
+    expect((await asked("claude-opus-4-7", wanted)).warnings).toEqual(both);
+    expect(await asked("claude-opus-4-7", { temperature: 1, topP: 1 })).toEqual({
+      temperature: undefined,
+      top_p: undefined,
+      warnings: [],
+    });
+  });
+
+  it("are gone from the newer version of the API", async () => {
+    const { body, warnings } = await build(
+      { model: "claude-opus-4-6", temperature: 0 },
+      { apiVersion: "2026-10-21" },
+    );
+    expect(body.temperature).toBeUndefined();
+    expect(warnings).toEqual(["unsupported_setting temperature"]);
+  });
+});
+
+describe("stop_sequences, metadata and names", () => {
+  it("go out as far as the API takes them", async () => {
+    const request = { stopSequences: ["END", " \n"], metadata: { user_id: "u1", team: "blue" } };
+    expect(await sent(request, "stop_sequences", "metadata")).toEqual({
+      stop_sequences: ["END"],
+      metadata: { user_id: "u1" },
+      warnings: ["unsupported_setting stop_sequences", "unsupported_setting metadata"],
+    });
+    const named = { ...userMessage("hi"), name: "Ada" };
+    expect((await build({ messages: [named] })).warnings).toEqual(["unsupported_setting messages[0].name"]);
+  });
+});
+
+describe("tools", () => {
+  it("go out as they are spelled, hosted ones verbatim, other providers' not at all", async () => {
+    const parametersJson = '{"type":"object","properties":{"z":{"default":1.0},"2":{},"1":{}}}';
+    const spelled = { tool: { case: "function", value: { name: "spelled", parametersJson } } } as const;
+    const bare = { tool: { case: "function", value: { name: "bare" } } } as const;
+    const foreign = { tool: { case: "hosted", value: { provider: "openai", configJson: "{}" } } } as const;
+    const { body, text, warnings } = await build({ tools: [WEATHER, spelled, bare, SEARCH, foreign] });
+    expect(body.tools).toMatchObject([
+      { name: "weather", description: "Tells it.", input_schema: { type: "object" } },
+      { name: "spelled" },
+      { name: "bare", input_schema: { type: "object", properties: {} } },
+      { type: "web_search_20250305", name: "web_search" },
+    ]);
+    expect(text).toContain(`"input_schema":${parametersJson}`);
+    expect(warnings).toEqual(["unsupported_setting tools[4]"]);
+  });
+
+  it("are strict where the model can be", async () => {
+    const strict = { tool: { case: "function", value: { ...WEATHER.tool.value, strict: true } } } as const;
+    expect((await build({ tools: [strict] })).body.tools).toMatchObject([{ name: "weather", strict: true }]);
+    const old = await build({ model: "claude-3-5-haiku-20241022", tools: [strict] });
+    expect(old.warnings).toEqual(["unsupported_setting tools[0].function.strict"]);
+    expect(old.body.tools).not.toMatchObject([{ strict: true }]);
+  });
+});
+
+describe("tool_choice", () => {
+  const chosen = async (toolChoice: NonNullable<RequestInit["toolChoice"]>, more: RequestInit = {}) => {
+    const request = { tools: [WEATHER, SEARCH], toolChoice, ...more } as RequestInit;
+    return (await build(request)).body;
+  };
+
+  it("has all four modes, and keeps the tools", async () => {
+    const parallel = false;
+    expect((await chosen({ mode: Mode.AUTO, parallel })).tool_choice).toEqual({
+      type: "auto",
+      disable_parallel_tool_use: true,
+    });
+    expect((await chosen({ mode: Mode.REQUIRED })).tool_choice).toEqual({ type: "any" });
+    expect((await chosen({ mode: Mode.NAMED, toolName: "weather", parallel: true })).tool_choice).toEqual({
+      type: "tool",
+      name: "weather",
+    });
+    expect(await chosen({ mode: Mode.NONE, parallel })).toMatchObject({
+      tool_choice: { type: "none" },
+      tools: [{ name: "weather" }, { name: "web_search" }],
+    });
+  });
+
+  it("says nothing where there are no tools, unless the options bring some", async () => {
+    expect((await build({ toolChoice: { mode: Mode.NONE } })).body.tool_choice).toBeUndefined();
+    const brought = await build({ toolChoice: { mode: Mode.NONE }, ...options({ tools: [{ name: "x" }] }) });
+    expect(brought.body).toMatchObject({ tool_choice: { type: "none" }, tools: [{ name: "x" }] });
+  });
+
+  const forced = [
+    { model: "claude-opus-5-5", more: {} },
+    { model: "claude-sonnet-4-5", more: { reasoningEffort: "low" } },
+    { model: "claude-opus-4-6", more: options({ thinking: { type: "enabled", budget_tokens: 2000 } }) },
+  ];
+  it.each(forced)("is refused where $model cannot be forced", async ({ model, more }) => {
+    const request = { model, toolChoice: { mode: Mode.REQUIRED }, tools: [WEATHER], ...more };
+    await expect(build(request)).rejects.toMatchObject({ kind: ErrorKind.UNSUPPORTED_TOOL_CHOICE });
+  });
+
+  it("is taken by models that think without a budget", async () => {
+    const request = { model: "claude-opus-4-6", reasoningEffort: "low" };
+    expect((await chosen({ mode: Mode.REQUIRED }, request)).tool_choice).toEqual({ type: "any" });
+  });
+
+  it("is left to the model where the caller prefers that", async () => {
+    const { body, warnings } = await build({
+      model: "claude-opus-5-5",
+      tools: [WEATHER, SEARCH],
+      toolChoice: { mode: Mode.NAMED, toolName: "weather", parallel: false },
+      ...options({ unsupported_tool_choice: "auto" }),
+    });
+    expect(body).toMatchObject({
+      tool_choice: { type: "auto", disable_parallel_tool_use: true },
+      tools: [{ name: "weather" }],
+    });
+    expect(body.tools).toHaveLength(1);
+    expect(warnings).toEqual(["adjusted_setting tool_choice.mode"]);
+  });
+});
+
+describe("response_format", () => {
+  const schemaJson =
+    '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}';
+
+  it("is the provider's own for a schema", async () => {
+    const request = { responseFormat: { type: Format.JSON_SCHEMA, schemaJson }, reasoningEffort: "low" };
+    expect(await sent({ ...request, model: "claude-opus-4-6" }, "output_config", "system")).toEqual({
+      output_config: { effort: "low", format: { type: "json_schema", schema: JSON.parse(schemaJson) } },
+      system: undefined,
+      warnings: [],
+    });
+  });
+
+  it("is an instruction at the end of the system text where there is nothing else", async () => {
+    const messages = [systemMessage("Be brief."), userMessage("hi")];
+    const json = await build({ messages, responseFormat: { type: Format.JSON } });
+    expect(json.warnings).toEqual(["adjusted_setting response_format"]);
+    expect(json.body.system).toEqual([
+      { type: "text", text: "Be brief." },
+      { type: "text", text: expect.stringContaining("one JSON object") },
+    ]);
+    const old = { model: "claude-3-5-haiku-20241022", messages };
+    const schema = await build({ ...old, responseFormat: { type: Format.JSON_SCHEMA, schemaJson } });
+    expect(JSON.stringify(schema.body.system)).toContain(JSON.stringify(schemaJson).slice(1, -1));
+    expect(schema.body.output_config).toBeUndefined();
+    expect(schema.warnings).toEqual(["adjusted_setting response_format"]);
+  });
+});
+
+describe("provider options", () => {
+  it("are merged into the body last, lists of tools appended, the messages at its end", async () => {
+    const { body } = await build({
+      tools: [WEATHER],
+      toolChoice: { mode: Mode.REQUIRED },
+      ...options({
+        tools: [{ name: "x" }],
+        max_tokens: 5,
+        tool_choice: { type: "auto" },
+        service_tier: "auto",
+      }),
+    });
+    expect(body).toMatchObject({
+      max_tokens: 5,
+      service_tier: "auto",
+      tools: [{ name: "weather" }, { name: "x" }],
+    });
+    expect(body.tool_choice).toEqual({ type: "auto" });
+    expect(Object.keys(body).at(-1)).toBe("messages");
+  });
+
+  it("are read by the entry's name before the API's", async () => {
+    const providerOptionsJson = { anthropic: '{"a":1}', mine: '{"b":2}' };
+    const { body } = await build({ providerOptionsJson }, { provider: "mine" });
+    expect(body).toMatchObject({ b: 2 });
+    expect(body.a).toBeUndefined();
+  });
+
+  it("name betas for the header, each once, and are not sent themselves", async () => {
+    const { body, betas } = await build(
+      options({
+        beta_headers: ["one-2026", "two-2026"],
+        beta_features: "two-2026, three-2026",
+        send_legacy_cache_header: true,
+      }),
+    );
+    expect(betas).toEqual(["one-2026", "two-2026", "three-2026", "prompt-caching-2024-07-31"]);
+    expect(Object.keys(body)).toEqual(["model", "max_tokens", "messages"]);
+  });
+
+  const wrong = [
+    { own: { stream: true }, field: "stream" },
+    { own: { auto_cache: "no" }, field: "auto_cache" },
+    { own: { beta_headers: [1] }, field: "beta_headers" },
+    { own: { beta_features: "a b\r\nx: y" }, field: "beta_features" },
+    { own: { unsupported_tool_choice: "any" }, field: "unsupported_tool_choice" },
+  ];
+  it.each(wrong)("are refused where $field is wrong", async ({ own, field }) => {
+    await expect(build(options(own))).rejects.toThrow(
+      `provider_options_json["anthropic"].${field}: expected`,
+    );
+  });
+});
+
+describe("a strict request", () => {
+  it("is refused for what would be changed or left out, all of it at once", async () => {
+    const request = { strict: true, temperature: 2, topP: 0.5, metadata: { team: "blue" } };
+    await expect(build(request)).rejects.toMatchObject({
+      kind: ErrorKind.INVALID_REQUEST,
+      violations: [{ field: "top_p" }, { field: "temperature" }, { field: "metadata" }],
+    });
+  });
+});
