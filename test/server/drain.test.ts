@@ -1,4 +1,5 @@
 import http from "node:http";
+import http2 from "node:http2";
 import { createClient } from "@connectrpc/connect";
 import * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
@@ -8,6 +9,7 @@ import {
 } from "../../src/gen/grpc/health/v1/health_pb.ts";
 import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { callGrpc, grpcClient, TRANSPORTS } from "./support/clients.ts";
+import { inferencePath, openStream, readAnswer } from "./support/raw-http2.ts";
 import { type ScriptedCall, silence, textEvents } from "./support/scripted-inference.ts";
 import { type TestServer, useTestServers } from "./support/test-server.ts";
 
@@ -62,6 +64,23 @@ describe("a drain", () => {
     await expect(fetch(`${server.url}/x`)).rejects.toThrow();
     const { code } = await callGrpc(grpcTo(server), stream, { model: "m" });
     expect(code).toBe(grpc.status.UNAVAILABLE);
+  });
+
+  it("says at first that no stream is lost, and then which was the last", async () => {
+    const { server, go } = await startHolding();
+    const session = http2.connect(server.url);
+    servers.onEnd(() => session.destroy());
+    const lastStreams: (number | undefined)[] = [];
+    session.on("goaway", (_code, lastStream) => lastStreams.push(lastStream));
+    const request = openStream(session, inferencePath("Stream"));
+    request.end(Buffer.alloc(5));
+    const answer = readAnswer(request);
+    await begun(server, 1);
+    const drained = server.drain();
+    await expect.poll(() => lastStreams).toEqual([2 ** 31 - 1, 1]);
+    go();
+    expect((await answer).trailers["grpc-status"]).toBe("0");
+    await drained;
   });
 
   it("closes idle connections at once", async () => {

@@ -216,6 +216,15 @@ describe("a peer that is gone", () => {
     await closed(socket);
   });
 
+  it("having closed its side of an HTTP/2 connection is closed", async () => {
+    const [address = ""] = (await open()).addresses;
+    const socket = connect(address).resume();
+    socket.write(Buffer.concat([Buffer.from(PREFACE), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]));
+    await new Promise((resolve) => socket.once("data", resolve));
+    socket.end();
+    await closed(socket);
+  });
+
   it("is not one that answers pings", async () => {
     const [address = ""] = (await open(undefined, { keepaliveIntervalMs: 20 })).addresses;
     const session = http2.connect(`http://${address}`);
