@@ -1,5 +1,5 @@
-import { type buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from "undici";
-import { type Attempts, Connector } from "./http-connector.ts";
+import { type buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
+import { Connector } from "./http-connector.ts";
 import { MAX_RESPONSE_HEADER_BYTES } from "./http-error.ts";
 import { Exchange } from "./http-exchange.ts";
 import type { ProxySettings } from "./http-proxy.ts";
@@ -17,32 +17,12 @@ export interface DispatcherOptions {
   readonly proxies: ProxySettings | undefined;
 }
 
-/** The connections to one provider. */
-export interface Connections {
-  readonly dispatcher: Dispatcher;
-  /** Closes all of them at once, also those that are being made. Resolves when they are closed. */
-  destroy(): Promise<void>;
-}
-
 /**
  * Opens a pool for one provider: HTTP/1.1, one exchange at a time on each connection. Where
  * proxies are given, https: targets go through a tunnel (CONNECT) and http: targets are
  * forwarded in absolute form, as undici's EnvHttpProxyAgent does it.
  */
-export function createConnections(options: DispatcherOptions): Connections {
-  const attempts: Attempts = new Set();
-  const dispatcher = createDispatcher(options, attempts);
-  return {
-    dispatcher,
-    destroy: () => {
-      const closed = new errors.ClientDestroyedError();
-      for (const giveUp of attempts) giveUp(closed);
-      return dispatcher.destroy(closed);
-    },
-  };
-}
-
-function createDispatcher(options: DispatcherOptions, attempts: Attempts): Dispatcher {
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { origin, maxConnections, keepAliveMs, connectMs, proxies } = options;
   const common: Pool.Options = {
     allowH2: false,
@@ -53,7 +33,7 @@ function createDispatcher(options: DispatcherOptions, attempts: Attempts): Dispa
     // The exchange keeps its own time.
     headersTimeout: 0,
     bodyTimeout: 0,
-    factory: (target, settings) => createConnection(target, settings, attempts),
+    factory: createConnection,
   };
   if (proxies === undefined) return new Pool(origin, { ...common, connectTimeout: 0 });
   return new EnvHttpProxyAgent({
@@ -105,7 +85,8 @@ class Connection extends Client {
   }
 }
 
-function createConnection(origin: URL, settings: object, attempts: Attempts): Connection {
+/** What a pool asks for where it needs one more. undici leaves untyped that it has made the connector by then. */
+function createConnection(origin: URL, settings: object): Connection {
   const { connect, ...options } = settings as Client.Options & { connect: buildConnector.connector };
-  return new Connection(origin, options, new Connector(connect, attempts));
+  return new Connection(origin, options, new Connector(connect));
 }

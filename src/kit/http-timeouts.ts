@@ -29,7 +29,7 @@ export const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
 };
 
 /** Longest time that a timer of Node can wait, about 24 days. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+export const LONGEST_TIMER_MS = 2_147_483_647;
 
 /**
  * Lays limits over others. A limit longer than a timer can wait is cut to that. Throws

@@ -2,8 +2,9 @@
  * HTTP to a provider, over undici's dispatcher: bytes go from the socket's callback to the
  * reader with nothing but a bounded queue between them.
  */
+import type { Dispatcher } from "undici";
 import { ConfigurationError } from "../spec/errors.ts";
-import { type Connections, createConnections } from "./http-dispatcher.ts";
+import { createDispatcher } from "./http-dispatcher.ts";
 import { Exchange, type HttpAnswer } from "./http-exchange.ts";
 import { type Environment, proxySettingsOf } from "./http-proxy.ts";
 import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "./http-timeouts.ts";
@@ -74,12 +75,12 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const peer = peerOf(base);
   const timeouts = layTimeouts(options.timeouts, DEFAULT_HTTP_TIMEOUTS);
   const defaults = { "user-agent": options.userAgent ?? "outrigger", "accept-encoding": "identity" };
-  const connections = openConnections(base, timeouts, options);
+  const dispatcher = openDispatcher(base, timeouts, options);
 
   const send = (method: "GET" | "POST", path: string, request: HttpGetOptions, body: Body) => {
     const limits = layTimeouts(request.timeouts, timeouts);
     const exchange = new Exchange({ peer, timeouts: limits, signal: request.signal });
-    return exchange.run(connections.dispatcher, {
+    return exchange.run(dispatcher, {
       origin: base.origin,
       path: joinUrl(base, path),
       method,
@@ -91,15 +92,15 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   return {
     post: async (path, request) => send("POST", path, request, request.body),
     get: async (path, request) => send("GET", path, request, null),
-    close: () => connections.destroy(),
+    close: () => dispatcher.destroy(),
   };
 }
 
 type Body = string | Uint8Array | null;
 
-function openConnections(base: URL, timeouts: HttpTimeouts, options: HttpTransportOptions): Connections {
+function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTransportOptions): Dispatcher {
   const { maxConnections, keepAliveMs = DEFAULT_KEEP_ALIVE_MS, environment = process.env } = options;
-  return createConnections({
+  return createDispatcher({
     origin: base.origin,
     maxConnections: maxConnections === undefined ? undefined : atLeastOne("maxConnections", maxConnections),
     keepAliveMs: atLeastOne("keepAliveMs", keepAliveMs),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigurationError, RequestTimeoutError, SDKError } from "../spec/errors.ts";
 import { abortErrorOf } from "./abort.ts";
+import { LONGEST_TIMER_MS } from "./http-timeouts.ts";
 
 /** When and how often to try again (specification §6.6). Times are in seconds. */
 export interface RetryPolicy {
@@ -101,9 +102,6 @@ function checkPolicy(policy: RetryPolicy): RetryPolicy {
   }
   return policy;
 }
-
-/** Longest time that a timer of Node can wait, about 24 days. */
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 async function waitFor(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   const time = Math.min(milliseconds, LONGEST_TIMER_MS);

@@ -37,24 +37,45 @@ describe("an aborted signal", () => {
 
   it("leaves the queue for a free connection, and its request is never sent", async () => {
     const urls: (string | undefined)[] = [];
-    const { port, sockets } = await serveHttp((incoming, response) => {
+    const gate = Promise.withResolvers<void>();
+    const { port, sockets } = await serveHttp(async (incoming, response) => {
       urls.push(incoming.url);
       incoming.resume();
-      setTimeout(() => response.end("ok"), 100);
+      await gate.promise;
+      response.end("ok");
     });
     const transport = openTransport({ port, maxConnections: 1 });
     const first = transport.post("first", request);
     const controller = new AbortController();
     const queued = errorOf(transport.post("queued", { ...request, signal: controller.signal }));
     const third = transport.post("third", request);
-    await pause(20);
+    await waitUntil(() => urls.length > 0);
     controller.abort();
     expect(await queued).toBeInstanceOf(AbortError);
     expect(urls).toEqual(["/first"]);
+    gate.resolve();
     expect(await (await first).text(10)).toBe("ok");
     expect(await (await third).text(10)).toBe("ok");
     expect([urls, sockets.length]).toEqual([["/first", "/third"], 1]);
     expect(listenersOf(controller.signal)).toBe(0);
+  });
+
+  it("keeps a request from a connection that is used again and about to take it", async () => {
+    const urls: (string | undefined)[] = [];
+    const { port } = await serveHttp((incoming, response) => {
+      urls.push(incoming.url);
+      incoming.resume();
+      response.end("ok");
+    });
+    const transport = openTransport({ port });
+    await (await transport.post("first", request)).text(10);
+    await pause(10);
+    const controller = new AbortController();
+    const call = errorOf(transport.post("second", { ...request, signal: controller.signal }));
+    controller.abort();
+    expect(await call).toBeInstanceOf(AbortError);
+    await (await transport.post("third", request)).text(10);
+    expect(urls).toEqual(["/first", "/third"]);
   });
 
   it("gives up connecting", async () => {
@@ -195,6 +216,55 @@ describe("a reader who leaves", () => {
       answer.destroy();
     }
     expect(sockets).toHaveLength(1);
+  });
+});
+
+describe("release()", () => {
+  it("lets the rest pass by, so that the connection serves the next request", async () => {
+    const { port, sockets } = await serveHttp((incoming, response) => {
+      incoming.resume();
+      response.write("wanted");
+      setTimeout(() => response.end("not wanted".repeat(10_000)), 30);
+    });
+    const { signal } = new AbortController();
+    const transport = openTransport({ port });
+    for (let call = 0; call < 3; call += 1) {
+      const answer = await transport.post("a", { ...request, signal });
+      for await (const chunk of answer.body) {
+        expect(Buffer.from(chunk).toString()).toBe("wanted");
+        answer.release();
+        break;
+      }
+      expect(listenersOf(signal)).toBe(0);
+      await pause(80);
+    }
+    expect(sockets).toHaveLength(1);
+  });
+
+  it("lets a paused answer go on", async () => {
+    const { port, sockets } = await serveHttp((incoming, response) => {
+      incoming.resume();
+      response.end(Buffer.alloc(4 * 1024 * 1024));
+    });
+    const transport = openTransport({ port });
+    for (let call = 0; call < 3; call += 1) {
+      const answer = await transport.post("a", request);
+      await pause(30);
+      answer.release();
+      await pause(100);
+    }
+    expect(sockets).toHaveLength(1);
+  });
+
+  it("closes the socket of a provider that does not end its answer soon", async () => {
+    const { port, sockets } = await serveHttp((incoming, response) => {
+      incoming.resume();
+      const timer = setInterval(() => response.write("more"), 20);
+      response.on("close", () => clearInterval(timer));
+    });
+    const answer = await openTransport({ port }).post("a", request);
+    answer.release();
+    expect(await closingTime(sockets[0], performance.now())).toBeGreaterThan(200);
   });
 });
 

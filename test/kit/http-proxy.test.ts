@@ -1,7 +1,7 @@
 import { request as forward, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { getCACertificates, setDefaultCACertificates, TLSSocket } from "node:tls";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { proxySettingsOf } from "../../src/kit/http-proxy.ts";
 import { AbortError, ConfigurationError, NetworkError } from "../../src/spec/errors.ts";
 import { certificate } from "./certificate.ts";
@@ -13,6 +13,13 @@ const call = { headers: { authorization: "Bearer key" }, body: "x" };
 interface Passage {
   readonly line: string;
   readonly headers: IncomingMessage["headers"];
+}
+
+/** Trusts a certificate until the test ends. */
+function trust(pem: string): void {
+  const known = getCACertificates("default");
+  setDefaultCACertificates([...known, pem]);
+  onTestFinished(() => setDefaultCACertificates(known));
 }
 
 /** A proxy for both forms: absolute targets and CONNECT. */
@@ -47,9 +54,7 @@ async function startProxy(): Promise<{ port: number; passages: Passage[]; socket
 }
 
 describe("with proxies in the environment", () => {
-  const known = getCACertificates("default");
-  beforeAll(() => setDefaultCACertificates([...known, certificate.cert]));
-  afterAll(() => setDefaultCACertificates(known));
+  beforeEach(() => trust(certificate.cert));
 
   it("an http: target is asked for in absolute form, with the proxy's credentials for the proxy alone", async () => {
     const seen: IncomingMessage["headers"][] = [];
@@ -222,6 +227,18 @@ describe("proxySettingsOf()", () => {
 });
 
 describe("without proxies, TLS", () => {
+  it("speaks HTTP/1.1 to a server that offers HTTP/2", async () => {
+    const offer = { ...certificate, ALPNProtocols: ["h2", "http/1.1"] };
+    const agreed: unknown[] = [];
+    const { port } = await serveHttps(offer, (incoming, response) => {
+      agreed.push(incoming.socket instanceof TLSSocket && incoming.socket.alpnProtocol);
+      response.end("ok");
+    });
+    trust(certificate.cert);
+    const answer = await openTransport({ baseUrl: `https://localhost:${port}` }).post("a", call);
+    expect([await answer.text(10), agreed]).toEqual(["ok", ["http/1.1"]]);
+  });
+
   it("refuses a certificate that nobody vouches for", async () => {
     const { port } = await serveHttps(certificate, (_incoming, response) => response.end("ok"));
     const error = await errorOf(openTransport({ baseUrl: `https://localhost:${port}` }).post("a", call));

@@ -27,9 +27,9 @@ describe("the connect limit", () => {
   it("does not count once there is a connection", async () => {
     const { port } = await serveHttp((incoming, response) => {
       incoming.resume();
-      setTimeout(() => response.end("ok"), 150);
+      setTimeout(() => response.end("ok"), 600);
     });
-    const answer = await openTransport({ port, timeouts: { connectMs: 50 } }).post("a", request);
+    const answer = await openTransport({ port, timeouts: { connectMs: 500 } }).post("a", request);
     expect(await answer.text(10)).toBe("ok");
   });
 });
@@ -52,7 +52,7 @@ describe("the request limit", () => {
       const timer = setInterval(() => response.write("x"), 10);
       response.on("close", () => clearInterval(timer));
     });
-    const answer = await openTransport({ port }).post("a", { ...request, timeouts: { requestMs: 150 } });
+    const answer = await openTransport({ port }).post("a", { ...request, timeouts: { requestMs: 400 } });
     let bytes = 0;
     const reading = (async () => {
       for await (const chunk of answer.body) bytes += chunk.byteLength;
@@ -91,14 +91,14 @@ describe("the limit between bytes", () => {
   it("starts anew with every byte", async () => {
     const { port } = await serveHttp(async (incoming, response) => {
       incoming.resume();
-      for (let write = 0; write < 6; write += 1) {
+      for (let write = 0; write < 8; write += 1) {
         response.write("x");
-        await pause(50);
+        await pause(100);
       }
       response.end();
     });
-    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 200 } }).post("a", request);
-    expect(await answer.text(100)).toBe("xxxxxx");
+    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 500 } }).post("a", request);
+    expect(await answer.text(100)).toBe("xxxxxxxx");
   });
 
   it("does not count while the reader keeps the answer waiting", async () => {
@@ -107,13 +107,28 @@ describe("the limit between bytes", () => {
       incoming.resume();
       response.end(Buffer.alloc(size));
     });
-    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 60 } }).post("a", request);
+    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 300 } }).post("a", request);
     let bytes = 0;
     for await (const chunk of answer.body) {
-      if (bytes === 0) await pause(250);
+      if (bytes === 0) await pause(600);
       bytes += chunk.byteLength;
     }
     expect(bytes).toBe(size);
+  });
+
+  it("counts anew after a reader who kept the answer waiting for longer", async () => {
+    const { port } = await serveHttp((incoming, response) => {
+      incoming.resume();
+      response.write(Buffer.alloc(32 * 1024));
+    });
+    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 100 } }).post("a", request);
+    await pause(300);
+    let bytes = 0;
+    const reading = (async () => {
+      for await (const chunk of answer.body) bytes += chunk.byteLength;
+    })();
+    expect(await errorOf(reading)).toBeInstanceOf(RequestTimeoutError);
+    expect(bytes).toBe(32 * 1024);
   });
 });
 

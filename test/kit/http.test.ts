@@ -188,6 +188,21 @@ describe("the body", () => {
     );
   });
 
+  it("gives bytes that were not read when the connection was cut, then NetworkError", async () => {
+    const { port, sockets } = await serveTcp((socket) => {
+      socket.once("data", () => {
+        socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nabcd\r\n");
+        socket.end();
+      });
+    });
+    const answer = await openTransport({ port }).post("a", { headers: {}, body: "x" });
+    await waitUntil(() => sockets.every((socket) => socket.destroyed));
+    await new Promise(setImmediate);
+    const reader = answer.body[Symbol.asyncIterator]();
+    expect(Buffer.from((await reader.next()).value ?? []).toString()).toBe("abcd");
+    expect(await errorOf(Promise.resolve(reader.next()))).toBeInstanceOf(NetworkError);
+  });
+
   it.each([
     ["shorter than its content-length", "content-length: 10\r\n\r\nabcd"],
     [
@@ -250,6 +265,16 @@ describe("text()", () => {
       retryable: false,
       message: expect.stringContaining("larger than 1000 bytes"),
     });
+  });
+
+  it("refuses by the announced length, without waiting for so many bytes", async () => {
+    const { port, sockets } = await serveHttp((request, response) => {
+      request.resume();
+      response.writeHead(200, { "content-length": 1_000_000_000 }).write("a");
+    });
+    const answer = await openTransport({ port }).post("a", { headers: {}, body: "x" });
+    await expect(answer.text(1000)).rejects.toThrow("larger than 1000 bytes");
+    await waitUntil(() => sockets.every((socket) => socket.destroyed));
   });
 
   it("stops reading where an endless body passes the limit", async () => {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, open, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, open, readdir, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -96,6 +96,29 @@ describe("createMediaReader()", () => {
   it("refuses a pipe without waiting for its writer", async () => {
     await promisify(execFile)("mkfifo", [join(root, "pipe")]);
     await expect(read(join(root, "pipe"))).rejects.toThrow("no regular file");
+  });
+
+  it("does not so much as open what a link names outside: its opening may have effects", async () => {
+    const pipe = join(folder, "pipe-outside");
+    await promisify(execFile)("mkfifo", [pipe]);
+    await symlink(pipe, join(root, "link-to-pipe"));
+    let opened = false;
+    const writer = open(pipe, "w").then((handle) => {
+      opened = true;
+      return handle.close();
+    });
+    await expect(read(join(root, "link-to-pipe"))).rejects.toThrow("outside the folders");
+    expect(opened).toBe(false);
+    await Promise.all([writer, open(pipe, "r").then((handle) => handle.close())]);
+  });
+
+  it.runIf(process.platform === "linux")("leaves no file open", async () => {
+    const count = async () => (await readdir("/proc/self/fd")).length;
+    const before = await count();
+    for (const name of ["a.txt", "inner", "empty.txt", "link-out.txt", "absent"]) {
+      for (let round = 0; round < 20; round += 1) await read(join(root, name)).catch(() => undefined);
+    }
+    expect(await count()).toBeLessThan(before + 20);
   });
 
   it("takes exactly the limit, and refuses a larger file by its size", async () => {

@@ -1,6 +1,6 @@
 /** Servers on 127.0.0.1 for the tests of the kit: real sockets, closed after each test. */
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from "node:http";
-import { createServer as createHttpsServer } from "node:https";
+import { createServer as createHttpsServer, type ServerOptions } from "node:https";
 import {
   type AddressInfo,
   connect,
@@ -30,10 +30,7 @@ export function serveHttp(listener: RequestListener, onConnect?: TunnelListener)
 }
 
 /** Serves HTTP/1.1 over TLS. */
-export function serveHttps(
-  identity: { key: string; cert: string },
-  listener: RequestListener,
-): Promise<TestServer> {
+export function serveHttps(identity: ServerOptions, listener: RequestListener): Promise<TestServer> {
   return listen(createHttpsServer(identity, listener));
 }
 
