@@ -29,9 +29,9 @@ export interface Call {
   signal: AbortSignal | undefined;
   /** Id that the service gave the call; empty where it gives none. */
   runId: string;
-  /** Provider that answers; empty where there is none. */
+  /** Provider that answers, bounded; empty where there is none. */
   provider: string;
-  /** Model that answers, or was asked for; empty where there is none. */
+  /** Model that answers, or was asked for, bounded; empty where there is none. */
   model: string;
   /** What it cost; undefined where nothing is known. */
   usage: Usage | undefined;

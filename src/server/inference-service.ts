@@ -6,6 +6,7 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { createRunId } from "../kit/run-id.ts";
 import { type SDKError, StreamError } from "../spec/errors.ts";
+import { boundedText } from "./bounded-text.ts";
 import { acceptCall, type Call } from "./call.ts";
 import { callSignalOf, failureOf } from "./call-signal.ts";
 import { RUN_ID_HEADER } from "./id-headers.ts";
@@ -20,6 +21,8 @@ export function createInferenceService(inference: Inference): ServiceImpl<typeof
     stream: (request, context) => stream(inference, request, context),
   };
 }
+
+const MAX_NAME_BYTES = 128;
 
 async function complete(inference: Inference, request: Request, context: HandlerContext): Promise<Response> {
   const call = beginCall(request, context);
@@ -45,11 +48,11 @@ async function* stream(
   let last: StreamEvent | undefined;
   try {
     for await (const batch of inference.stream(request, { signal, runId: call.runId }).batches()) {
-      for (let index = 0; index < batch.length; index += 1) {
-        last = batch[index] as StreamEvent;
+      for (const [index, event] of batch.entries()) {
+        last = event;
         call.moreReady = index < batch.length - 1;
-        noteEvent(call, last);
-        yield last;
+        noteEvent(call, event);
+        yield event;
       }
     }
     if (!isTerminal(last)) throw new StreamError("the stream ended without finish or error");
@@ -66,25 +69,25 @@ async function* stream(
 function beginCall(request: Request, context: HandlerContext): Call {
   const call = acceptCall(context);
   call.runId = createRunId();
-  call.provider = request.provider;
-  call.model = request.model;
+  noteTarget(call, request);
   context.responseHeader.set(RUN_ID_HEADER, call.runId);
   return call;
 }
 
-function noteResponse(call: Call, { provider, model, usage }: Response): void {
-  call.provider = provider || call.provider;
-  call.model = model || call.model;
-  call.usage = usage;
+function noteResponse(call: Call, response: Response): void {
+  noteTarget(call, response);
+  call.usage = response.usage;
 }
 
 function noteEvent(call: Call, { event }: StreamEvent): void {
-  if (event.case === "streamStart") {
-    call.provider = event.value.provider || call.provider;
-    call.model = event.value.model || call.model;
-  } else if (event.case === "finish" || event.case === "error") {
-    call.usage = event.value.usage;
-  }
+  if (event.case === "streamStart") noteTarget(call, event.value);
+  else if (event.case === "finish" || event.case === "error") call.usage = event.value.usage;
+}
+
+/** Callers choose both names, of any length. */
+function noteTarget(call: Call, { provider, model }: { provider: string; model: string }): void {
+  if (provider !== "") call.provider = boundedText(provider, MAX_NAME_BYTES);
+  if (model !== "") call.model = boundedText(model, MAX_NAME_BYTES);
 }
 
 function isTerminal(event: StreamEvent | undefined): boolean {

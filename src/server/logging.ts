@@ -2,7 +2,6 @@
 import { Code } from "@connectrpc/connect";
 import { type DestinationStream, type Logger, pino } from "pino";
 import { ProviderError } from "../spec/errors.ts";
-import { boundedText } from "./bounded-text.ts";
 import type { Call } from "./call.ts";
 import { codeName, kindName } from "./status-code.ts";
 
@@ -71,7 +70,6 @@ const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [`["${name}"]`, `*["${name
 const QUIET_RPCS = /^grpc\.(health|reflection)\./;
 
 const MAX_FRAMES = 12;
-const MAX_MODEL_BYTES = 128;
 
 function lineOf(call: Call, durationMs: number): Record<string, unknown> {
   return {
@@ -83,7 +81,7 @@ function lineOf(call: Call, durationMs: number): Record<string, unknown> {
     duration_ms: Math.round(durationMs * 10) / 10,
     ...(call.runId === "" ? {} : { run_id: call.runId }),
     ...(call.provider === "" ? {} : { provider: call.provider }),
-    ...(call.model === "" ? {} : { model: boundedText(call.model, MAX_MODEL_BYTES) }),
+    ...(call.model === "" ? {} : { model: call.model }),
     ...(call.usage === undefined
       ? {}
       : { input_tokens: call.usage.inputTokens, output_tokens: call.usage.outputTokens }),

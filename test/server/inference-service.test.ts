@@ -392,6 +392,14 @@ describe("the log line of a call", () => {
     expect(JSON.stringify(server.log)).not.toMatch(/the answer|the prompt|hush/);
   });
 
+  it("has names that callers choose, in bounds", async () => {
+    const server = await servers.start({ complete: async (call) => textResponse(call, "x") });
+    const name = "n".repeat(100_000);
+    await callGrpc(grpcTo(server), complete, { model: name, provider: name });
+    await expect.poll(() => lastLine(server)).toMatchObject({ code: "OK" });
+    expect(JSON.stringify(lastLine(server)).length).toBeLessThan(1000);
+  });
+
   it("of a provider's failure has its kind, HTTP status and request id, and not its message", async () => {
     const failure = new ServerError("your prompt was: the prompt", {
       provider: "acme",
