@@ -68,7 +68,10 @@ export async function toRequestBody(
   if (request.strict) loss.refuse();
   const merged = mergeObjects(withoutReplaced(own, options.body), options.body, APPENDED_OPTIONS);
   if (objectsIn(merged.messages).length === 0)
-    throw invalidField("messages", "expected at least one message beside the instructions at the beginning");
+    throw invalidField(
+      "messages",
+      "expected at least one message with content beside the instructions at the beginning",
+    );
   const body = options.autoCache ? withBreakpoints(merged) : merged;
   const { messages } = body;
   return {

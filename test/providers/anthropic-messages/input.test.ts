@@ -100,7 +100,9 @@ describe("roles", () => {
   });
 
   it("need a message beside the instructions, and text in them", async () => {
-    await expect(converse([systemMessage("A")])).rejects.toThrow("messages: expected at least one message");
+    await expect(converse([systemMessage("A")])).rejects.toThrow(
+      "messages: expected at least one message with content",
+    );
     const picture = { role: Role.SYSTEM, content: [imagePart("https://a.example/b.png")] };
     await expect(converse([picture, userMessage("hi")])).rejects.toThrow(
       "messages[0].content[0]: expected text",

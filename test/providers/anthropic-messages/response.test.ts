@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { costOf } from "../../../src/kit/catalog.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
+import { usageOf } from "../../../src/providers/anthropic-messages/usage.ts";
+import { factsFor } from "../../support/decode.ts";
+
+function respond(body: unknown, includeRaw = false) {
+  const facts = factsFor("anthropic", { model: "claude-opus-5", includeRaw });
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return toResponse(text, facts, new ToolCallIds(facts.runId));
+}
+
+const answer = (more: object) => ({ id: "msg_1", model: "claude-opus-5", content: [], ...more });
+
+describe("toResponse()", () => {
+  const reasons = [
+    ["end_turn", Reason.STOP],
+    ["stop_sequence", Reason.STOP],
+    ["max_tokens", Reason.LENGTH],
+    ["model_context_window_exceeded", Reason.LENGTH],
+    ["tool_use", Reason.TOOL_CALLS],
+    ["refusal", Reason.CONTENT_FILTER],
+    ["pause_turn", Reason.OTHER],
+    ["compaction", Reason.OTHER],
+    ["something_new", Reason.OTHER],
+  ] as const;
+  it.each(reasons)("reads %s as a reason to stop", (raw, reason) => {
+    expect(respond(answer({ stop_reason: raw })).finishReason).toMatchObject({ reason, raw });
+  });
+
+  it("keeps blocks and arguments as they are spelled", () => {
+    const native = '{"type":"web_search_tool_result","content":[{"score":1.0}],"2":1,"1":2}';
+    const call = '{"type":"tool_use","id":"a","name":"look","input":{"2":1.0, "1":[]}}';
+    const { message } = respond(
+      `{"id":"m","content":[${native}, ${call},{"type":"tool_use","id":"b","input":null}]}`,
+    );
+    expect(message?.content.map(({ part }) => part)).toMatchObject([
+      { value: { dataJson: native, provider: "anthropic", kind: "web_search_tool_result" } },
+      { value: { argumentsJson: '{"2":1.0, "1":[]}' } },
+      { value: { argumentsJson: "{}", argumentsInvalid: false } },
+    ]);
+  });
+
+  it("reads citations of all five kinds", () => {
+    const citations = [
+      { type: "char_location", document_title: "T", file_id: "f", cited_text: "c", start_char_index: 1 },
+      { type: "page_location", document_title: null, cited_text: "c" },
+      { type: "content_block_location", document_title: "T" },
+      { type: "search_result_location", title: "S", source: "https://s.example" },
+      { type: "web_search_result_location", title: "W", url: "https://w.example" },
+    ];
+    const { message } = respond(answer({ content: [{ type: "text", text: "x", citations }] }));
+    expect(message?.content[0]?.citations).toMatchObject([
+      {
+        type: "char_location",
+        title: "T",
+        sourceId: "f",
+        citedText: "c",
+        rawJson: JSON.stringify(citations[0]),
+      },
+      { type: "page_location", title: "", citedText: "c" },
+      { type: "content_block_location", title: "T" },
+      { type: "search_result_location", title: "S", sourceId: "https://s.example" },
+      { type: "web_search_result_location", title: "W", url: "https://w.example" },
+    ]);
+    expect(message?.content[0]?.providerState).toBeUndefined();
+  });
+
+  it("tells the model that was asked for where the provider reports another", () => {
+    const content = [{ type: "thinking", thinking: "", signature: "s" }];
+    const { message, model } = respond(answer({ model: "deployment-1", content }));
+    expect(model).toBe("deployment-1");
+    expect(message?.content[0]?.providerState).toMatchObject({
+      model: "deployment-1",
+      dataJson: '{"block":{"type":"thinking","signature":"s"},"model":"claude-opus-5"}',
+    });
+  });
+
+  it("keeps the body where the caller asked for everything", () => {
+    const body = '{"id":"m","content":[] }';
+    expect(respond(body, true).rawJson).toBe(body);
+    expect(respond(body).rawJson).toBe("");
+  });
+
+  it("throws what the body reports", () => {
+    const failure = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+    expect(() => respond(failure)).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
+    expect(() => respond("<html>")).toThrow("a body that is no message");
+    expect(() => respond({ id: "m" })).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
+  });
+});
+
+describe("usageOf()", () => {
+  it("adds what the cache took part in, and prices what is kept for an hour apart", () => {
+    const counts = {
+      input_tokens: 100,
+      cache_read_input_tokens: 1000,
+      cache_creation_input_tokens: 200,
+      cache_creation: { ephemeral_5m_input_tokens: 150, ephemeral_1h_input_tokens: 50 },
+      output_tokens: 10,
+      iterations: [{ type: "compaction", input_tokens: 9999 }],
+    };
+    const usage = usageOf(counts, "claude-opus-5", true);
+    expect(usage).toMatchObject({
+      inputTokens: 1300,
+      outputTokens: 10,
+      totalTokens: 1310,
+      cacheReadTokens: 1000,
+      cacheWriteTokens: 200,
+      rawJson: JSON.stringify(counts),
+    });
+    expect(usage?.reasoningTokens).toBeUndefined();
+    if (usage === undefined) throw new Error("there are counts");
+    const long = costOf(usage, "claude-opus-5", "anthropic", { longCacheWriteTokens: 50 });
+    expect(usage.costNanoUsd).toBe(long);
+    expect(usage.costNanoUsd).not.toBe(costOf(usage, "claude-opus-5", "anthropic"));
+  });
+
+  it("says nothing where the provider said nothing, and no price that it does not know", () => {
+    expect(usageOf(undefined, "claude-opus-5", false)).toBeUndefined();
+    const usage = usageOf({ input_tokens: 1, output_tokens: 2 }, "somebody-elses", false);
+    expect(usage).toMatchObject({ totalTokens: 3, rawJson: "" });
+    expect(usage?.costNanoUsd).toBeUndefined();
+  });
+});

@@ -1,0 +1,328 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import type { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
+import { decode, factsFor } from "../../support/decode.ts";
+
+type Wire = Readonly<Record<string, unknown>>;
+
+const START = message({});
+const STOP = { type: "message_stop" };
+
+function message(more: Wire): Wire {
+  const usage = { input_tokens: 10, cache_read_input_tokens: 4, output_tokens: 1 };
+  const own = { id: "msg_1", type: "message", role: "assistant", model: "claude-opus-5", content: [], usage };
+  return { type: "message_start", message: { ...own, ...more } };
+}
+
+function begin(block: Wire, index = 0): Wire {
+  return { type: "content_block_start", index, content_block: block };
+}
+
+function delta(own: Wire, index = 0): Wire {
+  return { type: "content_block_delta", index, delta: own };
+}
+
+function end(index = 0): Wire {
+  return { type: "content_block_stop", index };
+}
+
+function stop(reason: string, more: Wire = {}): Wire {
+  return { type: "message_delta", delta: { stop_reason: reason, ...more }, usage: { output_tokens: 7 } };
+}
+
+async function read(
+  events: readonly (Wire | string)[],
+  request: MessageInitShape<typeof RequestSchema> = {},
+) {
+  const text = events
+    .map((event) =>
+      typeof event === "string" ? event : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+    )
+    .join("");
+  const facts = factsFor("anthropic", { model: "claude-opus-5", ...request });
+  const result = await decode([Buffer.from(text)], facts, (own, writer) => new MessagesDecoder(own, writer));
+  const last = result.events.at(-1)?.event;
+  return {
+    ...result,
+    kinds: result.events.map(({ event }) => event.case),
+    response: last?.case === "finish" ? last.value.response : undefined,
+  };
+}
+
+function partsOf(response: Response | undefined) {
+  return response?.message?.content.map(({ part }) => part);
+}
+
+describe("blocks", () => {
+  it("that come whole in their start are parts all the same", async () => {
+    const { kinds, response } = await read([
+      START,
+      begin({ type: "tool_use", id: "a", name: "look", input: { x: 1 } }),
+      end(),
+      begin({ type: "tool_use", id: "b", name: "look", input: {} }, 1),
+      end(1),
+      begin({ type: "text", text: "So.", citations: [{ type: "char_location", cited_text: "c" }] }, 2),
+      end(2),
+      begin({ type: "redacted_thinking", data: "secret" }, 3),
+      end(3),
+      begin({ type: "container_upload", file_id: "f" }, 4),
+      end(4),
+      stop("tool_use"),
+      STOP,
+    ]);
+    expect(partsOf(response)).toMatchObject([
+      { value: { id: "a", name: "look", argumentsJson: '{"x":1}', type: "function" } },
+      { value: { id: "b", argumentsJson: "{}" } },
+      { value: "So." },
+      { value: { redacted: true, text: "" } },
+      { value: { kind: "container_upload", dataJson: '{"type":"container_upload","file_id":"f"}' } },
+    ]);
+    expect(response?.message?.content[2]?.citations).toMatchObject([
+      { type: "char_location", citedText: "c" },
+    ]);
+    expect(response?.message?.content[3]?.providerState).toMatchObject({
+      provider: "anthropic",
+      model: "claude-opus-5",
+      dataJson: '{"block":{"type":"redacted_thinking","data":"secret"}}',
+    });
+    expect(kinds.filter((kind) => kind === "providerEvent")).toEqual([]);
+  });
+
+  it("that the message already holds when it starts are parts like any other", async () => {
+    const content = [
+      {
+        type: "tool_use",
+        id: "a",
+        name: "look",
+        input: { x: 1 },
+        caller: { type: "code_execution_20260120" },
+      },
+    ];
+    const container = { id: "box", expires_at: "soon" };
+    const { response, kinds } = await read([message({ content, container, stop_reason: "tool_use" }), STOP]);
+    expect(kinds).toEqual([
+      "streamStart",
+      "providerEvent",
+      "toolCallStart",
+      "toolCallDelta",
+      "toolCallEnd",
+      "partAdded",
+      "finish",
+    ]);
+    expect(partsOf(response)).toMatchObject([
+      { case: "toolCall" },
+      { case: "native", value: { kind: "container", dataJson: JSON.stringify(container) } },
+    ]);
+    expect(response?.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "tool_use" });
+  });
+
+  it("that nobody knows keep all that they say", async () => {
+    const odd = delta({ type: "shimmer_delta", light: 1 });
+    const { response, events } = await read([
+      START,
+      begin({ type: "shimmer", a: 1 }),
+      odd,
+      delta({ type: "text_delta", text: "lost?" }),
+      delta({ type: "input_json_delta", partial_json: '{"2":1.0,' }),
+      delta({ type: "input_json_delta", partial_json: '"1":2}' }),
+      end(),
+      { type: "weather_report", sky: "blue" },
+      stop("end_turn"),
+      STOP,
+    ]);
+    expect(partsOf(response)).toMatchObject([
+      { value: { kind: "shimmer", dataJson: '{"type":"shimmer","a":1,"input":{"2":1.0,"1":2}}' } },
+    ]);
+    const passedOn = events.flatMap(({ event }) => (event.case === "providerEvent" ? [event.value] : []));
+    expect(passedOn.map(({ type }) => type)).toEqual([
+      "content_block_delta",
+      "content_block_delta",
+      "weather_report",
+    ]);
+    expect(passedOn[0]?.dataJson).toBe(JSON.stringify(odd));
+  });
+
+  it("that are left open at the end are closed with all they have", async () => {
+    const { response } = await read([
+      START,
+      begin({ type: "thinking", thinking: "" }),
+      delta({ type: "thinking_delta", thinking: "Hm." }),
+      delta({ type: "signature_delta", signature: "sig" }),
+      begin({ type: "server_tool_use", id: "s", name: "x", input: {} }, 1),
+      delta({ type: "input_json_delta", partial_json: '{"cut' }, 1),
+      stop("max_tokens"),
+      STOP,
+    ]);
+    expect(response?.message?.content[0]?.providerState?.dataJson).toBe(
+      '{"block":{"type":"thinking","signature":"sig"}}',
+    );
+    expect(partsOf(response)?.[1]).toMatchObject({
+      value: {
+        dataJson: '{"type":"server_tool_use","id":"s","name":"x","input":{"invalid_arguments":"{\\"cut"}}',
+      },
+    });
+  });
+
+  it("with the id of an earlier call get one of their own", async () => {
+    const use = { type: "tool_use", id: "a", name: "look", input: {} };
+    const { response } = await read([
+      START,
+      begin(use),
+      end(),
+      begin(use, 1),
+      end(1),
+      stop("tool_use"),
+      STOP,
+    ]);
+    expect(partsOf(response)).toMatchObject([{ value: { id: "a" } }, { value: { id: "a_2" } }]);
+  });
+});
+
+describe("the message", () => {
+  it("may be announced twice", async () => {
+    const { kinds } = await read([START, START, stop("end_turn"), STOP]);
+    expect(kinds).toEqual(["streamStart", "finish"]);
+  });
+
+  it("tells its costs bit by bit; a null tells nothing", async () => {
+    const usage = { output_tokens: 9, input_tokens: null, output_tokens_details: { thinking_tokens: 3 } };
+    const late = { type: "message_delta", delta: { stop_reason: null }, usage };
+    const { response } = await read([START, stop("end_turn"), late, STOP]);
+    expect(response?.usage).toMatchObject({
+      inputTokens: 14,
+      outputTokens: 9,
+      totalTokens: 23,
+      cacheReadTokens: 4,
+      reasoningTokens: 3,
+    });
+    expect(response?.usage?.cacheWriteTokens).toBeUndefined();
+    expect(response?.usage?.costNanoUsd).toBeGreaterThan(0n);
+    expect(response?.finishReason).toMatchObject({ reason: Reason.STOP, raw: "end_turn" });
+  });
+
+  it("passes on what a Response has no place for", async () => {
+    const { events } = await read([START, stop("stop_sequence", { stop_sequence: "END" }), STOP]);
+    expect(events[1]?.event).toMatchObject({ case: "providerEvent", value: { type: "message_delta" } });
+    const plain = await read([START, stop("end_turn", { stop_sequence: null }), STOP]);
+    expect(plain.kinds).toEqual(["streamStart", "finish"]);
+  });
+
+  it("says why it was refused, and what the provider left out", async () => {
+    const details = { type: "refusal", category: "cyber", explanation: "No." };
+    const beside = { context_management: { applied_edits: [{ type: "clear_tool_uses_20250919" }] } };
+    const { response } = await read([
+      START,
+      { ...stop("refusal", { stop_details: details }), ...beside },
+      STOP,
+    ]);
+    expect(response?.finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw: "refusal" });
+    expect(response?.warnings.map(({ code, message: text }) => `${code}: ${text}`)).toEqual([
+      "provider_message: the provider refused: cyber: No.",
+      "input_transformed: the provider changed the input: clear_tool_uses_20250919",
+    ]);
+  });
+
+  it("comes raw, and with every event, where the caller asked for everything", async () => {
+    const { response, kinds } = await read(
+      [
+        START,
+        begin({ type: "thinking", thinking: "", signature: "" }),
+        delta({ type: "thinking_delta", thinking: "Hm." }),
+        delta({ type: "signature_delta", signature: "sig" }),
+        end(),
+        begin({ type: "text", text: "" }, 1),
+        delta({ type: "text_delta", text: "So." }, 1),
+        delta({ type: "citations_delta", citation: { type: "char_location" } }, 1),
+        end(1),
+        begin({ type: "tool_use", id: "a", name: "look", input: {} }, 2),
+        delta({ type: "input_json_delta", partial_json: '{"2":1.0}' }, 2),
+        end(2),
+        begin({ type: "compaction", content: null }, 3),
+        delta({ type: "compaction_delta", content: "All of it." }, 3),
+        end(3),
+        stop("tool_use"),
+        STOP,
+      ],
+      { includeRaw: true },
+    );
+    expect(JSON.parse(response?.rawJson ?? "")).toEqual({
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: "claude-opus-5",
+      stop_reason: "tool_use",
+      content: [
+        { type: "thinking", thinking: "Hm.", signature: "sig" },
+        { type: "text", text: "So.", citations: [{ type: "char_location" }] },
+        { type: "tool_use", id: "a", name: "look", input: { "2": 1 } },
+        { type: "compaction", content: "All of it." },
+      ],
+      usage: { input_tokens: 10, cache_read_input_tokens: 4, output_tokens: 7 },
+    });
+    expect(response?.rawJson).toContain('{"2":1.0}');
+    expect(JSON.parse(response?.usage?.rawJson ?? "")).toEqual({
+      input_tokens: 10,
+      cache_read_input_tokens: 4,
+      output_tokens: 7,
+    });
+    // The signature, the citation, the compaction and the end of the message.
+    expect(kinds.filter((kind) => kind === "providerEvent")).toHaveLength(4);
+  });
+});
+
+describe("a stream that breaks its protocol", () => {
+  const broken = [
+    { what: "an event that is no JSON", events: [START, "data: {cut\n\n"] },
+    { what: "a block before the message", events: [begin({ type: "text", text: "" })] },
+    {
+      what: "a block that begins twice",
+      events: [START, begin({ type: "text", text: "" }), begin({ type: "text" })],
+    },
+    { what: "a delta for no block", events: [START, delta({ type: "text_delta", text: "x" })] },
+    {
+      what: "another message inside it",
+      events: [START, begin({ type: "text", text: "x" }), message({ id: "msg_2" })],
+    },
+    { what: "an end without a message", events: [STOP] },
+    { what: "no end", events: [START, stop("end_turn")] },
+  ];
+  it.each(broken)("by $what is a STREAM error", async ({ events }) => {
+    const { error, response } = await read(events);
+    expect(error).toMatchObject({ kind: ErrorKind.STREAM });
+    expect(response).toBeUndefined();
+  });
+});
+
+describe("a failure inside the stream", () => {
+  const overloaded = {
+    type: "error",
+    error: { type: "overloaded_error", message: "Overloaded" },
+    request_id: "req_9",
+  };
+
+  it("keeps its kind, its request id and what it had cost", async () => {
+    const { error, kinds } = await read([
+      START,
+      begin({ type: "text", text: "Hel" }),
+      { type: "ping" },
+      overloaded,
+    ]);
+    expect(error).toMatchObject({
+      kind: ErrorKind.SERVER,
+      retryable: true,
+      outputStarted: true,
+      errorCode: "overloaded_error",
+      requestId: "req_9",
+      usage: { inputTokens: 14 },
+    });
+    expect(kinds).toEqual(["streamStart", "textStart", "textDelta", "error"]);
+  });
+
+  it("is seen where it stands in the stream without being an event", async () => {
+    const { error } = await read([START, `${JSON.stringify(overloaded)}\n`]);
+    expect(error).toMatchObject({ kind: ErrorKind.SERVER, errorCode: "overloaded_error" });
+  });
+});
