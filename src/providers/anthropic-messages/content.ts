@@ -12,7 +12,7 @@ import { isOwnProvider } from "./state.ts";
 import type { Block } from "./wire.ts";
 
 /**
- * The blocks of what a user says or a tool answers. Empty texts, which the API refuses, are
+ * The blocks of what a user says or a tool answers. Blank texts, which the API refuses, are
  * left out.
  * @throws InvalidRequestError naming the part that the API has no form for.
  */
@@ -30,7 +30,7 @@ export async function userBlocks(
 }
 
 /**
- * The blocks of instructions: text alone. Empty texts are left out.
+ * The blocks of instructions: text alone. Blank texts are left out.
  * @throws InvalidRequestError naming a part that is no text.
  */
 export function systemBlocks(parts: readonly ContentPart[], field: string): Block[] {
@@ -44,9 +44,9 @@ export function systemBlocks(parts: readonly ContentPart[], field: string): Bloc
   });
 }
 
-/** A text as a block; none for an empty text. */
+/** A text as a block; none for a text that is empty or only white space, which the API refuses even where it wrote it. */
 export function textBlocks(text: string): Block[] {
-  return text === "" ? [] : [{ type: "text", text }];
+  return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
 async function userBlock(

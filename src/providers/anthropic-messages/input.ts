@@ -165,7 +165,5 @@ function wireMessage({ role, results, content }: Turn, index: number, turns: rea
 function withoutTrailingSpace(content: readonly Block[]): readonly Block[] {
   const last = content.at(-1);
   if (last?.type !== "text") return content;
-  const text = textIn(last.text).trimEnd();
-  const before = content.slice(0, -1);
-  return text === "" ? before : [...before, { ...last, text }];
+  return [...content.slice(0, -1), { ...last, text: textIn(last.text).trimEnd() }];
 }

@@ -16,7 +16,7 @@ import {
   effectiveThinking,
   hasBudget,
   maxTokensOf,
-  reasoningOf,
+  requestedReasoning,
   thinks,
 } from "./thinking.ts";
 import { toolSettings, toolsOf } from "./tools.ts";
@@ -116,7 +116,7 @@ async function ownBody(translation: Translation, streaming: boolean): Promise<Js
 }
 
 function reasoningFor({ request, traits, loss }: Translation, messages: readonly WireMessage[]) {
-  const reasoning = reasoningOf(request, traits, loss);
+  const reasoning = requestedReasoning(request, traits, loss);
   if (!hasBudget(reasoning.thinking) || !continuesWithoutThinking(messages)) return reasoning;
   loss.lose(
     "reasoning_effort",

@@ -32,7 +32,7 @@ const BUDGETS: ReadonlyMap<string, number> = new Map([
  * What to say of reasoning for `reasoning_effort`. A model that thinks is asked to show a
  * summary, since newer ones show nothing otherwise.
  */
-export function reasoningOf(
+export function requestedReasoning(
   { reasoningEffort: wanted }: Request,
   traits: ModelTraits,
   loss: LossReport,

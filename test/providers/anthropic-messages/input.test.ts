@@ -53,7 +53,7 @@ describe("roles", () => {
       systemMessage("A"),
       developerMessage("B"),
       userMessage("one"),
-      userMessage([textPart(""), textPart("two")]),
+      userMessage([textPart(""), textPart(" \n"), textPart("two")]),
       assistantMessage("three"),
       assistantMessage([]),
       assistantMessage("four"),

@@ -299,11 +299,11 @@ async function sentBack(response: Response): Promise<unknown> {
   return JSON.parse(stringifyJson(said.flatMap(({ content }) => content)));
 }
 
-/** What the API takes of an answer: no empty text, no thinking whose signature is missing, arguments that are an object. */
+/** What the API takes of an answer: no blank text, no thinking whose signature is missing, arguments that are an object. */
 function sendable(content: unknown): unknown {
   return list(content)
     .map(withInput)
-    .filter(({ type, text }) => type !== "text" || text !== "")
+    .filter(({ type, text }) => type !== "text" || String(text).trim() !== "")
     .filter(({ type, signature }) => type !== "thinking" || Boolean(signature))
     .map((block) => {
       if (block.type !== "text") return block;
