@@ -71,10 +71,14 @@ export class AnswerFacts {
     return first;
   }
 
+  /** Notes that the caller has a call to run. */
+  sawToolCall(): void {
+    this.#hasToolCalls = true;
+  }
+
   /** Notes that a part was added. */
   sawPart(kind: string): void {
     this.#lastKind = kind;
-    this.#hasToolCalls ||= kind === "functionCall";
     // More content takes a reason to stop back: with code execution the API gives one in between.
     this.#finish = undefined;
   }

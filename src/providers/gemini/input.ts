@@ -106,13 +106,19 @@ class Conversation {
 
   async #addResults(message: Message, field: string): Promise<void> {
     const { toolCallId, content } = message;
-    const results = content.flatMap(({ part }, index) =>
-      part.case === "toolResult" ? [[part.value, `${field}.content[${index}].tool_result`] as const] : [],
-    );
     // A message without such parts is itself the answer to one call.
-    if (results.length === 0) return this.#addResult({ toolCallId, content, isError: false }, field);
-    for (const [result, place] of results)
-      await this.#addResult({ ...result, toolCallId: result.toolCallId || toolCallId }, place);
+    if (!content.some(({ part }) => part.case === "toolResult"))
+      return this.#addResult({ toolCallId, content, isError: false }, field);
+    for (const [index, { part }] of content.entries()) {
+      const place = `${field}.content[${index}]`;
+      if (part.case !== "toolResult")
+        throw invalidField(
+          place,
+          `expected tool results and nothing beside them, found ${part.case ?? "nothing"}`,
+        );
+      const id = part.value.toolCallId || toolCallId;
+      await this.#addResult({ ...part.value, toolCallId: id }, `${place}.tool_result`);
+    }
   }
 
   async #addResult(result: Result, field: string): Promise<void> {
@@ -179,7 +185,8 @@ class Conversation {
   #addLaterInstructions(message: Message, field: string): void {
     const loss = "the Gemini API takes instructions only at the beginning; they were sent as the user's text";
     this.#context.loss.lose(field, "converted_content", loss);
-    this.#addUser([{ text: `${SYSTEM_OPENING}${textOf(message)}${SYSTEM_CLOSING}` }], field);
+    const text = textOf(message);
+    this.#addUser(text === "" ? [] : [{ text: `${SYSTEM_OPENING}${text}${SYSTEM_CLOSING}` }], field);
   }
 }
 

@@ -103,8 +103,9 @@ export class GeminiDecoder implements StreamDecoder {
    * @param stray Vertex writes an error into a stream as it is, in no event.
    */
   end(stray: string): void {
-    const written = asObject(tryParseJson(stray));
-    if (asObject(written?.error) !== undefined) throw this.#failure(written ?? {});
+    const written = tryParseJson(stray);
+    const holder = objectIn(Array.isArray(written) ? written[0] : written);
+    if (asObject(holder.error) !== undefined) throw this.#failure(holder);
     if (this.#answer.isComplete) this.#finish(this.#raw.length === 0 ? "" : `[${this.#raw.join(",\n")}]`);
   }
 
@@ -202,6 +203,7 @@ export class GeminiDecoder implements StreamDecoder {
 
   #beginCall(name: string, part: Part, call: Part): void {
     this.#close();
+    this.#answer.sawToolCall();
     const block = this.#writer.startToolCall({ id: textIn(call.id), name });
     this.#open = { kind: "call", block, args: new PartialArguments(), rest: callRest(part, call) };
   }

@@ -18,10 +18,11 @@ export function toTools(
   const { functions, hosted } = sortTools(request, provider, loss);
   checkMixture(functions, hosted, traits);
   const choice = toolConfig(request.toolChoice, functions, hosted.length > 0, traits, loss);
-  // The mode NONE holds for functions alone.
-  const others = request.toolChoice?.mode === Mode.NONE ? [] : hosted.map(({ config }) => config);
   const functionDeclarations = functions.map(({ tool, field }) => declaration(tool, field, loss));
-  const tools = [...(functions.length === 0 ? [] : [{ functionDeclarations }]), ...others];
+  const tools = [
+    ...(functions.length === 0 ? [] : [{ functionDeclarations }]),
+    ...hosted.map(({ config }) => config),
+  ];
   return { ...(tools.length === 0 ? {} : { tools }), ...(isEmpty(choice) ? {} : { toolConfig: choice }) };
 }
 
@@ -41,7 +42,7 @@ interface OwnTool {
   readonly field: string;
 }
 
-function sortTools({ tools }: Request, provider: string, loss: LossReport) {
+function sortTools({ tools, toolChoice }: Request, provider: string, loss: LossReport) {
   const functions: DeclaredFunction[] = [];
   const hosted: OwnTool[] = [];
   for (const [index, { tool }] of tools.entries()) {
@@ -50,7 +51,8 @@ function sortTools({ tools }: Request, provider: string, loss: LossReport) {
     else if (tool.case === "hosted") hosted.push(...ownTool(tool.value, `${field}.hosted`, provider, loss));
     else throw invalidField(field, "expected `function` or `hosted`, found neither");
   }
-  return { functions, hosted };
+  // The API's own NONE holds for functions alone.
+  return { functions, hosted: toolChoice?.mode === Mode.NONE ? [] : hosted };
 }
 
 /** A tool of the provider's own, verbatim; nothing where it is another provider's. */
@@ -109,7 +111,7 @@ function takesNothing(schema: JsonObject): boolean {
 function toolConfig(
   choice: ToolChoice | undefined,
   functions: readonly DeclaredFunction[],
-  hasOwnTools: boolean,
+  isMixed: boolean,
   traits: ModelTraits,
   loss: LossReport,
 ): JsonObject {
@@ -118,7 +120,6 @@ function toolConfig(
   const isForced = choice?.mode === Mode.REQUIRED || choice?.mode === Mode.NAMED;
   if (isForced) checkForced(choice, functions, traits);
   if (functions.length === 0) return {};
-  const isMixed = hasOwnTools && choice?.mode !== Mode.NONE;
   // Calls are held to their schemas where a tool asks for it, and always beside the provider's own tools.
   const isValidated = isMixed || functions.some(({ tool }) => tool.strict);
   const functionCallingConfig = callingConfig(choice, isValidated);

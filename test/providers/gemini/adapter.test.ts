@@ -1,0 +1,176 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { ToolChoice_Mode as Mode, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { GeminiAdapter, type GeminiAdapterOptions } from "../../../src/providers/gemini/adapter.ts";
+import { accumulate } from "../../../src/spec/accumulator.ts";
+import { ConfigurationError } from "../../../src/spec/errors.ts";
+import { textOf, userMessage } from "../../../src/spec/message.ts";
+import { serveHttp } from "../../kit/servers.ts";
+import { event, NEW_MODEL } from "./support.ts";
+
+const KEY = "AIzaSyVerySecretKey0123456789";
+
+interface Seen {
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** An adapter and a server that answers it; what the server saw is collected. */
+async function reach(
+  answer: (response: ServerResponse) => void,
+  options: Partial<GeminiAdapterOptions> = {},
+): Promise<{ adapter: GeminiAdapter; seen: Seen[] }> {
+  const seen: Seen[] = [];
+  const { port } = await serveHttp(async (request: IncomingMessage, response: ServerResponse) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    seen.push({ url: request.url ?? "", headers: request.headers, body });
+    answer(response);
+  });
+  const adapter = new GeminiAdapter({ apiKey: KEY, baseUrl: `http://127.0.0.1:${port}`, ...options });
+  onTestFinished(() => adapter.close());
+  return { adapter, seen };
+}
+
+const json =
+  (body: unknown, status = 200) =>
+  (response: ServerResponse) => {
+    response
+      .writeHead(status, { "content-type": "application/json; charset=UTF-8" })
+      .end(JSON.stringify(body));
+  };
+const sse =
+  (events: readonly object[], lineEnd = "\r\n") =>
+  (response: ServerResponse) => {
+    const lines = events.map((each) => `data: ${JSON.stringify(each)}${lineEnd}${lineEnd}`);
+    response.writeHead(200, { "content-type": "text/event-stream" }).end(lines.join(""));
+  };
+const requestFor = (request: MessageInitShape<typeof RequestSchema> = {}) =>
+  create(RequestSchema, { model: NEW_MODEL, messages: [userMessage("hi")], ...request });
+
+const STOP = { finishReason: "STOP" };
+const ANSWER = { ...event([{ text: "Hello" }], STOP), responseId: "r1", modelVersion: NEW_MODEL };
+
+describe("GeminiAdapter", () => {
+  it("asks generateContent, with the key in a header and nowhere else", async () => {
+    const { adapter, seen } = await reach(json(ANSWER));
+    const response = await adapter.complete(requestFor());
+    expect(response).toMatchObject({
+      id: "r1",
+      providerRequestId: "r1",
+      provider: "gemini",
+      model: NEW_MODEL,
+    });
+    expect(textOf(response)).toBe("Hello");
+    expect(response.rateLimit).toBeUndefined();
+    expect(seen[0]?.url).toBe(`/v1beta/models/${NEW_MODEL}:generateContent`);
+    expect(seen[0]?.headers["x-goog-api-key"]).toBe(KEY);
+    expect(seen[0]?.headers.authorization).toBeUndefined();
+    expect(JSON.parse(seen[0]?.body ?? "")).toEqual({
+      contents: [{ role: "user", parts: [{ text: "hi" }] }],
+    });
+  });
+
+  it.each(["\n", "\r", "\r\n"])("streams from streamGenerateContent (line ends %j)", async (lineEnd) => {
+    const { adapter, seen } = await reach(
+      sse([event([{ text: "Hel" }]), event([{ text: "lo" }], STOP)], lineEnd),
+    );
+    expect(textOf(await accumulate(adapter.stream(requestFor())))).toBe("Hello");
+    expect(seen[0]?.url).toBe(`/v1beta/models/${NEW_MODEL}:streamGenerateContent?alt=sse`);
+    expect(seen[0]?.headers.accept).toBe("text/event-stream");
+    expect(JSON.stringify(seen.map(({ url, body }) => url + body))).not.toContain(KEY);
+  });
+
+  it("takes a stream that comes as a JSON list", async () => {
+    const { adapter } = await reach(json([event([{ text: "Hel" }]), event([{ text: "lo" }], STOP)]));
+    expect(textOf(await accumulate(adapter.stream(requestFor())))).toBe("Hello");
+  });
+
+  it("reaches other bases, versions and models, with further headers", async () => {
+    const { adapter, seen } = await reach(json(ANSWER), {
+      name: "google-eu",
+      apiVersion: "v1",
+      defaultHeaders: { "x-goog-user-project": "p1" },
+    });
+    const response = await adapter.complete(requestFor({ model: "tunedModels/mine" }));
+    expect(response.provider).toBe("google-eu");
+    expect(seen[0]?.url).toBe("/v1/tunedModels/mine:generateContent");
+    expect(seen[0]?.headers["x-goog-user-project"]).toBe("p1");
+  });
+
+  it("tells a wrong key from a wrong request, and never repeats the key", async () => {
+    const error = {
+      code: 400,
+      message: `API key not valid: ${KEY}`,
+      status: "INVALID_ARGUMENT",
+      details: [
+        { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" },
+        { "@type": "type.googleapis.com/google.rpc.DebugInfo", detail: `Invalid API key: ${KEY}` },
+      ],
+    };
+    const { adapter } = await reach(json([{ error }], 400));
+    const thrown = await adapter
+      .complete(requestFor({ includeRaw: true }))
+      .catch((reason: unknown) => reason);
+    expect(thrown).toMatchObject({
+      kind: ErrorKind.AUTHENTICATION,
+      statusCode: 400,
+      errorCode: "API_KEY_INVALID",
+    });
+    expect(JSON.stringify(thrown) + String(thrown)).not.toContain(KEY);
+    expect((thrown as { rawJson: string }).rawJson).toContain("(key)");
+  });
+
+  it("fails a stream before its first event where the request is refused", async () => {
+    const { adapter } = await reach(
+      json({ error: { code: 503, status: "UNAVAILABLE", message: "busy" } }, 503),
+    );
+    await expect(accumulate(adapter.stream(requestFor()))).rejects.toMatchObject({ kind: ErrorKind.SERVER });
+  });
+
+  it("calls a connection that is lost in a stream a broken stream", async () => {
+    const { adapter } = await reach((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(`data: ${JSON.stringify(event([{ text: "Hel" }]))}\n\n`);
+      setImmediate(() => response.destroy());
+    });
+    await expect(accumulate(adapter.stream(requestFor()))).rejects.toMatchObject({
+      kind: ErrorKind.STREAM,
+      outputStarted: true,
+    });
+  });
+
+  it("refuses what would lead to another path, before anything is sent", async () => {
+    const { adapter, seen } = await reach(json(ANSWER));
+    await expect(adapter.complete(requestFor({ model: "../files" }))).rejects.toThrow("model:");
+    expect(seen).toEqual([]);
+  });
+
+  it("reads no files unless their folder is allowed", async () => {
+    const image = {
+      part: { case: "image", value: { source: { case: "url", value: import.meta.filename } } },
+    } as const;
+    const { adapter, seen } = await reach(json(ANSWER));
+    await expect(adapter.complete(requestFor({ messages: [userMessage(image)] }))).rejects.toThrow(
+      "messages[0].content[0].image.url",
+    );
+    expect(seen).toEqual([]);
+  });
+
+  it("knows which tool choices work", () => {
+    const adapter = new GeminiAdapter({ apiKey: KEY });
+    onTestFinished(() => adapter.close());
+    expect(
+      [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED].map((mode) =>
+        adapter.supportsToolChoice(mode, NEW_MODEL),
+      ),
+    ).toEqual([true, true, true, true]);
+  });
+
+  it("wants a key", () => {
+    expect(() => new GeminiAdapter({ apiKey: "" })).toThrow(ConfigurationError);
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { createHeaders } from "../../../src/kit/http.ts";
+import { toError } from "../../../src/providers/gemini/error.ts";
+import type { ProviderError } from "../../../src/spec/errors.ts";
+import { userMessage } from "../../../src/spec/message.ts";
+import { factsFor } from "../../support/decode.ts";
+
+interface Failure {
+  readonly status?: string;
+  readonly message?: string;
+  readonly details?: readonly object[];
+}
+
+function errorOf(
+  code: number,
+  { status, message = "no", details = [] }: Failure = {},
+  headers = {},
+  includeRaw = false,
+) {
+  const { request } = factsFor("gemini", {
+    model: "gemini-3.5-flash",
+    messages: [userMessage("The secret plan is to paint the moon green.")],
+    includeRaw,
+  });
+  const body = JSON.stringify({ error: { code, message, status, details } });
+  return toError({
+    provider: "gemini",
+    status: code,
+    headers: createHeaders(headers),
+    body,
+    request,
+  }) as ProviderError;
+}
+
+const detail = (name: string, value: object) => ({
+  "@type": `type.googleapis.com/google.rpc.${name}`,
+  ...value,
+});
+
+describe("the kind of a failure", () => {
+  it.each([
+    [400, "INVALID_ARGUMENT", ErrorKind.INVALID_REQUEST, false],
+    [400, "FAILED_PRECONDITION", ErrorKind.ACCESS_DENIED, false],
+    [400, "OUT_OF_RANGE", ErrorKind.INVALID_REQUEST, false],
+    [401, "UNAUTHENTICATED", ErrorKind.AUTHENTICATION, false],
+    [403, "PERMISSION_DENIED", ErrorKind.ACCESS_DENIED, false],
+    [404, "NOT_FOUND", ErrorKind.NOT_FOUND, false],
+    [409, "ABORTED", ErrorKind.PROVIDER, true],
+    [409, "ALREADY_EXISTS", ErrorKind.INVALID_REQUEST, false],
+    [429, "RESOURCE_EXHAUSTED", ErrorKind.RATE_LIMIT, true],
+    [499, "CANCELLED", ErrorKind.ABORT, false],
+    [500, "INTERNAL", ErrorKind.SERVER, true],
+    [500, "UNKNOWN", ErrorKind.SERVER, true],
+    [500, "DATA_LOSS", ErrorKind.SERVER, true],
+    [501, "UNIMPLEMENTED", ErrorKind.INVALID_REQUEST, false],
+    [503, "UNAVAILABLE", ErrorKind.SERVER, true],
+    [504, "DEADLINE_EXCEEDED", ErrorKind.REQUEST_TIMEOUT, true],
+    [502, undefined, ErrorKind.SERVER, true],
+    [413, undefined, ErrorKind.CONTEXT_LENGTH, false],
+  ])("%i %s", (code, status, kind, retryable) => {
+    const error = errorOf(code, status === undefined ? {} : { status });
+    expect(error).toMatchObject({ kind, retryable });
+  });
+
+  it("of a wrong key is AUTHENTICATION, although it is a 400", () => {
+    const details = [detail("ErrorInfo", { reason: "API_KEY_INVALID" })];
+    expect(errorOf(400, { status: "INVALID_ARGUMENT", details })).toMatchObject({
+      kind: ErrorKind.AUTHENTICATION,
+      errorCode: "API_KEY_INVALID",
+    });
+    const message = "API key not valid. Please pass a valid API key.";
+    expect(errorOf(400, { status: "INVALID_ARGUMENT", message }).kind).toBe(ErrorKind.AUTHENTICATION);
+  });
+
+  it("of a conversation that is too long is CONTEXT_LENGTH", () => {
+    const message = "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).";
+    expect(errorOf(400, { status: "INVALID_ARGUMENT", message }).kind).toBe(ErrorKind.CONTEXT_LENGTH);
+  });
+
+  it("of a body that is no JSON follows from the status", () => {
+    const { request } = factsFor("gemini", { model: "m" });
+    const failure = { provider: "gemini", headers: createHeaders({}), request };
+    expect(toError({ ...failure, status: 502, body: "<html>" }).kind).toBe(ErrorKind.SERVER);
+    expect(toError({ ...failure, status: 403, body: "" }).kind).toBe(ErrorKind.ACCESS_DENIED);
+  });
+});
+
+describe("a quota", () => {
+  const status = "RESOURCE_EXHAUSTED";
+  const quota = (quotaId: string) => detail("QuotaFailure", { violations: [{ quotaId }] });
+  const retry = detail("RetryInfo", { retryDelay: "46s" });
+
+  it.each([
+    [
+      "of a minute comes back",
+      { details: [quota("GenerateRequestsPerMinutePerProject"), retry] },
+      ErrorKind.RATE_LIMIT,
+    ],
+    [
+      "of a day does not",
+      { details: [quota("GenerateRequestsPerDayPerProject"), retry] },
+      ErrorKind.QUOTA_EXCEEDED,
+    ],
+    ["of zero does not", { message: "Quota exceeded for metric: x, limit: 0" }, ErrorKind.QUOTA_EXCEEDED],
+    [
+      "of money does not",
+      { message: "Your prepayment credits are depleted. Manage billing." },
+      ErrorKind.QUOTA_EXCEEDED,
+    ],
+    [
+      "that mentions billing beside a limit of a minute comes back",
+      { message: "check your plan and billing details", details: [quota("InputTokensPerMinute")] },
+      ErrorKind.RATE_LIMIT,
+    ],
+  ])("%s", (_, failure, kind) => {
+    expect(errorOf(429, { status, ...failure }).kind).toBe(kind);
+  });
+
+  it("that is used up says no time to come back", () => {
+    const error = errorOf(429, { status, details: [quota("PerDay"), retry] });
+    expect(error).toMatchObject({ retryable: false, retryAfter: undefined });
+  });
+});
+
+describe("the time to come back", () => {
+  const status = "RESOURCE_EXHAUSTED";
+  const info = detail("RetryInfo", { retryDelay: "3.5s" });
+
+  it("is the header's, else the details', else the message's", () => {
+    const message = "Please retry in 10h17m5.7s.";
+    expect(errorOf(429, { status, message, details: [info] }, { "retry-after": "7" }).retryAfter).toBe(7);
+    expect(errorOf(429, { status, message, details: [info] }).retryAfter).toBe(3.5);
+    expect(errorOf(429, { status, message }).retryAfter).toBeCloseTo(37_025.7);
+    expect(errorOf(429, { status }).retryAfter).toBeUndefined();
+  });
+});
+
+describe("what an error tells", () => {
+  it("is the provider's words, but not the prompt's", () => {
+    expect(errorOf(400, { status: "INVALID_ARGUMENT", message: "Unknown field." }).message).toBe(
+      "gemini answered 400 (INVALID_ARGUMENT): Unknown field.",
+    );
+    const echo = 'Invalid value at "The secret plan is to paint the moon green."';
+    expect(errorOf(400, { message: echo }).message).not.toContain("secret");
+  });
+
+  it("is the body only where it is asked for, and bounded", () => {
+    expect(errorOf(400, { message: "x" }).rawJson).toBeUndefined();
+    const long = errorOf(400, { message: "x".repeat(5000) }, {}, true);
+    expect(long.rawJson).toHaveLength(2048);
+  });
+});

@@ -1,0 +1,219 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import {
+  assistantMessage,
+  type PartInit,
+  textPart,
+  toolCallsOf,
+  toolResult,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import { answered, call, codesOf, NEW_MODEL, OLD_MODEL, readTurn, resultsFor, translate } from "./support.ts";
+
+type MessageInit = MessageInitShape<typeof MessageSchema>;
+
+const modelParts = async (parts: readonly object[], model = NEW_MODEL) => {
+  const turn = answered(parts, model);
+  const messages = [userMessage("hi"), turn, ...resultsFor(turn), userMessage("go")];
+  return (await translate({ model, messages })).body.contents[1]?.parts;
+};
+
+describe("what a model wrote goes back as it came", () => {
+  it.each([
+    [
+      "a signature on a call",
+      [{ functionCall: { id: "a", name: "f", args: { x: 1 } }, thoughtSignature: "S1" }],
+    ],
+    [
+      "a signature on the first of several calls",
+      [
+        { functionCall: { name: "f", args: {} }, thoughtSignature: "S1" },
+        { functionCall: { name: "f", args: {} } },
+      ],
+    ],
+    ["a signature on text", [{ text: "a" }, { text: "b", thoughtSignature: "S1" }, { text: "c" }]],
+    ["a signature on an empty text", [{ text: "a" }, { text: "", thoughtSignature: "S1" }]],
+    ["a signature on a thought", [{ text: "hm", thought: true, thoughtSignature: "S1" }, { text: "a" }]],
+    ["a signature alone", [{ text: "a" }, { thoughtSignature: "S1" }]],
+    [
+      "a signature on an image",
+      [{ inlineData: { mimeType: "image/png", data: "AQID" }, thoughtSignature: "S1" }],
+    ],
+    [
+      "a draft image among the thoughts",
+      [{ thought: true, inlineData: { mimeType: "image/png", data: "AQID" } }],
+    ],
+    ["a sound", [{ inlineData: { mimeType: "audio/wav", data: "AQID" } }]],
+    [
+      "code and its result",
+      [
+        { executableCode: { language: "PYTHON", code: "1" }, thoughtSignature: "S1" },
+        { codeExecutionResult: { outcome: "OUTCOME_OK", output: "1" } },
+      ],
+    ],
+    [
+      "calls of the provider's own tools",
+      [
+        { toolCall: { toolType: "GOOGLE_SEARCH", id: "t" }, thoughtSignature: "S1" },
+        { toolResponse: { toolType: "GOOGLE_SEARCH", id: "t" } },
+      ],
+    ],
+    ["a part of a kind that does not exist yet", [{ hologram: { depth: 1 } }]],
+    ["an unknown field of a text", [{ text: "a", partMetadata: { k: "v" } }]],
+  ])("%s", async (_, parts) => {
+    expect(await modelParts(parts)).toEqual(parts);
+  });
+
+  it("but for the model's own id, which is the call's where the API gave one", async () => {
+    const turn = answered([{ functionCall: { id: "native_1", name: "f", args: {} } }]);
+    expect(toolCallsOf(turn)[0]?.id).toBe("native_1");
+    const messages = [userMessage("hi"), turn, toolResult({ toolCallId: "native_1", content: "ok" })];
+    const { body } = await translate({ messages });
+    expect(body.contents[2]?.parts).toEqual([
+      { functionResponse: { id: "native_1", name: "f", response: { output: "ok" } } },
+    ]);
+  });
+
+  it("and an id of ours is never sent", async () => {
+    const turn = answered([{ functionCall: { name: "f", args: {} }, thoughtSignature: "S" }]);
+    const [{ id: toolCallId } = { id: "" }] = toolCallsOf(turn);
+    expect(toolCallId).not.toBe("");
+    const { body } = await translate({
+      messages: [userMessage("hi"), turn, toolResult({ toolCallId, content: "ok" })],
+    });
+    expect(JSON.stringify(body)).not.toContain(toolCallId);
+  });
+
+  it("and not what was said of the answer as a whole", async () => {
+    const grounding = { groundingMetadata: { webSearchQueries: ["weather"] } };
+    const messages = [userMessage("hi"), answered([{ text: "a" }], NEW_MODEL, grounding), userMessage("go")];
+    const { body, warnings } = await translate({ messages });
+    expect(body.contents[1]?.parts).toEqual([{ text: "a" }]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("an answer without anything is left out", async () => {
+    const messages = [userMessage("hi"), { role: Role.ASSISTANT, content: [] }, userMessage("go")];
+    const { body } = await translate({ messages });
+    expect(body.contents.map(({ role }) => role)).toEqual(["user", "user"]);
+  });
+});
+
+describe("what another model or provider wrote", () => {
+  const foreign = (part: NonNullable<PartInit["part"]>, dataJson = '{"item":{"id":"rs_1"}}'): PartInit => ({
+    part,
+    providerState: { provider: "openai", model: "gpt-5.2", dataJson },
+  });
+  const thought = foreign({ case: "thinking", value: { text: "hm" } });
+
+  it("is stripped of thinking and native parts, with warnings", async () => {
+    const native = foreign({
+      case: "native",
+      value: { provider: "openai", kind: "web_search_call", dataJson: "{}" },
+    });
+    const messages = [
+      userMessage("hi"),
+      assistantMessage([thought, native, textPart("a")]),
+      userMessage("go"),
+    ];
+    const { body, warnings } = await translate({ messages });
+    expect(body.contents[1]?.parts).toEqual([{ text: "a" }]);
+    expect(codesOf(warnings)).toEqual([
+      "foreign_state_stripped messages[1].content[0]",
+      "foreign_state_stripped messages[1].content[1]",
+    ]);
+  });
+
+  it("becomes text where the caller wants that, and is refused where it wants that", async () => {
+    const messages = [userMessage("hi"), assistantMessage([thought, textPart("a")]), userMessage("go")];
+    const { body } = await translate({ messages, foreignState: StatePolicy.TO_TEXT });
+    expect(body.contents[1]?.parts).toEqual([{ text: "hm" }, { text: "a" }]);
+    await expect(translate({ messages, foreignState: StatePolicy.REJECT })).rejects.toThrow(
+      "messages[1].content[0]",
+    );
+  });
+
+  it("has the documented placeholder on the first call of each step, for models that check signatures", async () => {
+    const step = (id: string): MessageInit[] => [
+      assistantMessage([textPart("a"), call(`${id}1`), call(`${id}2`)]),
+      toolResult({ toolCallId: `${id}1`, content: "ok" }),
+      toolResult({ toolCallId: `${id}2`, content: "ok" }),
+    ];
+    const messages = [userMessage("hi"), ...step("a"), ...step("b")];
+    const { body, warnings } = await translate({ messages });
+    const signatures = body.contents
+      .filter(({ role }) => role === "model")
+      .map(({ parts }) => parts.map(({ thoughtSignature }) => thoughtSignature));
+    const placeholder = "skip_thought_signature_validator";
+    expect(signatures).toEqual([
+      [undefined, placeholder, undefined],
+      [undefined, placeholder, undefined],
+    ]);
+    expect(codesOf(warnings)).toEqual([
+      "converted_content messages[1].content[1].tool_call",
+      "converted_content messages[4].content[1].tool_call",
+    ]);
+    const old = await translate({ model: OLD_MODEL, messages });
+    expect(JSON.stringify(old.body)).not.toContain("thoughtSignature");
+  });
+
+  it("loses the signatures of another Gemini model, which would be refused", async () => {
+    const parts = [
+      { text: "hm", thought: true, thoughtSignature: "S1" },
+      { text: "a", thoughtSignature: "S2" },
+      { executableCode: { code: "1" }, thoughtSignature: "S3" },
+      { functionCall: { id: "n", name: "f", args: {} }, thoughtSignature: "S4" },
+    ];
+    const turn = answered(parts, OLD_MODEL);
+    const messages = [userMessage("hi"), turn, toolResult({ toolCallId: "n", content: "ok" })];
+    const { body } = await translate({ messages });
+    expect(body.contents[1]?.parts).toEqual([
+      { text: "a" },
+      { executableCode: { code: "1" } },
+      { functionCall: { name: "f", args: {} }, thoughtSignature: "skip_thought_signature_validator" },
+    ]);
+    expect(body.contents[2]?.parts[0]).toEqual({
+      functionResponse: { name: "f", response: { output: "ok" } },
+    });
+  });
+
+  it("keeps them for the same model by another name", async () => {
+    const turn = answered([{ text: "a", thoughtSignature: "S" }], NEW_MODEL);
+    const messages = [userMessage("hi"), turn, userMessage("go")];
+    const { body } = await translate({ model: `models/${NEW_MODEL}`, messages });
+    expect(body.contents[1]?.parts).toEqual([{ text: "a", thoughtSignature: "S" }]);
+  });
+
+  it.each([
+    ["broken JSON", call("a", "f", '{"x":'), '{"x":'],
+    ["a list", call("a", "f", "[1]"), "[1]"],
+    ["free text", call("a", "f", "SELECT 1", "custom"), "SELECT 1"],
+  ])("arguments that are %s go inside an object, with a warning", async (_, part, input) => {
+    const messages = [
+      userMessage("hi"),
+      assistantMessage([part]),
+      toolResult({ toolCallId: "a", content: "ok" }),
+    ];
+    const { body, warnings } = await translate({ model: OLD_MODEL, messages });
+    expect(body.contents[1]?.parts).toEqual([{ functionCall: { name: "f", args: { input } } }]);
+    expect(codesOf(warnings)).toEqual(["converted_content messages[1].content[0].tool_call.arguments_json"]);
+  });
+});
+
+describe("numbers that a double cannot hold", () => {
+  it("go back as they came", async () => {
+    const args = '{"n":12345678901234567890,"x":0.10000000000000000001}';
+    const part = `{"functionCall":{"name":"f","args":${args}}}`;
+    const native = '{"hologram":{"depth":98765432109876543210}}';
+    const turn = readTurn(`{"candidates":[{"content":{"parts":[${part},${native}]}}]}`, OLD_MODEL);
+    expect(toolCallsOf(turn)[0]?.argumentsJson).toBe(args);
+    const { text } = await translate({
+      model: OLD_MODEL,
+      messages: [userMessage("hi"), turn, ...resultsFor(turn)],
+    });
+    expect(text).toContain(args);
+    expect(text).toContain(native);
+  });
+});

@@ -1,0 +1,209 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ContentPartSchema, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  type Request,
+  RequestSchema,
+  ResponseFormat_Type,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { resolveMedia } from "../../../src/kit/media.ts";
+import { toRequestBody } from "../../../src/providers/gemini/request.ts";
+import { textPart, toolResult } from "../../../src/spec/message.ts";
+import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { eventsOf, type Wire } from "./reading.ts";
+
+const recorded = [...recordingsOf("gemini", ".sse"), ...recordingsOf("gemini", ".json")].filter(
+  (recording): recording is Recording & { request: string } => "request" in recording,
+);
+
+/**
+ * Fields in which we differ from the client that was recorded, and why:
+ * - it spells defaults out (`null` settings, `thought: false`, `role: "model"` of the instructions,
+ *   `codeExecution: null` beside functions, an empty `generationConfig`): we leave them out;
+ * - it sends schemas as `parameters`, a form for OpenAPI: we send JSON Schema as `parametersJsonSchema`,
+ *   and none at all for a tool without arguments;
+ * - it calls what a tool gave `result`, the API's documentation `output`; we send the text of it;
+ * - it repeats calls of a foreign history to a model that checks signatures without the documented placeholder.
+ */
+function inOurWords(body: Wire): Wire {
+  const { tools, generationConfig, systemInstruction, contents, ...rest } = withoutDefaults(body);
+  return {
+    ...rest,
+    ...(systemInstruction === undefined
+      ? {}
+      : { systemInstruction: without(systemInstruction as Wire, "role") }),
+    contents: (contents as Wire[]).map((content) => ({
+      ...content,
+      parts: list(content.parts).map(partInOurWords),
+    })),
+    ...(tools === undefined ? {} : { tools: list(tools).map(toolInOurWords) }),
+    ...(Object.keys((generationConfig as Wire) ?? {}).length === 0 ? {} : { generationConfig }),
+  };
+}
+
+function partInOurWords(part: Wire): Wire {
+  if (part.functionResponse === undefined) return part;
+  const { response, ...functionResponse } = part.functionResponse as Wire;
+  return {
+    ...part,
+    functionResponse: { ...functionResponse, response: { output: outputOf(response as Wire) } },
+  };
+}
+
+function toolInOurWords(tool: Wire): Wire {
+  if (tool.functionDeclarations === undefined) return tool;
+  return {
+    functionDeclarations: list(tool.functionDeclarations).map(({ parameters, ...declaration }) => {
+      const { properties } = parameters as Wire;
+      return Object.keys(properties as Wire).length === 0
+        ? declaration
+        : { ...declaration, parametersJsonSchema: parameters };
+    }),
+  };
+}
+
+/** What a tool gave, as the text in which our callers hand it over. */
+function outputOf({ result }: Wire): string {
+  return typeof result === "string" ? result : JSON.stringify(result);
+}
+
+describe("our request for a recorded conversation", () => {
+  it("is there", () => expect(recorded.length).toBeGreaterThan(60));
+
+  it.each(recorded)("$request is the one that was sent", async (recording) => {
+    const body = JSON.parse(bytesOf({ ...recording, file: recording.request }).toString("utf8"));
+    const request = requestOf(body, modelOf(recording));
+    const ours = await toRequestBody(request, {
+      provider: "gemini",
+      media: (media, field) => resolveMedia(media, {}, field),
+    });
+    expect(withoutPlaceholders(ours.body)).toEqual(inOurWords(body));
+  });
+});
+
+/** Our request for what a client sent: the conversation as our callers would hold it. */
+function requestOf(body: Wire, model: string): Request {
+  const { contents, systemInstruction, tools, generationConfig } = withoutDefaults(body);
+  const { maxOutputTokens, temperature, responseMimeType, responseJsonSchema, thinkingConfig, ...further } =
+    (generationConfig ?? {}) as Wire;
+  const { thinkingLevel, includeThoughts } = (thinkingConfig ?? {}) as Wire;
+  // An effort always asks for the thoughts; other settings are the caller's own words.
+  const hasEffort = thinkingLevel !== undefined && includeThoughts === true;
+  const options = { ...further, ...(hasEffort || thinkingConfig === undefined ? {} : { thinkingConfig }) };
+  return create(RequestSchema, {
+    model,
+    messages: [...systemMessages(systemInstruction), ...messagesOf(list(contents), model)],
+    tools: list(tools).flatMap(toolsOf),
+    ...(maxOutputTokens === undefined ? {} : { maxTokens: Number(maxOutputTokens) }),
+    ...(temperature === undefined ? {} : { temperature: Number(temperature) }),
+    ...(responseMimeType === undefined
+      ? {}
+      : {
+          responseFormat: {
+            type: ResponseFormat_Type.JSON_SCHEMA,
+            schemaJson: JSON.stringify(responseJsonSchema),
+          },
+        }),
+    reasoningEffort: hasEffort ? String(thinkingLevel) : "",
+    providerOptionsJson:
+      Object.keys(options).length === 0 ? {} : { gemini: JSON.stringify({ generationConfig: options }) },
+  });
+}
+
+function systemMessages(instruction: unknown): MessageInitShape<typeof MessageSchema>[] {
+  return list((instruction as Wire | undefined)?.parts).map(({ text }) => ({
+    role: Role.SYSTEM,
+    content: [textPart(String(text))],
+  }));
+}
+
+/** Calls get ids of ours where they have none, which results then name. */
+function messagesOf(contents: readonly Wire[], model: string): MessageInitShape<typeof MessageSchema>[] {
+  const waiting: string[] = [];
+  return contents.flatMap(({ role, parts }, turn): MessageInitShape<typeof MessageSchema>[] => {
+    if (role === "user" && list(parts).some(({ functionResponse }) => functionResponse !== undefined))
+      return list(parts).map((part) => resultOf(part.functionResponse as Wire, waiting.shift() ?? ""));
+    const content = list(parts).map((part, index) => {
+      const id = String((part.functionCall as Wire | undefined)?.id ?? `call_${turn}_${index}`);
+      if (part.functionCall !== undefined) waiting.push(id);
+      return partOf(part, id, model);
+    });
+    return [{ role: role === "model" ? Role.ASSISTANT : Role.USER, content }];
+  });
+}
+
+function partOf({ text, functionCall, ...rest }: Wire, id: string, model: string) {
+  if (functionCall === undefined && Object.keys(rest).length === 0) return textPart(String(text));
+  if (functionCall === undefined) return nativePart(rest);
+  const { name, args, ...call } = functionCall as Wire;
+  return create(ContentPartSchema, {
+    part: { case: "toolCall", value: { id, name: String(name), argumentsJson: JSON.stringify(args) } },
+    ...(rest.thoughtSignature === undefined
+      ? {}
+      : { providerState: stateOf({ ...rest, functionCall: call }, model) }),
+  });
+}
+
+function nativePart(part: Wire) {
+  const kind = Object.keys(part)[0] ?? "";
+  return create(ContentPartSchema, {
+    part: { case: "native", value: { provider: "gemini", kind, dataJson: JSON.stringify(part) } },
+  });
+}
+
+function stateOf(part: Wire, model: string) {
+  return { provider: "gemini", model, dataJson: JSON.stringify({ part }) };
+}
+
+function resultOf({ response, parts }: Wire, toolCallId: string) {
+  const media = list(parts).map(({ inlineData }) => {
+    const { data, mimeType } = inlineData as Wire;
+    const source = { case: "data", value: Buffer.from(String(data), "base64") } as const;
+    return { part: { case: "image", value: { mediaType: String(mimeType), source } } } as const;
+  });
+  return toolResult({ toolCallId, content: [textPart(outputOf(response as Wire)), ...media] });
+}
+
+function toolsOf(tool: Wire): NonNullable<MessageInitShape<typeof RequestSchema>["tools"]> {
+  if (tool.functionDeclarations === undefined)
+    return [{ tool: { case: "hosted", value: { provider: "gemini", configJson: JSON.stringify(tool) } } }];
+  return list(tool.functionDeclarations).map(({ name, description, parameters }) => ({
+    tool: {
+      case: "function",
+      value: {
+        name: String(name),
+        description: String(description),
+        parametersJson: JSON.stringify(parameters),
+      },
+    },
+  }));
+}
+
+function modelOf(recording: Recording): string {
+  const bytes = bytesOf(recording);
+  const [event = {}] = recording.file.endsWith(".sse")
+    ? eventsOf(bytes)
+    : [JSON.parse(bytes.toString("utf8"))];
+  return String(event.modelVersion ?? "gemini-2.5-flash");
+}
+
+/** Drops what the recorded client spelled out although it is the default. */
+function withoutDefaults(body: Wire): Wire {
+  const isDefault = (key: string, value: unknown) => value === null || (key === "thought" && value === false);
+  const kept = JSON.stringify(body, (key, value) => (isDefault(key, value) ? undefined : value));
+  return JSON.parse(kept);
+}
+
+function withoutPlaceholders(body: Wire): Wire {
+  const isPlaceholder = (value: unknown) => value === "skip_thought_signature_validator";
+  return JSON.parse(JSON.stringify(body, (_, value) => (isPlaceholder(value) ? undefined : value)));
+}
+
+function without(object: Wire, key: string): Wire {
+  const { [key]: _, ...rest } = object;
+  return rest;
+}
+
+function list(value: unknown): Wire[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,449 @@
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toResponse } from "../../../src/providers/gemini/response.ts";
+import { ServerError } from "../../../src/spec/errors.ts";
+import { textOf, toolCallsOf } from "../../../src/spec/message.ts";
+import { factsFor } from "../../support/decode.ts";
+import { casesOf, codesOf, contentOf, decodeEvents, event, finalOf, NEW_MODEL } from "./support.ts";
+
+const STOP = { finishReason: "STOP" };
+const kindsOf = async (events: readonly object[]) =>
+  contentOf(await decodeEvents(events)).map(({ part }) => [
+    part.case,
+    (part.value as { text?: string }).text ?? part.value,
+  ]);
+
+describe("the parts of a stream", () => {
+  it("are the events of a text that grows", async () => {
+    const decoded = await decodeEvents([
+      event([{ text: "Hel" }]),
+      event([{ text: "lo" }]),
+      event([{ text: "" }], STOP),
+    ]);
+    expect(casesOf(decoded)).toEqual([
+      "streamStart",
+      "textStart",
+      "textDelta",
+      "textDelta",
+      "textEnd",
+      "finish",
+    ]);
+    expect(textOf(finalOf(decoded))).toBe("Hello");
+  });
+
+  it("end where another kind of part comes", async () => {
+    expect(
+      await kindsOf([
+        event([{ text: "hm", thought: true }]),
+        event([{ text: "m", thought: true }, { text: "a" }]),
+        event([{ text: "b" }]),
+        event([{ executableCode: { code: "1" } }]),
+        event([{ text: "c" }], STOP),
+      ]),
+    ).toMatchObject([
+      ["thinking", "hmm"],
+      ["text", "ab"],
+      ["native", {}],
+      ["text", "c"],
+    ]);
+  });
+
+  it("stand alone where they carry a signature", async () => {
+    const content = contentOf(
+      await decodeEvents([
+        event([{ text: "a" }]),
+        event([{ text: "b", thoughtSignature: "S" }]),
+        event([{ text: "c" }]),
+        event([{ text: "", thoughtSignature: "T" }], STOP),
+      ]),
+    );
+    expect(content.map(({ part }) => part.value)).toEqual(["a", "b", "c", ""]);
+    expect(content.map(({ providerState }) => providerState?.dataJson)).toEqual([
+      undefined,
+      '{"part":{"thoughtSignature":"S"}}',
+      undefined,
+      '{"part":{"thoughtSignature":"T"}}',
+    ]);
+  });
+
+  it("that came together stay apart", async () => {
+    expect(await kindsOf([event([{ text: "a" }, { text: "b" }], STOP)])).toEqual([
+      ["text", "a"],
+      ["text", "b"],
+    ]);
+  });
+
+  it("hold back half an emoji", async () => {
+    const lines = ['data: {"candidates":[{"content":{"parts":[{"text":"\\ud83d"}]}}]}\n\n'];
+    lines.push('data: {"candidates":[{"content":{"parts":[{"text":"\\ude00"}]},"finishReason":"STOP"}]}\n\n');
+    const decoded = await decodeEvents(lines);
+    expect(textOf(finalOf(decoded))).toBe("😀");
+    expect(
+      decoded.events.flatMap(({ event: { case: kind, value } }) =>
+        kind === "textDelta" ? [value.delta] : [],
+      ),
+    ).toEqual(["😀"]);
+  });
+
+  it.each(["\n", "\r", "\r\n"])("come with line ends %j", async (end) => {
+    const lines = [event([{ text: "a" }]), event([{ text: "b" }], STOP)].map(
+      (each) => `data: ${JSON.stringify(each)}${end}${end}`,
+    );
+    expect(textOf(finalOf(await decodeEvents(lines)))).toBe("ab");
+  });
+
+  it("of further candidates are left out, with a warning", async () => {
+    const both = {
+      candidates: [
+        { index: 1, content: { parts: [{ text: "x" }] } },
+        { index: 0, content: { parts: [{ text: "a" }] } },
+      ],
+    };
+    const other = { candidates: [{ index: 1, content: { parts: [{ text: "y" }] }, ...STOP }] };
+    const response = finalOf(await decodeEvents([both, other, event([{ text: "b" }], STOP)]));
+    expect(textOf(response)).toBe("ab");
+    expect(codesOf(response.warnings)).toEqual(["further_candidates "]);
+  });
+});
+
+describe("tool calls of a stream", () => {
+  const callsOf = async (events: readonly object[]) =>
+    toolCallsOf(finalOf(await decodeEvents(events))).map(({ id, name, argumentsJson, argumentsInvalid }) => ({
+      id,
+      name,
+      argumentsJson,
+      argumentsInvalid,
+    }));
+  const begun = { functionCall: { name: "f", willContinue: true }, thoughtSignature: "S" };
+  const value = {
+    functionCall: {
+      partialArgs: [{ jsonPath: "$.x", stringValue: "ab", willContinue: true }],
+      willContinue: true,
+    },
+  };
+
+  it("come whole, each with an id of its own", async () => {
+    const parts = [
+      { functionCall: { name: "f", args: { b: 1, a: 2 } } },
+      { functionCall: { name: "f" } },
+      { functionCall: { id: "n", name: "g", args: {} } },
+    ];
+    expect(await callsOf([event(parts, STOP)])).toEqual([
+      { id: "call_run_test", name: "f", argumentsJson: '{"b":1,"a":2}', argumentsInvalid: false },
+      { id: "call_run_test_2", name: "f", argumentsJson: "{}", argumentsInvalid: false },
+      { id: "n", name: "g", argumentsJson: "{}", argumentsInvalid: false },
+    ]);
+  });
+
+  it("grow value by value and keep their signature", async () => {
+    const decoded = await decodeEvents([event([begun]), event([value]), event([{ functionCall: {} }], STOP)]);
+    expect(casesOf(decoded)).toEqual([
+      "streamStart",
+      "toolCallStart",
+      "toolCallDelta",
+      "toolCallDelta",
+      "toolCallEnd",
+      "finish",
+    ]);
+    expect(toolCallsOf(finalOf(decoded))[0]?.argumentsJson).toBe('{"x":"ab"}');
+    expect(contentOf(decoded)[0]?.providerState?.dataJson).toContain('"thoughtSignature":"S"');
+  });
+
+  it("are whole where the next part comes without their end", async () => {
+    const calls = await callsOf([event([begun]), event([value]), event([{ text: "a" }], STOP)]);
+    expect(calls).toMatchObject([{ argumentsJson: '{"x":"ab"}', argumentsInvalid: false }]);
+  });
+
+  it.each([
+    [[event([begun]), event([value])], '{"x":"ab'],
+    [[event([begun])], "{"],
+  ])("stay broken and marked where a limit cuts them off", async (events, argumentsJson) => {
+    const cut = [...events, { candidates: [{ finishReason: "MAX_TOKENS" }] }];
+    expect(await callsOf(cut)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
+    expect(finalOf(await decodeEvents(cut)).finishReason).toMatchObject({ reason: Reason.LENGTH });
+  });
+
+  it("without a name are kept as they are", async () => {
+    const stray = { functionCall: { args: { x: 1 } } };
+    const decoded = await decodeEvents([event([stray], STOP)]);
+    expect(contentOf(decoded).map(({ part }) => part.case)).toEqual(["native"]);
+    expect(finalOf(decoded).finishReason?.reason).toBe(Reason.STOP);
+  });
+});
+
+describe("the end of an answer", () => {
+  it.each([
+    ["STOP", Reason.STOP],
+    ["MAX_TOKENS", Reason.LENGTH],
+    ["CONTINUATION", Reason.LENGTH],
+    ["SAFETY", Reason.CONTENT_FILTER],
+    ["RECITATION", Reason.CONTENT_FILTER],
+    ["BLOCKLIST", Reason.CONTENT_FILTER],
+    ["PROHIBITED_CONTENT", Reason.CONTENT_FILTER],
+    ["SPII", Reason.CONTENT_FILTER],
+    ["IMAGE_SAFETY", Reason.CONTENT_FILTER],
+    ["IMAGE_PROHIBITED_CONTENT", Reason.CONTENT_FILTER],
+    ["IMAGE_RECITATION", Reason.CONTENT_FILTER],
+    ["MALFORMED_FUNCTION_CALL", Reason.ERROR],
+    ["UNEXPECTED_TOOL_CALL", Reason.ERROR],
+    ["TOO_MANY_TOOL_CALLS", Reason.ERROR],
+    ["MALFORMED_RESPONSE", Reason.ERROR],
+    ["MISSING_THOUGHT_SIGNATURE", Reason.ERROR],
+    ["LANGUAGE", Reason.OTHER],
+    ["OTHER", Reason.OTHER],
+    ["NO_IMAGE", Reason.OTHER],
+    ["IMAGE_OTHER", Reason.OTHER],
+    ["FINISH_REASON_UNSPECIFIED", Reason.OTHER],
+    ["TOMORROWS_REASON", Reason.OTHER],
+  ])("%s", async (raw, reason) => {
+    const { finishReason } = finalOf(await decodeEvents([event([{ text: "a" }], { finishReason: raw })]));
+    expect(finishReason).toMatchObject({ reason, raw });
+  });
+
+  it("waits for results where there are calls, unless something else stopped the model", async () => {
+    const call = [{ functionCall: { name: "f", args: {} } }];
+    expect(finalOf(await decodeEvents([event(call), event([{ text: "" }], STOP)])).finishReason?.reason).toBe(
+      Reason.TOOL_CALLS,
+    );
+    const limited = finalOf(await decodeEvents([event(call, { finishReason: "MAX_TOKENS" })]));
+    expect(limited.finishReason?.reason).toBe(Reason.LENGTH);
+  });
+
+  it("says in a warning what the provider says of it, without the prompt", async () => {
+    const bad = event([], {
+      finishReason: "MALFORMED_FUNCTION_CALL",
+      finishMessage: "Malformed function call: print(1",
+    });
+    const { warnings } = finalOf(await decodeEvents([bad]));
+    expect(warnings).toMatchObject([
+      { code: "provider_message", message: "Malformed function call: print(1" },
+    ]);
+    const plain = event([{ text: "a" }], { ...STOP, finishMessage: "Model generated text." });
+    expect(finalOf(await decodeEvents([plain])).warnings).toEqual([]);
+  });
+
+  it.each([
+    [{ blockReason: "SAFETY", blockReasonMessage: "Unsafe." }, "SAFETY", ["provider_message "]],
+    [{ blockReason: "JAILBREAK" }, "JAILBREAK", []],
+    [{ blockReasonMessage: "Unsafe." }, "", ["provider_message "]],
+  ])("is a content filter where the prompt was blocked: %j", async (promptFeedback, raw, codes) => {
+    const blocked = { promptFeedback, usageMetadata: { promptTokenCount: 7 }, responseId: "r1" };
+    const response = finalOf(await decodeEvents([blocked]));
+    expect(response).toMatchObject({
+      finishReason: { reason: Reason.CONTENT_FILTER, raw },
+      usage: { inputTokens: 7, outputTokens: 0 },
+      id: "r1",
+      providerRequestId: "r1",
+    });
+    expect(codesOf(response.warnings)).toEqual(codes);
+  });
+
+  it("keeps the token with which a long answer goes on", async () => {
+    const decoded = await decodeEvents([
+      event([{ text: "a" }], { finishReason: "CONTINUATION", continuationToken: "T" }),
+    ]);
+    expect(contentOf(decoded)[1]?.part).toMatchObject({
+      case: "native",
+      value: { kind: "continuationToken", dataJson: '{"continuationToken":"T"}' },
+    });
+  });
+
+  it("is not there after a reason to stop that comes with code to run, or before more parts", async () => {
+    const code = event([{ executableCode: { code: "1" } }], STOP);
+    expect((await decodeEvents([code])).error).toMatchObject({ kind: ErrorKind.STREAM });
+    const more = [event([{ text: "a" }], STOP), event([{ text: "b" }])];
+    expect((await decodeEvents(more)).error).toMatchObject({ kind: ErrorKind.STREAM });
+    const result = event([{ codeExecutionResult: { outcome: "OUTCOME_OK" } }, { text: "1" }], STOP);
+    expect(contentOf(await decodeEvents([code, result]))).toHaveLength(3);
+  });
+});
+
+describe("what an answer cost", () => {
+  it("is what the last counts say, alike for every provider", async () => {
+    const first = {
+      ...event([{ text: "a" }]),
+      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 1 },
+    };
+    const last = {
+      ...event([], STOP),
+      usageMetadata: {
+        promptTokenCount: 20,
+        cachedContentTokenCount: 8,
+        toolUsePromptTokenCount: 5,
+        candidatesTokenCount: 7,
+        thoughtsTokenCount: 3,
+        totalTokenCount: 35,
+      },
+    };
+    const trailing = { usageMetadata: { trafficType: "ON_DEMAND" } };
+    expect(finalOf(await decodeEvents([first, last, trailing])).usage).toMatchObject({
+      inputTokens: 25,
+      outputTokens: 10,
+      totalTokens: 35,
+      reasoningTokens: 3,
+      cacheReadTokens: 8,
+      rawJson: "",
+    });
+  });
+
+  it("is unset where the provider does not say it", async () => {
+    expect(finalOf(await decodeEvents([event([{ text: "a" }], STOP)])).usage).toBeUndefined();
+  });
+});
+
+describe("sources", () => {
+  const grounding = {
+    groundingChunks: [
+      { web: { uri: "https://a", title: "A" } },
+      { retrievedContext: { title: "B", text: "page" } },
+    ],
+    groundingSupports: [{ segment: { endIndex: 4, text: "text" }, groundingChunkIndices: [0] }],
+    searchEntryPoint: { renderedContent: "<div>" },
+  };
+
+  it("are citations of the text, and the whole of them is kept", async () => {
+    const decoded = await decodeEvents([
+      event([{ text: "text" }]),
+      event([{ text: " more" }], { ...STOP, groundingMetadata: grounding }),
+    ]);
+    const [text, native] = contentOf(decoded);
+    expect(text?.citations).toMatchObject([
+      { type: "web", title: "A", url: "https://a", startIndex: 0, endIndex: 4 },
+      { type: "retrievedContext", title: "B", citedText: "page" },
+    ]);
+    expect(text?.citations[1]?.startIndex).toBeUndefined();
+    expect(native?.part).toMatchObject({ value: { kind: "groundingMetadata" } });
+    const { dataJson } = native?.part.case === "native" ? native.part.value : { dataJson: "" };
+    expect(JSON.parse(dataJson)).toEqual({ groundingMetadata: grounding });
+  });
+
+  it("belong to the text before a signature that comes with them", async () => {
+    const decoded = await decodeEvents([
+      event([{ text: "text" }]),
+      event([{ text: "", thoughtSignature: "S" }], { ...STOP, groundingMetadata: grounding }),
+    ]);
+    expect(contentOf(decoded).map(({ citations }) => citations.length)).toEqual([2, 0, 0]);
+  });
+
+  it("that have no text are kept as they are", async () => {
+    const citationMetadata = { citationSources: [{ uri: "https://a", endIndex: 3 }] };
+    const decoded = await decodeEvents([event([], { finishReason: "RECITATION", citationMetadata })]);
+    expect(contentOf(decoded)[0]?.part).toMatchObject({
+      value: { kind: "citationMetadata", dataJson: JSON.stringify({ citationMetadata }) },
+    });
+  });
+
+  it("are pages that were read, and not those that could not be", async () => {
+    const urlMetadata = [
+      { retrievedUrl: "https://a", urlRetrievalStatus: "URL_RETRIEVAL_STATUS_SUCCESS" },
+      { retrievedUrl: "https://b", urlRetrievalStatus: "URL_RETRIEVAL_STATUS_ERROR" },
+    ];
+    const decoded = await decodeEvents([
+      event([{ text: "a" }], { ...STOP, urlContextMetadata: { urlMetadata } }),
+    ]);
+    expect(contentOf(decoded)[0]?.citations.map(({ url }) => url)).toEqual(["https://a"]);
+  });
+
+  it("are kept once, however often they are told", async () => {
+    const told = { groundingMetadata: { webSearchQueries: ["a"] } };
+    const decoded = await decodeEvents([
+      event([{ text: "a" }], told),
+      event([{ text: "b" }], { ...STOP, ...told }),
+    ]);
+    expect(contentOf(decoded)).toHaveLength(2);
+  });
+});
+
+describe("a failure in a stream", () => {
+  const overloaded = { error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } };
+
+  it("keeps its kind, with what had come", async () => {
+    const first = { ...event([{ text: "a" }]), usageMetadata: { promptTokenCount: 4 }, responseId: "r1" };
+    const { events, error } = await decodeEvents([first, overloaded]);
+    expect(error).toMatchObject({
+      kind: ErrorKind.SERVER,
+      errorCode: "UNAVAILABLE",
+      outputStarted: true,
+      retryable: true,
+      requestId: "r1",
+      usage: { inputTokens: 4 },
+    });
+    expect(events.at(-1)?.event.case).toBe("error");
+  });
+
+  it("is all there is where nothing had come", async () => {
+    const { events, error } = await decodeEvents([overloaded]);
+    expect(events).toEqual([]);
+    expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: false });
+  });
+
+  it.each([JSON.stringify(overloaded), `[${JSON.stringify(overloaded, null, 2)}]\n`])(
+    "is found where it stands outside of the events",
+    async (written) => {
+      const { error } = await decodeEvents([event([{ text: "a" }], STOP), written]);
+      expect(error).toMatchObject({ kind: ErrorKind.SERVER });
+    },
+  );
+
+  it.each(["data: [1]\n\n", "data: {\n\n", "data:\n\n"])(
+    "is an event that is no object: %j",
+    async (line) => {
+      const { error } = await decodeEvents([event([{ text: "a" }]), line]);
+      expect(error).toMatchObject({ kind: ErrorKind.STREAM });
+    },
+  );
+
+  it("is an end without a reason to stop", async () => {
+    expect((await decodeEvents([event([{ text: "a" }])])).error).toMatchObject({ kind: ErrorKind.STREAM });
+    expect((await decodeEvents([])).error).toMatchObject({ kind: ErrorKind.STREAM });
+  });
+});
+
+describe("raw JSON", () => {
+  const events = [event([{ text: "a" }]), event([{ text: "b" }], STOP)];
+
+  it("is the list of events, and each event by itself, where it is asked for", async () => {
+    const decoded = await decodeEvents(events, { model: NEW_MODEL, includeRaw: true });
+    expect(JSON.parse(finalOf(decoded).rawJson)).toEqual(events);
+    expect(casesOf(decoded).filter((kind) => kind === "providerEvent")).toHaveLength(2);
+  });
+
+  it("is left out otherwise, but for events that hold something unknown", async () => {
+    const decoded = await decodeEvents([...events, { tomorrow: { x: 1 } }]);
+    expect(finalOf(decoded).rawJson).toBe("");
+    const passed = decoded.events.flatMap(({ event: { case: kind, value } }) =>
+      kind === "providerEvent" ? [value.dataJson] : [],
+    );
+    expect(passed).toEqual(['{"tomorrow":{"x":1}}']);
+  });
+});
+
+describe("a whole body", () => {
+  const respond = (body: unknown, includeRaw = false) =>
+    toResponse(
+      JSON.stringify(body),
+      factsFor("gemini", { model: NEW_MODEL, includeRaw }),
+      new ToolCallIds("run"),
+    );
+
+  it("may be a list of events", () => {
+    const body = [event([{ text: "a" }]), event([{ text: "b" }], STOP)];
+    const response = respond(body, true);
+    expect(textOf(response)).toBe("ab");
+    expect(response.rawJson).toBe(JSON.stringify(body));
+  });
+
+  it.each([[[]], [{}], ["x"], [null], [{ candidates: [{}] }], [{ usageMetadata: { promptTokenCount: 1 } }]])(
+    "that holds no answer is a failure of the server: %j",
+    (body) => {
+      expect(() => respond(body)).toThrow(ServerError);
+    },
+  );
+
+  it("that holds an error is that error", () => {
+    const error = { error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "slow down" } };
+    expect(() => respond(error)).toThrow("gemini reported a failure (RESOURCE_EXHAUSTED): slow down");
+  });
+});

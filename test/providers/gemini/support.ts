@@ -1,0 +1,104 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type ContentPart, type Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import type { Response, Warning } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { resolveMedia } from "../../../src/kit/media.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toRequestBody } from "../../../src/providers/gemini/request.ts";
+import { toResponse } from "../../../src/providers/gemini/response.ts";
+import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
+import { type PartInit, toolCallsOf, toolResult, userMessage } from "../../../src/spec/message.ts";
+import { type Decoded, decode, factsFor } from "../../support/decode.ts";
+
+/** A body that is sent, as far as tests look at it. */
+export interface Body {
+  readonly contents: readonly { readonly role: string; readonly parts: readonly Record<string, unknown>[] }[];
+  readonly systemInstruction?: unknown;
+  readonly tools?: readonly Record<string, unknown>[];
+  readonly toolConfig?: Record<string, unknown>;
+  readonly generationConfig?: Record<string, unknown>;
+  readonly [key: string]: unknown;
+}
+
+/** A model that takes everything but forced system messages: Gemini 3. */
+export const NEW_MODEL = "gemini-3.5-flash";
+/** A model with thinking budgets, without media in tool results. */
+export const OLD_MODEL = "gemini-2.5-flash";
+
+/** Translates a request to Gemini; a model and a question are there unless given. */
+export async function translate(
+  request: MessageInitShape<typeof RequestSchema>,
+): Promise<{ body: Body; text: string; warnings: readonly Warning[] }> {
+  const whole = create(RequestSchema, { model: NEW_MODEL, messages: [userMessage("hi")], ...request });
+  const { body, warnings } = await toRequestBody(whole, {
+    provider: "gemini",
+    media: (media, field) => resolveMedia(media, {}, field),
+  });
+  const text = JSON.stringify(body);
+  return { body: JSON.parse(text), text, warnings };
+}
+
+/** A turn of the model as the adapter reads it from an answer with these parts. */
+export function answered(parts: readonly object[], model = NEW_MODEL, beside: object = {}): Message {
+  const body = { ...event(parts, { finishReason: "STOP", ...beside }), modelVersion: model };
+  return readTurn(JSON.stringify(body), model);
+}
+
+/** The message of a whole answer. */
+export function readTurn(body: string, model: string): Message {
+  const facts = factsFor("gemini", { model });
+  const { message } = toResponse(body, facts, new ToolCallIds(facts.runId));
+  return message ?? create(MessageSchema);
+}
+
+/** A result for each call of a turn. */
+export function resultsFor(turn: Message): Message[] {
+  return toolCallsOf(turn).map(({ id }) => toolResult({ toolCallId: id, content: "ok" }));
+}
+
+/** A call of a tool that no provider wrote. */
+export function call(id: string, name = "weather", argumentsJson = "{}", type = ""): PartInit {
+  return { part: { case: "toolCall", value: { id, name, argumentsJson, type } } };
+}
+
+/** Codes and fields of warnings. */
+export function codesOf(warnings: readonly Warning[]): string[] {
+  return warnings.map(({ code, field }) => `${code} ${field}`);
+}
+
+/** Decodes events given as objects, or as lines of a stream. */
+export function decodeEvents(
+  events: readonly (object | string)[],
+  request: MessageInitShape<typeof RequestSchema> = { model: NEW_MODEL },
+): Promise<Decoded> {
+  const lines = events.map((event) =>
+    typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`,
+  );
+  return decode([Buffer.from(lines.join(""))], factsFor("gemini", request), (facts, writer) => {
+    return new GeminiDecoder(facts, writer);
+  });
+}
+
+/** An event with parts of the first candidate. */
+export function event(parts: readonly object[], beside: object = {}): object {
+  return { candidates: [{ content: { role: "model", parts }, ...beside }] };
+}
+
+/** The response that ended a stream. */
+export function finalOf({ events }: Decoded): Response {
+  const last = events.at(-1)?.event;
+  if (last?.case !== "finish" || last.value.response === undefined)
+    throw new Error(`the stream ended with ${last?.case}`);
+  return last.value.response;
+}
+
+/** The parts of the response that ended a stream. */
+export function contentOf(decoded: Decoded): readonly ContentPart[] {
+  return finalOf(decoded).message?.content ?? [];
+}
+
+/** The kinds of events, in order. */
+export function casesOf({ events }: { readonly events: readonly StreamEvent[] }): string[] {
+  return events.map(({ event: { case: kind } }) => kind ?? "");
+}

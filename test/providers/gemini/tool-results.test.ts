@@ -1,0 +1,102 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  assistantMessage,
+  imagePart,
+  systemMessage,
+  textPart,
+  toolResult,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import { call, codesOf, OLD_MODEL, translate } from "./support.ts";
+
+type MessageInit = MessageInitShape<typeof MessageSchema>;
+
+describe("results of tools", () => {
+  const turn = assistantMessage([call("a", "first"), call("b", "second")]);
+  const png = new Uint8Array([1, 2, 3]);
+
+  it("stand in one content behind the calls, in the order of the calls", async () => {
+    const messages = [
+      userMessage("hi"),
+      turn,
+      systemMessage("Be brief."),
+      userMessage("quick"),
+      toolResult({ toolCallId: "b", content: "2", isError: true }),
+      toolResult({ toolCallId: "a", content: [textPart("1"), textPart("one")] }),
+    ];
+    const { body } = await translate({ messages });
+    expect(body.contents.map(({ role }) => role)).toEqual(["user", "model", "user", "user", "user"]);
+    expect(body.contents[2]?.parts).toEqual([
+      { functionResponse: { name: "first", response: { output: "1\none" } } },
+      { functionResponse: { name: "second", response: { error: "2" } } },
+    ]);
+  });
+
+  it("may come in one message, or as a message that is itself the result", async () => {
+    const messages = [
+      userMessage("hi"),
+      turn,
+      { role: Role.TOOL, toolCallId: "a", content: [textPart("1")] },
+      {
+        role: Role.TOOL,
+        content: [{ part: { case: "toolResult", value: { toolCallId: "b", content: [textPart("2")] } } }],
+      },
+    ] satisfies MessageInit[];
+    const { body } = await translate({ messages });
+    expect(body.contents[2]?.parts).toMatchObject([
+      { functionResponse: { name: "first", response: { output: "1" } } },
+      { functionResponse: { name: "second", response: { output: "2" } } },
+    ]);
+  });
+
+  it("answer the later call where two turns use one id", async () => {
+    const once = [assistantMessage([call("a", "first")]), toolResult({ toolCallId: "a", content: "1" })];
+    const again = [assistantMessage([call("a", "second")]), toolResult({ toolCallId: "a", content: "2" })];
+    const { body } = await translate({ messages: [userMessage("hi"), ...once, ...again] });
+    expect(body.contents[2]?.parts).toMatchObject([
+      { functionResponse: { name: "first", response: { output: "1" } } },
+    ]);
+    expect(body.contents[4]?.parts).toMatchObject([
+      { functionResponse: { name: "second", response: { output: "2" } } },
+    ]);
+  });
+
+  it("hold images where the model takes them, else the images stand behind all results", async () => {
+    const messages = [
+      userMessage("hi"),
+      turn,
+      toolResult({ toolCallId: "a", content: [textPart("seen"), imagePart(png)] }),
+      toolResult({ toolCallId: "b", content: "2" }),
+    ];
+    const image = { inlineData: { mimeType: "image/png", data: "AQID" } };
+    const { body } = await translate({ messages });
+    expect(body.contents[2]?.parts[0]).toEqual({
+      functionResponse: { name: "first", response: { output: "seen" }, parts: [image] },
+    });
+    const old = await translate({ model: OLD_MODEL, messages });
+    expect(old.body.contents[2]?.parts).toEqual([
+      { functionResponse: { name: "first", response: { output: "seen" } } },
+      { functionResponse: { name: "second", response: { output: "2" } } },
+      { text: "From the result of first:" },
+      image,
+    ]);
+    expect(codesOf(old.warnings)).toEqual(["converted_content messages[2].content[0].tool_result"]);
+  });
+
+  it("that answer no call, or a call without one, are refused by name", async () => {
+    const stray = toolResult({ toolCallId: "x", content: "?" });
+    await expect(translate({ messages: [userMessage("hi"), stray] })).rejects.toThrow(
+      "messages[1].content[0].tool_result.tool_call_id: expected the id of a call that waits",
+    );
+    const half = [userMessage("hi"), turn, toolResult({ toolCallId: "a", content: "1" })];
+    await expect(translate({ messages: half })).rejects.toThrow(
+      "messages[1].content[1].tool_call: expected a tool's result for every call",
+    );
+    const twice = [...half, toolResult({ toolCallId: "a", content: "1" })];
+    await expect(translate({ messages: twice })).rejects.toThrow(
+      "messages[3].content[0].tool_result.tool_call_id",
+    );
+  });
+});
