@@ -3,6 +3,7 @@
  * same history gives the same blocks in every turn: nothing is numbered, dated or made up.
  */
 import { type ContentPart, type Message, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
+import { sourceTextOf } from "../../kit/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
 import { invalidField } from "../../spec/errors.ts";
@@ -37,7 +38,7 @@ export async function toConversation(context: InputContext): Promise<Conversatio
     if (index >= leading) turns.push(await reader.read(message, `messages[${index}]`));
   }
   const arranged = arrangeTurns(turns, context.traits.laterSystemMessages, context.loss);
-  checkPrefill(arranged, context.traits);
+  checkEnd(arranged, context.traits);
   return { system, messages: arranged.flatMap(wireMessage), container: reader.container };
 }
 
@@ -142,17 +143,18 @@ class TurnReader {
 }
 
 /**
- * Newer models refuse to go on from what they are told they said (provider documentation:
- * "Prefill not supported"); a turn of theirs that the provider paused is another matter, and
- * ends in a block of the provider's own.
+ * Where the assistant has the last word, the model goes on from it: a text, as far as the model
+ * takes that (provider documentation: "Prefill not supported"), or a turn that the provider
+ * paused, which ends in a block of the provider's own. Thinking is no end.
  */
-function checkPrefill(turns: readonly Turn[], { prefill }: ModelTraits): void {
+function checkEnd(turns: readonly Turn[], { prefill }: ModelTraits): void {
   const last = turns.at(-1);
-  if (prefill || last?.role !== "assistant" || last.content.at(-1)?.type !== "text") return;
-  throw invalidField(
-    last.field,
-    "the model takes no text of the assistant at the end of the conversation; expected a message of the user or a tool",
-  );
+  const end = last?.content.at(-1);
+  if (last?.role !== "assistant" || end === undefined || sourceTextOf(end) !== undefined) return;
+  if (prefill && end.type === "text") return;
+  const found =
+    end.type === "text" ? "text of the assistant, from which the model does not go on" : "thinking";
+  throw invalidField(last.field, `expected a message of the user or a tool at the end, found ${found}`);
 }
 
 function wireMessage({ role, results, content }: Turn, index: number, turns: readonly Turn[]): WireMessage[] {

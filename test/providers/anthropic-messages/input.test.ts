@@ -506,8 +506,10 @@ describe("a conversation that ends with the assistant", () => {
 
   it("is refused by newer models, unless the provider paused the turn", async () => {
     await expect(converse(prefill, { model: NEW })).rejects.toThrow(
-      "messages[1]: the model takes no text of the assistant at the end",
+      "messages[1]: expected a message of the user or a tool at the end, found text",
     );
+    const thought = [userMessage("x"), assistantMessage(thinking("Hm.", SIGNED))];
+    await expect(converse(thought)).rejects.toThrow("messages[1]: expected a message of the user or a tool");
     const paused = assistantMessage([
       textPart("Searching."),
       native("anthropic", { type: "server_tool_use", id: "s" }),
