@@ -18,6 +18,12 @@ export interface DispatcherOptions {
 }
 
 /**
+ * Bytes that Node holds of a socket that is not read: a quarter of undici's default, which
+ * halves what a stalled stream costs and slows no stream down.
+ */
+const SOCKET = { highWaterMark: 16 * 1024, keepAlive: true };
+
+/**
  * Opens a pool for one provider: HTTP/1.1, one exchange at a time on each connection. Where
  * proxies are given, https: targets go through a tunnel (CONNECT) and http: targets are
  * forwarded in absolute form, as undici's EnvHttpProxyAgent does it.
@@ -35,7 +41,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     bodyTimeout: 0,
     factory: createConnection,
   };
-  if (proxies === undefined) return new Pool(origin, { ...common, connectTimeout: 0 });
+  if (proxies === undefined) return new Pool(origin, { ...common, connectTimeout: 0, connect: SOCKET });
   return new EnvHttpProxyAgent({
     ...common,
     ...proxies,
