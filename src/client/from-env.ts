@@ -40,14 +40,26 @@ const PROVIDERS: readonly EnvironmentProvider[] = [
       ...variables.text("OPENAI_PROJECT_ID", "project"),
     }),
   },
-];
-
-/** Variables that would register a provider whose adapter this version does not have. */
-const WITHOUT_ADAPTER = [
-  "ANTHROPIC_API_KEY",
-  "GEMINI_API_KEY",
-  "GOOGLE_API_KEY",
-  "OUTRIGGER_COMPATIBLE_BASE_URL",
+  {
+    name: "anthropic",
+    keys: ["ANTHROPIC_API_KEY"],
+    others: ["ANTHROPIC_BASE_URL"],
+    settings: (variables, apiKey) => ({
+      api: "anthropic-messages",
+      apiKey,
+      ...variables.url("ANTHROPIC_BASE_URL", "baseUrl"),
+    }),
+  },
+  {
+    name: "gemini",
+    keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    others: ["GEMINI_BASE_URL"],
+    settings: (variables, apiKey) => ({
+      api: "gemini",
+      apiKey,
+      ...variables.url("GEMINI_BASE_URL", "baseUrl"),
+    }),
+  },
 ];
 
 /** The variables that register a provider, in order. */
@@ -62,7 +74,6 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
     if (key === undefined) variables.noticeUnused(name, keys, others);
     else providers.set(name, settings(variables, variables.get(key) ?? ""));
   }
-  variables.noticeUnknown(WITHOUT_ADAPTER);
   return { providers, problems: variables.problems, notices: variables.notices };
 }
 
@@ -109,12 +120,5 @@ class Variables {
     this.notices.push(
       `${set.join(", ")} ${set.length === 1 ? "is" : "are"} set, but ${key} is not: the provider ${name} is not registered.`,
     );
-  }
-
-  noticeUnknown(variables: readonly string[]): void {
-    for (const variable of variables) {
-      if (this.get(variable) === undefined) continue;
-      this.notices.push(`${variable} is set, but this version has no adapter for its provider.`);
-    }
   }
 }

@@ -1,35 +1,39 @@
 /** The adapters by wire API: the one place that knows them all. */
-import type { HttpTimeouts } from "../kit/http.ts";
-import { OpenAIAdapter } from "../providers/openai-responses/adapter.ts";
+import { AnthropicAdapter, type AnthropicAdapterOptions } from "../providers/anthropic-messages/adapter.ts";
+import { GeminiAdapter, type GeminiAdapterOptions } from "../providers/gemini/adapter.ts";
+import { OpenAIAdapter, type OpenAIAdapterOptions } from "../providers/openai-responses/adapter.ts";
 import type { ProviderAdapter } from "../spec/adapter.ts";
 
-/** Name of a wire API that there is an adapter for. */
-export type WireApi = "openai-responses";
-
-type AdapterSettings = Omit<ProviderSettings, "api">;
-
-/** What a provider entry of a configuration comes down to. Absent: the adapter's default. */
-export interface ProviderSettings {
-  /** Wire API that the provider speaks. */
-  readonly api: WireApi;
-  readonly apiKey: string;
-  readonly baseUrl?: string;
-  readonly organization?: string;
-  readonly project?: string;
-  readonly defaultHeaders?: Readonly<Record<string, string>>;
-  readonly timeouts?: Partial<HttpTimeouts>;
-  /** Folders whose files a request may name instead of a URL. */
-  readonly allowFilesUnder?: readonly string[];
+/** What the adapter of each wire API takes. */
+interface OptionsOfApi {
+  "openai-responses": OpenAIAdapterOptions;
+  "anthropic-messages": AnthropicAdapterOptions;
+  gemini: GeminiAdapterOptions;
 }
 
-const ADAPTERS: Readonly<Record<WireApi, (name: string, settings: AdapterSettings) => ProviderAdapter>> = {
-  "openai-responses": (name, settings) => new OpenAIAdapter({ name, ...settings }),
-};
+/** Name of a wire API that there is an adapter for. */
+export type WireApi = keyof OptionsOfApi;
 
 /** All wire APIs that there are adapters for. */
-export const wireApis = Object.keys(ADAPTERS) as readonly WireApi[];
+export const wireApis = [
+  "openai-responses",
+  "anthropic-messages",
+  "gemini",
+] as const satisfies readonly WireApi[];
+
+/** What a provider entry of a configuration comes down to: its wire API and what the adapter of that API takes. */
+export type ProviderSettings = {
+  [Api in WireApi]: { readonly api: Api } & Omit<OptionsOfApi[Api], "name">;
+}[WireApi];
 
 /** Makes the adapter of a provider. Throws ConfigurationError where its settings cannot work. */
-export function createAdapter(name: string, { api, ...settings }: ProviderSettings): ProviderAdapter {
-  return ADAPTERS[api](name, settings);
+export function createAdapter(name: string, settings: ProviderSettings): ProviderAdapter {
+  switch (settings.api) {
+    case "openai-responses":
+      return new OpenAIAdapter({ ...settings, name });
+    case "anthropic-messages":
+      return new AnthropicAdapter({ ...settings, name });
+    case "gemini":
+      return new GeminiAdapter({ ...settings, name });
+  }
 }

@@ -143,6 +143,10 @@ function mergeProviders(
   return merged;
 }
 
-function settingsOf({ apiKeyFile: _, ...entry }: ProviderEntry, apiKey = ""): ProviderSettings {
-  return { ...entry, apiKey };
+function settingsOf(
+  { apiKeyFile: _, ...entry }: ProviderEntry,
+  apiKey: string | undefined,
+): ProviderSettings {
+  // The schema holds each entry to the settings of its wire API.
+  return { ...entry, ...(apiKey === undefined ? {} : { apiKey }) } as ProviderSettings;
 }

@@ -1,6 +1,6 @@
 /** What a configuration may say, in the words of the file. Variables and flags say a part of it. */
 import { z } from "zod";
-import { wireApis } from "../client/providers.ts";
+import { type WireApi, wireApis } from "../client/providers.ts";
 import {
   address,
   addressOrOff,
@@ -84,24 +84,44 @@ const headers = z.record(headerName, text, {
       : "expected a mapping of header names to texts",
 });
 
+/** Which entries may have a field that not every wire API has. */
+const FIELD_APIS: Readonly<Record<string, readonly WireApi[]>> = {
+  organization: ["openai-responses"],
+  project: ["openai-responses"],
+  store: ["openai-responses"],
+  api_version: ["anthropic-messages", "gemini"],
+};
+
 const provider = fields({
   api: oneOf(wireApis),
   api_key: text.optional(),
   api_key_file: text.optional(),
   base_url: baseUrl.optional(),
-  organization: text.optional(),
-  project: text.optional(),
   headers: headers.optional(),
   timeouts: timeouts.optional(),
-}).transform(({ api_key, api_key_file, base_url, headers: defaultHeaders, ...rest }) =>
-  compact({
-    ...rest,
-    apiKey: api_key,
-    apiKeyFile: api_key_file,
-    baseUrl: base_url,
-    defaultHeaders,
-  }),
-);
+  organization: text.optional(),
+  project: text.optional(),
+  store: flag.optional(),
+  api_version: text.optional(),
+})
+  .superRefine((entry, context) => {
+    for (const [field, apis] of Object.entries(FIELD_APIS)) {
+      const isSet = Reflect.get(entry, field) !== undefined;
+      if (!isSet || apis.includes(entry.api)) continue;
+      const message = `expected no ${field} with api ${entry.api}: only ${apis.join(" and ")} has it`;
+      context.addIssue({ code: "custom", path: [field], message });
+    }
+  })
+  .transform(({ api_key, api_key_file, api_version, base_url, headers: defaultHeaders, ...rest }) =>
+    compact({
+      ...rest,
+      apiKey: api_key,
+      apiKeyFile: api_key_file,
+      apiVersion: api_version,
+      baseUrl: base_url,
+      defaultHeaders,
+    }),
+  );
 
 const providerName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/);
 

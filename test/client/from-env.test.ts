@@ -39,6 +39,15 @@ describe("Client.fromEnv()", () => {
     });
   });
 
+  it.each([
+    [{ GEMINI_API_KEY: "k", ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" }, ["openai", "anthropic", "gemini"]],
+    [{ GOOGLE_API_KEY: "k", ANTHROPIC_API_KEY: "k" }, ["anthropic", "gemini"]],
+    [{ GOOGLE_API_KEY: "k" }, ["gemini"]],
+  ])("registers providers in the same order whatever %j", async (environment, names) => {
+    await using client = Client.fromEnv(environment);
+    expect([client.providerNames, client.defaultProvider]).toEqual([names, names[0]]);
+  });
+
   it("passes middleware on", async () => {
     const seen: string[] = [];
     const environment = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: simulator.openaiBaseUrl };
@@ -62,7 +71,7 @@ describe("Client.fromEnv()", () => {
       expect(client.providerNames).toEqual([]);
       await expect(client.complete(request)).rejects.toThrow(
         new ConfigurationError(
-          "no provider is registered. None of these environment variables is set: OPENAI_API_KEY.",
+          "no provider is registered. None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY.",
         ),
       );
     },
@@ -72,11 +81,11 @@ describe("Client.fromEnv()", () => {
     const client = Client.fromEnv({
       OPENAI_BASE_URL: "https://e.org/v1",
       OPENAI_ORG_ID: "o",
-      ANTHROPIC_API_KEY: "k",
+      ANTHROPIC_BASE_URL: "https://e.org",
     });
     await expect(client.complete(request)).rejects.toThrow(
       "OPENAI_BASE_URL, OPENAI_ORG_ID are set, but OPENAI_API_KEY is not: the provider openai is not registered. " +
-        "ANTHROPIC_API_KEY is set, but this version has no adapter for its provider.",
+        "ANTHROPIC_BASE_URL is set, but ANTHROPIC_API_KEY is not: the provider anthropic is not registered.",
     );
   });
 

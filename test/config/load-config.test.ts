@@ -132,7 +132,8 @@ providers:
           },
         ],
       ],
-      remedy: "None of these environment variables is set: OPENAI_API_KEY.",
+      remedy:
+        "None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY.",
       notices: [],
     });
   });
@@ -215,7 +216,7 @@ providers:
       "outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_message_bytes, max_concurrent_streams, max_header_list_bytes, max_session_memory_mib, stream_reset_burst, stream_reset_rate, keepalive_interval, protocol_timeout, headers_timeout, request_timeout, idle_timeout",
       'outrigger.yaml:8:27 cors.allowed_origins[0]: expected an origin such as "https://app.example.com", or "*", found "app.example.com"',
       'outrigger.yaml:9:30 media.allow_files_under[0]: expected an absolute path, found "images"',
-      'outrigger.yaml:12:5 providers.main.api: expected openai-responses, found "openai"',
+      'outrigger.yaml:12:5 providers.main.api: expected openai-responses, anthropic-messages, gemini, found "openai"',
       'outrigger.yaml:13:5 providers.main.base_url: the base URL has the scheme "ftp:"; expected an http: or https: URL, for instance https://api.example.com/v1, found "ftp://example.com"',
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
@@ -295,7 +296,6 @@ providers:
   it("notices what is set and has no effect, and leaves Kubernetes' variables alone", async () => {
     const environment = {
       OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
-      ANTHROPIC_API_KEY: "k",
       OUTRIGGER_LISTN: ":1",
       OUTRIGGER_PORT: "tcp://10.0.0.1:6190",
       OUTRIGGER_SERVICE_HOST: "10.0.0.1",
@@ -303,11 +303,10 @@ providers:
     const { notices, remedy } = await loadConfig({ environment });
     expect(notices).toEqual([
       "OPENAI_BASE_URL is set, but OPENAI_API_KEY is not: the provider openai is not registered.",
-      "ANTHROPIC_API_KEY is set, but this version has no adapter for its provider.",
       "OUTRIGGER_LISTN is set and has no meaning; did you mean OUTRIGGER_LISTEN?",
     ]);
     expect(remedy).toBe(
-      `None of these environment variables is set: OPENAI_API_KEY. ${notices[0]} ${notices[1]}`,
+      `None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY. ${notices[0]}`,
     );
   });
 });
