@@ -65,7 +65,7 @@ export class StreamAccumulator {
         this.#set(step.value.partIndex, step.value.part ?? {});
         break;
       case "finish":
-        this.#final = this.#withParts(step.value.response ?? this.#partial);
+        if (step.value.response !== undefined) this.#final = this.#withParts(step.value.response);
         break;
       case "error":
         this.#error = errorFromProto(step.value);

@@ -393,8 +393,8 @@ export function invalidFields(violations: readonly FieldViolation[]): InvalidReq
 }
 
 function durationOf(seconds: number): Duration {
-  const whole = Math.floor(seconds);
-  return create(DurationSchema, { seconds: BigInt(whole), nanos: Math.round((seconds - whole) * 1e9) % 1e9 });
+  const nanos = BigInt(Math.round(seconds * 1e9));
+  return create(DurationSchema, { seconds: nanos / 1_000_000_000n, nanos: Number(nanos % 1_000_000_000n) });
 }
 
 function secondsOf(duration: Duration): number {

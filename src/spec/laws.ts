@@ -1,5 +1,6 @@
-import type { ContentPart } from "../gen/outrigger/v1/message_pb.ts";
-import type { Finish, StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { equals } from "@bufbuild/protobuf";
+import { type ContentPart, ContentPartSchema, type ToolCall } from "../gen/outrigger/v1/message_pb.ts";
+import type { Finish, StreamEvent, ToolCallEnd } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { StreamError } from "./errors.ts";
 
 type BlockKind = "text" | "reasoning" | "toolCall";
@@ -10,6 +11,10 @@ interface Block {
   open: boolean;
   /** The deltas so far, joined. Of a whole part: empty. */
   text: string;
+  /** Id of a tool call. Of other parts: empty. */
+  readonly id: string;
+  /** What arrived whole. */
+  readonly part: ContentPart | undefined;
 }
 
 /**
@@ -33,7 +38,7 @@ export class LawChecker {
         break;
       case "toolCallStart":
         this.#takeToolCallId(step.value.id);
-        this.#start(step.value.partIndex, "toolCall");
+        this.#start(step.value.partIndex, "toolCall", { id: step.value.id });
         break;
       case "textDelta":
         this.#delta(step.value.partIndex, "text", step.value.delta);
@@ -51,7 +56,7 @@ export class LawChecker {
         this.#end(step.value.partIndex, "reasoning", step.value.text);
         break;
       case "toolCallEnd":
-        this.#end(step.value.partIndex, "toolCall", step.value.toolCall?.argumentsJson ?? "");
+        this.#endToolCall(step.value);
         break;
       case "partAdded":
         this.#add(step.value.partIndex, step.value.part);
@@ -86,9 +91,10 @@ export class LawChecker {
     this.#toolCallIds.add(id);
   }
 
-  #start(index: number, kind: Block["kind"]): void {
+  #start(index: number, kind: Block["kind"], facts: { id?: string; part?: ContentPart } = {}): void {
     if (this.#blocks.has(index)) broken(3, `part ${index} starts twice`);
-    this.#blocks.set(index, { kind, open: kind !== "whole", text: "" });
+    const { id = "", part } = facts;
+    this.#blocks.set(index, { kind, open: kind !== "whole", text: "", id, part });
   }
 
   #delta(index: number, kind: BlockKind, delta: string): void {
@@ -98,15 +104,26 @@ export class LawChecker {
     block.text += delta;
   }
 
-  #end(index: number, kind: BlockKind, text: string): void {
+  #end(index: number, kind: BlockKind, text: string): Block {
     const block = this.#openBlock(index, kind);
     if (block.text !== text) broken(4, `part ${index} ends with another text than its deltas`);
     block.open = false;
+    return block;
+  }
+
+  #endToolCall({ partIndex, toolCall }: ToolCallEnd): void {
+    const { id } = this.#end(partIndex, "toolCall", toolCall?.argumentsJson ?? "");
+    if (toolCall?.id !== id) broken(5, `tool call "${id}" ends with the id "${toolCall?.id}"`);
+    if (toolCall.argumentsInvalid !== hasInvalidArguments(toolCall))
+      broken(
+        5,
+        `tool call "${id}" is marked wrongly: its arguments ${toolCall.argumentsInvalid ? "" : "do not "}parse`,
+      );
   }
 
   #add(index: number, part: ContentPart | undefined): void {
     if (part?.part.case === undefined) broken(3, `part ${index} was added empty`);
-    this.#start(index, "whole");
+    this.#start(index, "whole", { part });
   }
 
   #openBlock(index: number, kind: BlockKind): Block {
@@ -116,7 +133,8 @@ export class LawChecker {
   }
 
   #finish({ response }: Finish): void {
-    const content = response?.message?.content ?? [];
+    if (response === undefined) broken(4, "finish holds no response");
+    const content = response.message?.content ?? [];
     for (const [index, block] of this.#blocks) {
       if (block.open) broken(3, `part ${index} is open at finish`);
     }
@@ -128,14 +146,33 @@ export class LawChecker {
     });
   }
 
-  #comparePart(index: number, { part }: ContentPart): void {
+  #comparePart(index: number, whole: ContentPart): void {
     const block = this.#blocks.get(index);
     if (block === undefined) broken(3, `part ${index} of the response was never sent`);
-    if (block.kind === "whole") return;
-    const kind = part.case === "thinking" ? "reasoning" : part.case;
-    if (kind !== block.kind)
-      broken(4, `part ${index} is ${part.case} in the response, ${block.kind} in the stream`);
-    if (finalText(part) !== block.text) broken(4, `part ${index} differs between stream and response`);
+    const { part } = whole;
+    if (block.part === undefined ? !isPartOf(block, part) : !isSame(block.part, whole))
+      broken(4, `part ${index} differs between stream and response`);
+    if (part.case === "toolCall" && block.part === undefined && part.value.id !== block.id)
+      broken(5, `tool call "${block.id}" has the id "${part.value.id}" in the response`);
+  }
+}
+
+function isPartOf({ kind, text }: Block, part: ContentPart["part"]): boolean {
+  return kind === (part.case === "thinking" ? "reasoning" : part.case) && text === finalText(part);
+}
+
+function isSame(added: ContentPart, final: ContentPart): boolean {
+  return added === final || equals(ContentPartSchema, added, final);
+}
+
+/** Whether arguments that should be JSON do not parse. Those of a custom tool are free text. */
+function hasInvalidArguments({ type, argumentsJson }: ToolCall): boolean {
+  if (type === "custom") return false;
+  try {
+    JSON.parse(argumentsJson);
+    return false;
+  } catch {
+    return true;
   }
 }
 
