@@ -3,8 +3,10 @@ import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger
 import { type JsonObject, parseObjectField } from "../../kit/json.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
+import { ANTHROPIC_OUTPUT, PLAIN } from "../../kit/schema/dialects.ts";
+import { enforceSchema, type SchemaForms } from "../../kit/schema/enforce-schema.ts";
+import type { SchemaBudget } from "../../kit/schema/limits.ts";
 import { textBlocks } from "./content.ts";
-import { outputSchema } from "./schema.ts";
 import type { Block } from "./wire.ts";
 
 /** How the model is brought to answer in a shape. */
@@ -16,13 +18,16 @@ export interface AnswerFormat {
 }
 
 /**
- * The shape of the answer. The API has schemas for newer models and no mode for just any JSON;
- * where it has nothing, an instruction asks for it, the same in every turn.
+ * The shape of the answer. The API has schemas for newer models, as far as they can be enforced,
+ * and no mode for just any JSON; where it has nothing, an instruction asks for it, the same in
+ * every turn.
+ * @param budget What the enforced schemas of the request use up.
  */
 export function answerFormat(
   { responseFormat: format }: Request,
   traits: ModelTraits,
   loss: LossReport,
+  budget: SchemaBudget,
 ): AnswerFormat {
   switch (format?.type) {
     case Format.JSON:
@@ -31,9 +36,9 @@ export function answerFormat(
         "adjusted_setting",
         "the API has no JSON mode; an instruction asks for it",
       );
-      return { format: undefined, instructions: textBlocks(JSON_INSTRUCTION) };
+      return instruction(JSON_INSTRUCTION);
     case Format.JSON_SCHEMA:
-      return schemaFormat(format.schemaJson, traits, loss);
+      return schemaFormat(format.schemaJson, traits, loss, budget);
     default:
       return { format: undefined, instructions: [] };
   }
@@ -41,18 +46,26 @@ export function answerFormat(
 
 const SCHEMA_FIELD = "response_format.schema_json";
 
-function schemaFormat(schemaJson: string, traits: ModelTraits, loss: LossReport): AnswerFormat {
-  const schema = parseObjectField(schemaJson, SCHEMA_FIELD);
-  if (traits.jsonSchema) {
-    const compiled = outputSchema(schema, SCHEMA_FIELD, loss);
-    return { format: { type: "json_schema", schema: compiled }, instructions: [] };
+const ANSWER: SchemaForms = { enforced: ANTHROPIC_OUTPUT, shown: PLAIN };
+
+function schemaFormat(
+  schemaJson: string,
+  traits: ModelTraits,
+  loss: LossReport,
+  budget: SchemaBudget,
+): AnswerFormat {
+  const given = parseObjectField(schemaJson, SCHEMA_FIELD);
+  const shown = instruction(`${SCHEMA_INSTRUCTION}\n${schemaJson}`);
+  if (!traits.jsonSchema) {
+    loss.lose("response_format", "adjusted_setting", "the model takes no schema; an instruction asks for it");
+    return shown;
   }
-  loss.lose(
-    "response_format",
-    "adjusted_setting",
-    "the model has no JSON schemas; an instruction asks for it",
-  );
-  return { format: undefined, instructions: textBlocks(`${SCHEMA_INSTRUCTION}\n${schemaJson}`) };
+  const { schema, enforced } = enforceSchema(given, ANSWER, SCHEMA_FIELD, loss, budget);
+  return enforced ? { format: { type: "json_schema", schema }, instructions: [] } : shown;
+}
+
+function instruction(text: string): AnswerFormat {
+  return { format: undefined, instructions: textBlocks(text) };
 }
 
 const JSON_INSTRUCTION =

@@ -5,6 +5,7 @@ import { traitsOf } from "../../kit/catalog.ts";
 import { asObject, type JsonObject, mergeObjects } from "../../kit/json.ts";
 import { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
+import { SchemaBudget } from "../../kit/schema/limits.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { withBreakpoints } from "./cache.ts";
 import type { MediaSource } from "./context.ts";
@@ -48,6 +49,8 @@ interface Translation extends RequestSettings {
   readonly traits: ModelTraits;
   readonly options: ProviderOptions;
   readonly loss: LossReport;
+  /** What the enforced schemas of the request use up. */
+  readonly budget: SchemaBudget;
 }
 
 /**
@@ -64,7 +67,8 @@ export async function toRequestBody(
   const loss = new LossReport();
   const traits = traitsOf(WIRE_NAME, request.model);
   const options = readOptions(request, settings.provider);
-  const own = await ownBody({ ...settings, request, traits, options, loss }, streaming);
+  const budget = new SchemaBudget();
+  const own = await ownBody({ ...settings, request, traits, options, loss, budget }, streaming);
   if (request.strict) loss.refuse();
   const merged = mergeObjects(withoutReplaced(own, options.body), options.body, APPENDED_OPTIONS);
   if (objectsIn(merged.messages).length === 0)
@@ -91,12 +95,12 @@ function withoutReplaced(own: JsonObject, options: JsonObject): JsonObject {
 }
 
 async function ownBody(translation: Translation, streaming: boolean): Promise<JsonObject> {
-  const { request, traits, options, loss } = translation;
+  const { request, traits, options, loss, budget } = translation;
   const { documentCitations } = options;
   const { messages, system, container } = await toConversation({ ...translation, documentCitations });
   const { thinking, effort } = reasoningFor(translation, messages);
   const inForce = effectiveThinking(thinking, options.body);
-  const format = answerFormat(request, traits, loss);
+  const format = answerFormat(request, traits, loss, budget);
   return {
     model: request.model,
     max_tokens: maxTokensOf(request, inForce, traits, loss),

@@ -94,8 +94,17 @@ export class MessagesDecoder implements StreamDecoder {
     const index = indexOf(event);
     if (!this.#writer.started || this.#open.has(index))
       throw new StreamError("the provider began a content block before its message, or twice");
+    const block = objectIn(event.content_block);
     const source = membersOf(data).get("content_block") ?? "{}";
-    this.#open.set(index, beginBlock({ block: objectIn(event.content_block), source }, this.#writer));
+    if (block.type === "fallback") this.#handOver(textIn(objectIn(block.to).model));
+    this.#open.set(index, beginBlock({ block, source }, this.#writer));
+  }
+
+  /** Another model goes on where one refused; a whole answer reports the last one as its model. */
+  #handOver(model: string): void {
+    if (model === "") return;
+    this.#message = { ...this.#message, model };
+    this.#states = new StateWriter(this.#facts, model);
   }
 
   #addDelta(event: WireEvent, data: string): void {

@@ -5,8 +5,11 @@ import { type JsonObject, parseObjectField } from "../../kit/json.ts";
 import { sourceObject } from "../../kit/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
+import { compileSchema } from "../../kit/schema/compile-schema.ts";
+import { ANTHROPIC_STRICT, TOOL_PARAMETERS } from "../../kit/schema/dialects.ts";
+import { enforceSchema, type SchemaForms, type SentSchema } from "../../kit/schema/enforce-schema.ts";
+import type { SchemaBudget } from "../../kit/schema/limits.ts";
 import { invalidField, UnsupportedToolChoiceError } from "../../spec/errors.ts";
-import { outputSchema } from "./schema.ts";
 import { isOwnProvider } from "./state.ts";
 import type { Block } from "./wire.ts";
 
@@ -16,6 +19,8 @@ export interface ToolContext {
   readonly provider: string;
   readonly traits: ModelTraits;
   readonly loss: LossReport;
+  /** What the enforced schemas of the request use up. */
+  readonly budget: SchemaBudget;
 }
 
 /** The tools in the provider's words, in the caller's order. */
@@ -36,14 +41,34 @@ function toolOf({ tool }: Tool, field: string, context: ToolContext): Block[] {
 
 function functionTool(tool: FunctionTool, field: string, context: ToolContext): Block {
   const { name, description } = tool;
-  const strict = tool.strict && isStrictTaken(field, context);
+  const { schema, enforced } = inputSchema(tool, field, context);
   return {
     name,
     ...(description === "" ? {} : { description }),
-    input_schema: inputSchema(tool, strict, `${field}.parameters_json`, context),
-    ...(strict ? { strict: true } : {}),
+    input_schema: schema,
+    ...(enforced ? { strict: true } : {}),
   };
 }
+
+function inputSchema(
+  { parametersJson, strict }: FunctionTool,
+  field: string,
+  context: ToolContext,
+): SentSchema {
+  const { loss, budget } = context;
+  const schemaField = `${field}.parameters_json`;
+  const schema = parametersJson === "" ? NO_PARAMETERS : parseObjectField(parametersJson, schemaField);
+  if (strict && isStrictTaken(field, context))
+    return enforceSchema(schema, STRICT_TOOL, schemaField, loss, budget);
+  const shown = compileSchema(schema, TOOL_PARAMETERS, schemaField, loss);
+  // As it is spelled where nothing had to be changed.
+  const isUnchanged = parametersJson !== "" && JSON.stringify(shown) === JSON.stringify(schema);
+  return { schema: isUnchanged ? sourceObject(parametersJson) : shown, enforced: false };
+}
+
+const NO_PARAMETERS: JsonObject = { type: "object", properties: {} };
+
+const STRICT_TOOL: SchemaForms = { enforced: ANTHROPIC_STRICT, shown: TOOL_PARAMETERS };
 
 /** The models that hold themselves to a schema in answers do so in tool calls. */
 function isStrictTaken(field: string, { traits, loss }: ToolContext): boolean {
@@ -51,20 +76,6 @@ function isStrictTaken(field: string, { traits, loss }: ToolContext): boolean {
     loss.lose(`${field}.strict`, "unsupported_setting", "the model has no strict tools; it was left out");
   return traits.jsonSchema;
 }
-
-function inputSchema(
-  { parametersJson }: FunctionTool,
-  strict: boolean,
-  field: string,
-  { loss }: ToolContext,
-): JsonObject {
-  if (parametersJson === "") return NO_PARAMETERS;
-  const schema = parseObjectField(parametersJson, field);
-  // Unless it is enforced, any JSON Schema will do, and goes as it is spelled.
-  return strict ? outputSchema(schema, field, loss) : sourceObject(parametersJson);
-}
-
-const NO_PARAMETERS: JsonObject = { type: "object", properties: {} };
 
 /** What decides about a tool choice beside the request. */
 export interface ToolChoiceContext extends ToolContext {

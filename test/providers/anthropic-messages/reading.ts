@@ -30,10 +30,12 @@ export function readStream(bytes: Buffer): StreamReading {
   const usage = { ...(started.usage as Wire) };
   const message: Wire = { ...started, usage, content: [...list(started.content), ...readBlocks(events)] };
   for (const event of events.filter(({ type }) => type === "message_delta")) {
-    Object.assign(message, withoutNulls(event.delta as Wire));
+    const { type: _, delta, usage: __, ...beside } = event;
+    Object.assign(message, withoutNulls(beside), withoutNulls(delta as Wire));
     Object.assign(usage, withoutNulls((event.usage ?? {}) as Wire));
   }
-  return { message, events, error };
+  const served = list(message.content).findLast(({ type }) => type === "fallback")?.to as Wire | undefined;
+  return { message: { ...message, ...served }, events, error };
 }
 
 function readBlocks(events: readonly Wire[]): Wire[] {

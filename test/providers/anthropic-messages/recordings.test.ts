@@ -82,6 +82,15 @@ describe("a recorded stream of the Messages API", () => {
       expect(await sentBack(response)).toEqual(sendable(message.content));
     });
 
+    it("comes raw as the message that its events make up", async () => {
+      const facts = factsFor(PROVIDER, { model: "claude-test", includeRaw: true });
+      const { events } = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
+      const raw = JSON.parse(finalOf(events).rawJson);
+      expect(withoutNulls(raw)).toEqual(
+        withoutNulls({ ...message, content: list(message.content).map(withInput) }),
+      );
+    });
+
     // A whole answer has no form for arguments that were cut off.
     if (recording.file === CUT_ARGUMENTS) return;
     it("agrees with a whole answer of the same content", async () => {
@@ -321,6 +330,11 @@ function withInput(block: Record<string, unknown>): Record<string, unknown> {
   } catch {
     return { ...block, input: { invalid_arguments: json } };
   }
+}
+
+/** What an object tells: later events leave out what they have nothing to say of. */
+function withoutNulls(wire: unknown): unknown {
+  return JSON.parse(JSON.stringify(wire, (_, value) => (value === null ? undefined : value)));
 }
 
 function jsonOf(events: readonly StreamEvent[]): unknown {

@@ -249,6 +249,58 @@ describe("tools", () => {
   });
 });
 
+describe("schemas", () => {
+  const tool = (schema: unknown, strict: boolean) =>
+    ({
+      tool: { case: "function", value: { name: "t", parametersJson: JSON.stringify(schema), strict } },
+    }) as const;
+
+  it("say in words what the provider does not enforce", async () => {
+    const bounded = { type: "object", properties: { n: { type: "integer", minimum: 3 } }, required: ["n"] };
+    const { body, warnings } = await build({ tools: [tool(bounded, true)] });
+    expect(body.tools).toMatchObject([
+      { strict: true, input_schema: { additionalProperties: false, properties: { n: { type: "integer" } } } },
+    ]);
+    expect(JSON.stringify(body.tools)).not.toContain('"minimum"');
+    expect(warnings).toEqual(["adjusted_schema tools[0].function.parameters_json#/properties/n/minimum"]);
+  });
+
+  it("are shown instead where the provider cannot enforce them", async () => {
+    const free = { type: "object", additionalProperties: { type: "string" } };
+    const { body, warnings } = await build({ tools: [tool(free, true)] });
+    expect(body.tools).toEqual([{ name: "t", input_schema: free }]);
+    expect(warnings).toEqual(["adjusted_schema tools[0].function.parameters_json"]);
+    const answer = await build({
+      responseFormat: { type: Format.JSON_SCHEMA, schemaJson: JSON.stringify(free) },
+    });
+    expect(answer.body.output_config).toBeUndefined();
+    expect(JSON.stringify(answer.body.system)).toContain("fits the JSON Schema");
+    expect(answer.warnings).toEqual(["adjusted_schema response_format.schema_json"]);
+  });
+
+  it("have an object at the root of a tool's parameters", async () => {
+    const either = {
+      anyOf: [
+        { type: "object", properties: { a: {} } },
+        { type: "object", properties: { b: {} } },
+      ],
+    };
+    const { body } = await build({ tools: [tool({ type: "object", ...either }, false)] });
+    expect(body.tools).toMatchObject([{ input_schema: { type: "object" } }]);
+    expect((body.tools as { input_schema: object }[])[0]?.input_schema).not.toHaveProperty("anyOf");
+  });
+
+  it("share what the provider enforces in one request", async () => {
+    const optional = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`p${n}`, { type: "string" }]));
+    const wide = { type: "object", properties: optional };
+    const { body, warnings } = await build({
+      tools: [tool(wide, true), tool({ ...wide, title: "2" }, true)],
+    });
+    expect((body.tools as { strict?: boolean }[]).map(({ strict }) => strict)).toEqual([true, undefined]);
+    expect(warnings).toEqual(["adjusted_schema tools[1].function.parameters_json"]);
+  });
+});
+
 describe("tool_choice", () => {
   const chosen = async (toolChoice: NonNullable<RequestInit["toolChoice"]>, more: RequestInit = {}) => {
     const request = { tools: [WEATHER, SEARCH], toolChoice, ...more } as RequestInit;
