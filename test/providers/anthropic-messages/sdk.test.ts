@@ -1,0 +1,59 @@
+/** Anthropic's own SDK as judge: its accumulator is fed the same bytes, and our raw message must be its message. */
+import { BetaMessageStream } from "@anthropic-ai/sdk/lib/BetaMessageStream";
+import { describe, expect, it } from "vitest";
+import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
+import { decode, factsFor } from "../../support/decode.ts";
+import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+
+/** What the SDK does otherwise on purpose. */
+const APART = new Map([
+  ["duplicate-message-start.sse", "it fails on a repeated message_start"],
+  ["spliced-message-start.sse", "it fails too, with an error of its own"],
+  ["overloaded-error-first-event.sse", "a failure has no message"],
+  ["overloaded-error-mid-stream.sse", "a failure has no message"],
+  ["sdk-incomplete-partial-json-response.sse", "it guesses at arguments that were cut off"],
+]);
+
+const streams = recordingsOf("anthropic-messages", ".sse").filter(
+  ({ file }) => !APART.has(file.slice(file.indexOf("/") + 1)),
+);
+
+describe("the message that Anthropic's SDK makes of a stream", () => {
+  it("is there to compare with", () => expect(streams.length).toBeGreaterThan(75));
+
+  it.each(streams)("is ours for $file", async (recording) => {
+    const bytes = bytesOf(recording);
+    const facts = factsFor("anthropic", { model: "claude-test", includeRaw: true });
+    const { events } = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
+    const last = events.at(-1)?.event;
+    const raw = last?.case === "finish" ? last.value.response?.rawJson : undefined;
+    const message = await BetaMessageStream.fromReadableStream(linesOf(bytes)).finalMessage();
+    expect(comparable(JSON.parse(raw ?? "null"))).toEqual(comparable(message));
+  });
+});
+
+/** The events as the SDK's own helper sends them on: one JSON text in a line. Its HTTP reader swallows pings. */
+function linesOf(bytes: Buffer): ReadableStream<Uint8Array> {
+  const lines = bytes
+    .toString("utf8")
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith("data:") && JSON.parse(line.slice(5)).type !== "ping")
+    .map((line) => `${line.slice(5).trim()}\n`);
+  return new ReadableStream({
+    start(controller) {
+      for (const line of lines) controller.enqueue(new TextEncoder().encode(line));
+      controller.close();
+    },
+  });
+}
+
+/** Without what says nothing, and without what the SDK adds for those who ask it to parse the answer. */
+function comparable(message: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(message, (key, value) =>
+      value === null || /^parsed(_output)?$/.test(key) || (key === "citations" && value.length === 0)
+        ? undefined
+        : value,
+    ),
+  );
+}
