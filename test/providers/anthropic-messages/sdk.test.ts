@@ -32,7 +32,7 @@ describe("the message that Anthropic's SDK makes of a stream", () => {
   });
 });
 
-/** The events as the SDK's own helper sends them on: one JSON text in a line. Its HTTP reader swallows pings. */
+/** The events in the form that the SDK passes from one stream to another: one JSON text in a line. Its HTTP reader swallows pings. */
 function linesOf(bytes: Buffer): ReadableStream<Uint8Array> {
   const lines = bytes
     .toString("utf8")
