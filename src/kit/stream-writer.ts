@@ -103,9 +103,11 @@ export class StreamWriter {
     return this.#opened(new ReasoningBlock(this.#sinkOf(partIndex)));
   }
 
-  /** Begins a tool call. An id that is taken or empty is replaced. */
-  startToolCall(call: { id: string; name: string; type?: "function" | "custom" }): ToolCallBlock {
-    const partIndex = this.reserve();
+  /** Begins a tool call, at a place that was reserved or at the next one. An id that is taken or empty is replaced. */
+  startToolCall(
+    call: { id: string; name: string; type?: "function" | "custom" },
+    partIndex: number = this.reserve(),
+  ): ToolCallBlock {
     const value = {
       partIndex,
       id: this.#toolCallIds.take(call.id),
@@ -202,21 +204,35 @@ abstract class OpenBlock {
     return this.#text;
   }
 
-  /** Adds what the provider sent. A trailing high surrogate waits for its partner (law 10). */
+  /**
+   * Adds what the provider sent. A trailing high surrogate waits for its partner (law 10).
+   * Throws StreamError where the part has ended.
+   */
   append(delta: string): void {
+    if (this.#closed && delta !== "")
+      throw new StreamError("the provider went on with a part that had ended");
     const whole = this.#held === "" ? delta : this.#held + delta;
     this.#held = endsInHighSurrogate(whole) ? whole.slice(-1) : "";
     this.#send(this.#held === "" ? whole : whole.slice(0, -1));
   }
 
-  /** Adds what is still missing of the provider's final text. Where that differs from what was sent, what was sent stands. */
+  /**
+   * Adds what is still missing of the provider's final text. Where that differs from what was
+   * sent, or the part has ended, what was sent stands.
+   */
   complete(finalText: string): void {
-    const known = this.#text + this.#held;
-    if (finalText.length > known.length && finalText.startsWith(known))
-      this.append(finalText.slice(known.length));
+    if (this.#closed) return;
+    // What was sent has U+FFFD in the place of a lone surrogate, which the final text still has.
+    const known = (this.#text + this.#held).toWellFormed();
+    if (finalText.slice(0, known.length).toWellFormed() === known) this.append(finalText.slice(known.length));
   }
 
   abstract end(): void;
+
+  /** Whether nothing has come so far. */
+  protected get isEmpty(): boolean {
+    return this.#text === "" && this.#held === "";
+  }
 
   /** Sends what was held back, a lone surrogate as U+FFFD. False where the block had ended before. */
   protected flush(): boolean {
@@ -282,7 +298,7 @@ export class ToolCallBlock extends OpenBlock {
   /** Ends the call: parses its arguments and marks them where they do not parse. A second call is ignored. */
   end({ providerState }: BlockEnd = {}): void {
     // No arguments at all mean an empty object, so that whoever runs the tool can parse them.
-    if (this.#call.type === "function" && this.text === "") this.append("{}");
+    if (this.#call.type === "function" && this.isEmpty) this.append("{}");
     if (!this.flush()) return;
     const { partIndex } = this.sink;
     const toolCall = toolCallOf({ ...this.#call, argumentsJson: this.text });

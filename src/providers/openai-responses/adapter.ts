@@ -2,6 +2,7 @@
 
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http.ts";
 import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
+import { stringifyJson } from "../../kit/json-source.ts";
 import { createMediaReader, resolveMedia } from "../../kit/media.ts";
 import { rateLimitOf } from "../../kit/rate-limit.ts";
 import { ConfigurationError } from "../../spec/errors.ts";
@@ -78,7 +79,7 @@ function protocolOf(
   return {
     async toWire(request, streaming) {
       const { body, warnings } = await toRequestBody(request, streaming, settings);
-      return { path: "/responses", headers: {}, body: JSON.stringify(body), warnings };
+      return { path: "/responses", headers: {}, body: stringifyJson(body), warnings };
     },
     toResponse,
     createDecoder: (facts, writer) => new ResponsesDecoder(facts, writer),

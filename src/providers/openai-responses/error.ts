@@ -13,13 +13,13 @@ import { type ResponseObject, textIn } from "./wire.ts";
 interface Complaint {
   readonly code: string;
   readonly type: string;
+  /** As far as it may be repeated: without the caller's own words, which would mislead who reads it. */
   readonly message: string;
 }
 
 /** A failed HTTP answer as our error. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
-  const complaint = complaintIn(asObject(tryParseJson(body)));
-  return failed(kindOf(complaint, status), complaint, request, {
+  return failed(complaintIn(asObject(tryParseJson(body)), request), {
     provider,
     statusCode: status,
     requestId: headers.get("x-request-id"),
@@ -29,11 +29,9 @@ export function toError({ provider, status, headers, body, request }: WireFailur
   });
 }
 
-/** The failure that a Response object reports (`status: failed`, `error`); undefined where it reports none. */
-export function failureOf(object: ResponseObject, facts: CallFacts): SDKError | undefined {
-  const error = asObject(object.error);
-  if (object.status !== "failed" && error === undefined) return undefined;
-  return reportedError(object, facts);
+/** Whether a Response object, or what stands in its place, reports a failure: `status: failed`, or `error`. */
+export function isFailure({ status, error }: ResponseObject): boolean {
+  return status === "failed" || (error !== undefined && error !== null);
 }
 
 /** The failure in an `error` event, or in a Response object or event that holds `error`. */
@@ -41,8 +39,7 @@ export function reportedError(
   holder: JsonObject,
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
-  const complaint = complaintIn(holder);
-  return failed(kindOf(complaint, undefined), complaint, request, {
+  return failed(complaintIn(holder, request), {
     provider,
     requestId: providerRequestId,
     rawJson: request.includeRaw ? boundedRaw(JSON.stringify(holder)) : undefined,
@@ -50,80 +47,115 @@ export function reportedError(
 }
 
 /** Servers put their complaint under `error`, or at the top, or say it as plain text. */
-function complaintIn(body: JsonObject | undefined): Complaint {
+function complaintIn(body: JsonObject | undefined, request: Request): Complaint {
   const error = asObject(body?.error) ?? body ?? {};
   const message = asString(error.message) ?? asString(body?.error) ?? asString(body?.detail) ?? "";
   const type = textIn(error.type);
-  return { code: codeIn(error.code), type: type === "error" ? "" : type, message };
+  return {
+    code: codeIn(error.code),
+    type: type === "error" ? "" : type,
+    message: repeatableMessage(message, request),
+  };
 }
 
 function codeIn(code: unknown): string {
   return typeof code === "number" ? String(code) : textIn(code);
 }
 
-function failed(
-  kind: ErrorKind,
-  complaint: Complaint,
-  request: Request,
-  options: ProviderErrorOptions,
-): SDKError {
-  const word = complaint.code || complaint.type;
-  const said = repeatableMessage(complaint.message, request);
+function failed(complaint: Complaint, options: ProviderErrorOptions): SDKError {
+  const kind = kindOf(complaint, options.statusCode);
+  const { code, type, message } = complaint;
+  const word = code || type;
   const status = options.statusCode === undefined ? "reported a failure" : `answered ${options.statusCode}`;
-  const text = `${options.provider} ${status}${word === "" ? "" : ` (${word})`}${said === "" ? "" : `: ${said}`}`;
-  const delay = options.retryAfter ?? retryDelayInText(complaint.message);
+  const text = `${options.provider} ${status}${word === "" ? "" : ` (${word})`}${message === "" ? "" : `: ${message}`}`;
+  const errorCode = word === "" ? undefined : word;
   // Waiting does not bring money back.
-  const retryAfter = kind === ErrorKind.QUOTA_EXCEEDED ? undefined : delay;
-  const retryable = kind === ErrorKind.QUOTA_EXCEEDED ? false : options.retryable;
-  return errorOf(kind, text, {
-    ...options,
-    retryAfter,
-    retryable,
-    errorCode: word === "" ? undefined : word,
-  });
+  if (kind === ErrorKind.QUOTA_EXCEEDED)
+    return errorOf(kind, text, { ...options, errorCode, retryAfter: undefined, retryable: false });
+  const retryAfter = options.retryAfter ?? (WAITING.has(kind) ? retryDelayInText(message) : undefined);
+  return errorOf(kind, text, { ...options, errorCode, retryAfter });
 }
 
-/** The kind of a failure: the structured code first, then the HTTP status, the message only to tell a 400 apart. */
-function kindOf({ code, type, message }: Complaint, status: number | undefined): ErrorKind {
+/** Kinds for which a message may say how long to wait. */
+const WAITING: ReadonlySet<ErrorKind> = new Set([ErrorKind.RATE_LIMIT, ErrorKind.SERVER]);
+
+/**
+ * The kind of a failure: the structured code first, then the HTTP status, which inside a stream some
+ * servers give as the code. The message counts only where the code says nothing.
+ */
+function kindOf({ code, type, message }: Complaint, answered: number | undefined): ErrorKind {
   const known = KIND_OF_CODE.get(code) ?? KIND_OF_CODE.get(type);
   if (known !== undefined) return known;
-  if (code.includes("image")) return ErrorKind.INVALID_REQUEST;
-  if ((status === 400 || status === undefined) && CONTEXT_MESSAGE.test(message))
+  const isStatus = STATUS.test(code);
+  const status = answered ?? (isStatus ? Number(code) : undefined);
+  const isSilent = code === "" || code === type || isStatus;
+  if (isSilent && (status === undefined || status === 400) && CONTEXT_MESSAGE.test(message))
     return ErrorKind.CONTEXT_LENGTH;
   if (status !== undefined) return kindOfStatus(status);
-  return KIND_OF_TYPE.get(type) ?? ErrorKind.PROVIDER;
+  return KIND_OF_WORD.get(code) ?? KIND_OF_WORD.get(type) ?? ErrorKind.PROVIDER;
 }
+
+const STATUS = /^[45]\d\d$/;
 
 const CONTEXT_MESSAGE = /exceeds the context window|maximum context length/i;
 
-const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map([
-  ["context_length_exceeded", ErrorKind.CONTEXT_LENGTH],
-  ["content_filter", ErrorKind.CONTENT_FILTER],
-  ["content_policy_violation", ErrorKind.CONTENT_FILTER],
-  ["invalid_prompt", ErrorKind.CONTENT_FILTER],
-  ["bio_policy", ErrorKind.CONTENT_FILTER],
-  ["misalignment_policy_violation", ErrorKind.CONTENT_FILTER],
-  ["image_content_policy_violation", ErrorKind.CONTENT_FILTER],
-  ["invalid_api_key", ErrorKind.AUTHENTICATION],
-  ["model_not_found", ErrorKind.NOT_FOUND],
-  ["insufficient_quota", ErrorKind.QUOTA_EXCEEDED],
-  ["credit_balance_exhausted", ErrorKind.QUOTA_EXCEEDED],
-  ["organization_spend_limit_exceeded", ErrorKind.QUOTA_EXCEEDED],
-  ["project_spend_limit_exceeded", ErrorKind.QUOTA_EXCEEDED],
-  ["organization_usage_limit_exceeded", ErrorKind.QUOTA_EXCEEDED],
-  ["rate_limit_exceeded", ErrorKind.RATE_LIMIT],
-  ["server_error", ErrorKind.SERVER],
-  ["server_is_overloaded", ErrorKind.SERVER],
-  ["vector_store_timeout", ErrorKind.SERVER],
-  ["data_residency_mismatch", ErrorKind.INVALID_REQUEST],
-  ["unsupported_image_media_type", ErrorKind.INVALID_REQUEST],
+const KIND_OF_CODE = kindsByWord([
+  [ErrorKind.AUTHENTICATION, ["invalid_api_key"]],
+  [ErrorKind.NOT_FOUND, ["model_not_found"]],
+  [ErrorKind.CONTEXT_LENGTH, ["context_length_exceeded", "exceed_context_size_error"]],
+  [ErrorKind.RATE_LIMIT, ["rate_limit_exceeded"]],
+  [ErrorKind.SERVER, ["server_error", "server_is_overloaded", "vector_store_timeout"]],
+  [
+    ErrorKind.QUOTA_EXCEEDED,
+    [
+      "insufficient_quota",
+      "credit_balance_exhausted",
+      "organization_spend_limit_exceeded",
+      "project_spend_limit_exceeded",
+      "organization_usage_limit_exceeded",
+    ],
+  ],
+  [
+    ErrorKind.CONTENT_FILTER,
+    [
+      "content_filter",
+      "content_policy_violation",
+      "invalid_prompt",
+      "bio_policy",
+      "misalignment_policy_violation",
+      "image_content_policy_violation",
+    ],
+  ],
+  [
+    ErrorKind.INVALID_REQUEST,
+    [
+      "data_residency_mismatch",
+      "invalid_image",
+      "invalid_image_format",
+      "invalid_base64_image",
+      "invalid_image_url",
+      "invalid_image_mode",
+      "image_too_large",
+      "image_too_small",
+      "image_parse_error",
+      "image_file_too_large",
+      "image_file_not_found",
+      "unsupported_image_media_type",
+      "empty_image_file",
+      "failed_to_download_image",
+    ],
+  ],
 ]);
 
-// Types say less than codes and statuses; they decide only inside a stream, where there is no status.
-const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map([
-  ["invalid_request_error", ErrorKind.INVALID_REQUEST],
-  ["authentication_error", ErrorKind.AUTHENTICATION],
-  ["rate_limit_error", ErrorKind.RATE_LIMIT],
-  ["tokens", ErrorKind.RATE_LIMIT],
-  ["requests", ErrorKind.RATE_LIMIT],
+// These say less than a status does; they decide only inside a stream, where there is none.
+const KIND_OF_WORD = kindsByWord([
+  [ErrorKind.INVALID_REQUEST, ["invalid_request_error"]],
+  [ErrorKind.AUTHENTICATION, ["authentication_error"]],
+  [ErrorKind.RATE_LIMIT, ["slow_down", "rate_limit_error", "tokens", "requests"]],
 ]);
+
+function kindsByWord(
+  kinds: readonly (readonly [kind: ErrorKind, words: readonly string[]])[],
+): ReadonlyMap<string, ErrorKind> {
+  return new Map(kinds.flatMap(([kind, words]) => words.map((word) => [word, kind] as const)));
+}

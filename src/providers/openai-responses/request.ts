@@ -1,21 +1,17 @@
 /** Our Request -> their body (provider documentation: "Create a model response"). */
 
-import {
-  ResponseFormat_Type as Format,
-  ToolChoice_Mode as Mode,
-  type Request,
-} from "../../gen/outrigger/v1/request_pb.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import type { FunctionTool, Tool } from "../../gen/outrigger/v1/tool_pb.ts";
 import { traitsOf } from "../../kit/catalog.ts";
 import { effortFor } from "../../kit/effort.ts";
 import { type JsonObject, mergeObjects, parseObjectField } from "../../kit/json.ts";
 import { LossReport } from "../../kit/loss-report.ts";
 import { type ModelTraits, takesSampling } from "../../kit/model-traits.ts";
 import { invalidField } from "../../spec/errors.ts";
-import { textOf } from "../../spec/message.ts";
 import { type Input, toInput } from "./input.ts";
 import type { MediaSource } from "./media.ts";
+import { answerFormat } from "./response-format.ts";
+import { toolSettings } from "./tools.ts";
 import { WIRE_NAME } from "./wire.ts";
 
 /** What the translation of a request needs to know of the provider entry. */
@@ -30,6 +26,7 @@ export interface RequestSettings {
 
 /** A request in the provider's words. */
 export interface RequestBody {
+  /** For `stringifyJson`: parts of it are kept as they are spelled. */
   readonly body: JsonObject;
   /** What was changed or left out. */
   readonly warnings: Warning[];
@@ -49,12 +46,13 @@ export async function toRequestBody(
   const traits = traitsOf(WIRE_NAME, request.model);
   const options = providerOptions(request, settings.provider);
   const store = typeof options.store === "boolean" ? options.store : settings.store;
+  const format = answerFormat(request, traits, loss);
   const input = await toInput({ ...settings, request, loss, store });
   const body: JsonObject = {
     model: request.model,
-    ...conversation(request, input),
-    ...tools(request, settings.provider, loss),
-    ...responseFormat(request),
+    ...conversation(input, format.sentence),
+    ...toolSettings(request, settings.provider, options, loss),
+    ...format.settings,
     ...sampling(request, traits, loss),
     ...reasoning(request, traits, loss),
     ...metadata(request, loss),
@@ -69,7 +67,7 @@ export async function toRequestBody(
     );
   }
   if (request.strict) loss.refuse();
-  return { body: mergeObjects(body, options, APPENDED_OPTIONS), warnings: loss.warnings };
+  return { body: withOptions(body, options), warnings: loss.warnings };
 }
 
 /** Random padding against traffic analysis costs bandwidth and is of no use behind a sidecar. */
@@ -91,80 +89,20 @@ function providerOptions({ providerOptionsJson }: Request, provider: string): Js
   return options;
 }
 
-function conversation(request: Request, { instructions, input }: Input): JsonObject {
-  const text =
-    request.responseFormat?.type === Format.JSON ? withJsonWord(request, instructions) : instructions;
-  return { ...(text === undefined ? {} : { instructions: text }), input };
+function withOptions(body: JsonObject, options: JsonObject): JsonObject {
+  const merged = mergeObjects(body, options, APPENDED_OPTIONS);
+  // The caller may ask for what we ask for already.
+  return Array.isArray(merged.include) ? { ...merged, include: [...new Set(merged.include)] } : merged;
 }
 
-/** The API refuses `json_object` unless the word stands somewhere in the input. */
-function withJsonWord({ messages }: Request, instructions: string | undefined): string | undefined {
-  if (messages.some((message) => /json/i.test(textOf(message)))) return instructions;
-  return instructions === undefined ? JSON_SENTENCE : `${instructions}\n\n${JSON_SENTENCE}`;
+/** The sentence goes first, where it stays while the conversation grows. */
+function conversation({ instructions, input }: Input, sentence: string | undefined): JsonObject {
+  const opening = sentence === undefined ? [] : [developerMessage(sentence)];
+  return { ...(instructions === undefined ? {} : { instructions }), input: [...opening, ...input] };
 }
 
-const JSON_SENTENCE = "Answer with a JSON object.";
-
-function tools(request: Request, provider: string, loss: LossReport): JsonObject {
-  const list = request.tools.flatMap((tool, index) => toolOf(tool, `tools[${index}]`, provider, loss));
-  return {
-    ...(list.length === 0 ? {} : { tools: list }),
-    ...toolChoice(request),
-  };
-}
-
-function toolOf({ tool }: Tool, field: string, provider: string, loss: LossReport): JsonObject[] {
-  if (tool.case === "function") return [functionTool(tool.value, `${field}.function`)];
-  if (tool.case !== "hosted") throw invalidField(field, "expected `function` or `hosted`, found neither");
-  const { provider: owner, configJson } = tool.value;
-  if (owner === provider || owner === WIRE_NAME)
-    return [parseObjectField(configJson, `${field}.hosted.config_json`)];
-  loss.lose(field, "unsupported_setting", `the hosted tool belongs to provider "${owner}"; it was left out`);
-  return [];
-}
-
-function functionTool(
-  { name, description, parametersJson, strict }: FunctionTool,
-  field: string,
-): JsonObject {
-  const parameters =
-    parametersJson === "" ? NO_PARAMETERS : parseObjectField(parametersJson, `${field}.parameters_json`);
-  // Where `strict` is absent the API rewrites the schema to be strict, so it is always said.
-  return { type: "function", name, ...(description === "" ? {} : { description }), parameters, strict };
-}
-
-const NO_PARAMETERS: JsonObject = { type: "object", properties: {} };
-
-function toolChoice({ toolChoice: choice, tools: list }: Request): JsonObject {
-  if (choice === undefined) return {};
-  const parallel = choice.parallel === undefined ? {} : { parallel_tool_calls: choice.parallel };
-  switch (choice.mode) {
-    case Mode.NONE:
-      return { tool_choice: "none", ...parallel };
-    case Mode.REQUIRED:
-      return { tool_choice: "required", ...parallel };
-    case Mode.NAMED:
-      return { tool_choice: { type: "function", name: choice.toolName }, ...parallel };
-    default:
-      return list.length === 0 ? parallel : { tool_choice: "auto", ...parallel };
-  }
-}
-
-function responseFormat({ responseFormat: format }: Request): JsonObject {
-  switch (format?.type) {
-    case Format.JSON:
-      return { text: { format: { type: "json_object" } } };
-    case Format.JSON_SCHEMA: {
-      const schema = parseObjectField(format.schemaJson, "response_format.schema_json");
-      return {
-        text: {
-          format: { type: "json_schema", name: format.name || "response", schema, strict: format.strict },
-        },
-      };
-    }
-    default:
-      return {};
-  }
+function developerMessage(text: string): JsonObject {
+  return { type: "message", role: "developer", content: [{ type: "input_text", text }] };
 }
 
 function sampling(request: Request, traits: ModelTraits, loss: LossReport): JsonObject {

@@ -7,21 +7,17 @@ import {
   ContentPartSchema,
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
-import {
-  type FinishReason,
-  FinishReasonSchema,
-  FinishReason_Reason as Reason,
-  type Response,
-} from "../../gen/outrigger/v1/response_pb.ts";
-import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type CallFacts, responseOf } from "../../kit/call-facts.ts";
-import { asInt32, asObject, asString, isObject, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import { asInt32, asString, isObject, type JsonObject, tryParseJson } from "../../kit/json.ts";
 import { warning } from "../../kit/loss-report.ts";
 import { toolCallOf } from "../../kit/stream-writer.ts";
 import type { ToolCallIds } from "../../kit/tool-call-ids.ts";
 import { ServerError } from "../../spec/errors.ts";
-import { failureOf } from "./error.ts";
+import { isFailure, reportedError } from "./error.ts";
+import { finishReasonOf } from "./finish.ts";
 import { StateWriter } from "./state.ts";
+import { usageOf } from "./usage.ts";
 import { type Item, objectsIn, type ResponseObject, textIn } from "./wire.ts";
 
 /**
@@ -30,14 +26,10 @@ import { type Item, objectsIn, type ResponseObject, textIn } from "./wire.ts";
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIds): Response {
   const object = tryParseJson(body);
-  if (!isObject(object)) {
-    throw new ServerError("the provider answered with success and a body that is no JSON object", {
-      provider: facts.provider,
-      requestId: facts.providerRequestId,
-    });
-  }
-  const failure = failureOf(object, facts);
-  if (failure !== undefined) throw failure;
+  if (!isObject(object)) throw noResponse("a body that is no JSON object", facts);
+  if (isFailure(object)) throw reportedError(object, facts);
+  if (!Array.isArray(object.output) && object.status === undefined)
+    throw noResponse("a body that is no Response object", facts);
   facts.warnings.push(...transformationsIn(object));
   const items = objectsIn(object.output);
   const model = textIn(object.model);
@@ -50,6 +42,10 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
     usage: usageOf(object.usage, facts.request.includeRaw),
     rawJson: facts.request.includeRaw ? body : "",
   });
+}
+
+function noResponse(what: string, { provider, providerRequestId: requestId }: CallFacts): ServerError {
+  return new ServerError(`the provider answered with success and ${what}`, { provider, requestId });
 }
 
 /** The parts of one output item (provider documentation: "The response object", `output`). */
@@ -107,7 +103,7 @@ export function citationsOf(part: JsonObject): Citation[] {
 function citationOf(annotation: JsonObject): Citation {
   const citation = create(CitationSchema, {
     type: textIn(annotation.type),
-    title: asString(annotation.title) ?? textIn(annotation.filename),
+    title: (asString(annotation.title) ?? textIn(annotation.filename)).toWellFormed(),
     url: textIn(annotation.url),
     sourceId: textIn(annotation.file_id),
     rawJson: JSON.stringify(annotation),
@@ -189,83 +185,8 @@ function nativePart(
   return create(ContentPartSchema, { part: { case: "native", value }, ...state });
 }
 
-// Calls that the caller, not the provider, has to run before the model can go on.
-const CALLER_RUNS = new Set([
-  "function_call",
-  "custom_tool_call",
-  "computer_call",
-  "local_shell_call",
-  "apply_patch_call",
-  "mcp_approval_request",
-]);
-
-/** Why the model stopped. The API has no finish reason of its own: status, details and items tell together. */
-export function finishReasonOf(object: ResponseObject, items: readonly Item[]): FinishReason {
-  const status = textIn(object.status);
-  if (status === "incomplete") return incompleteReasonOf(textIn(asObject(object.incomplete_details)?.reason));
-  if (status !== "completed" && status !== "") return finish(Reason.OTHER, status);
-  if (items.some(isCallersTurn)) return finish(Reason.TOOL_CALLS, status);
-  if (isRefusal(items)) return finish(Reason.CONTENT_FILTER, "refusal");
-  return finish(Reason.STOP, status);
-}
-
-function incompleteReasonOf(reason: string): FinishReason {
-  switch (reason) {
-    case "max_output_tokens":
-    case "max_messages":
-      return finish(Reason.LENGTH, reason);
-    case "content_filter":
-      return finish(Reason.CONTENT_FILTER, reason);
-    default:
-      return finish(Reason.OTHER, reason === "" ? "incomplete" : reason);
-  }
-}
-
-function finish(reason: Reason, raw: string): FinishReason {
-  return create(FinishReasonSchema, { reason, raw });
-}
-
-function isCallersTurn(item: Item): boolean {
-  if (item.type === "shell_call") return asObject(item.environment)?.type === "local";
-  return CALLER_RUNS.has(textIn(item.type));
-}
-
-function isRefusal(items: readonly Item[]): boolean {
-  const parts = items.filter((item) => item.type === "message").flatMap((item) => objectsIn(item.content));
-  return parts.some(({ type }) => type === "refusal") && !parts.some(({ type }) => type === "output_text");
-}
-
-/**
- * Token counts, alike for every provider: `input_tokens` includes cached and cache-written
- * tokens here already, `output_tokens` includes reasoning. Compatible servers also use the
- * names of Chat Completions. Undefined where the provider said nothing.
- */
-export function usageOf(usage: unknown, includeRaw: boolean): Usage | undefined {
-  const counts = asObject(usage);
-  if (counts === undefined) return undefined;
-  const input = asObject(counts.input_tokens_details) ?? asObject(counts.prompt_tokens_details);
-  const output = asObject(counts.output_tokens_details) ?? asObject(counts.completion_tokens_details);
-  const inputTokens = asInt32(counts.input_tokens) ?? asInt32(counts.prompt_tokens) ?? 0;
-  const outputTokens = asInt32(counts.output_tokens) ?? asInt32(counts.completion_tokens) ?? 0;
-  const result = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
-  setCount(result, "reasoningTokens", output?.reasoning_tokens);
-  setCount(result, "cacheReadTokens", input?.cached_tokens);
-  setCount(result, "cacheWriteTokens", input?.cache_write_tokens);
-  if (includeRaw) result.rawJson = JSON.stringify(counts);
-  return result;
-}
-
-function setCount(
-  usage: Usage,
-  field: "reasoningTokens" | "cacheReadTokens" | "cacheWriteTokens",
-  value: unknown,
-): void {
-  const count = asInt32(value);
-  if (count !== undefined) usage[field] = count;
-}
-
 /** What the API tells of earlier reasoning that it left out (`input_transformations`), as warnings. */
-export function transformationsIn(object: ResponseObject) {
+export function transformationsIn(object: ResponseObject): Warning[] {
   return objectsIn(object.input_transformations).map((transformation) => {
     const { type, reason } = transformation;
     return warning(

@@ -12,10 +12,12 @@ import {
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { sameModel } from "../../kit/catalog.ts";
 import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json.ts";
-import { type Item, objectsIn, without } from "./wire.ts";
+import { type Item, objectsIn, WIRE_NAME, without } from "./wire.ts";
 
 /** The JSON in `ProviderState.data_json`. */
 export interface PartState {
+  /** The same for the parts of one message, and for no others where the API gives its messages ids. */
+  readonly key: string;
   /** The item without what the part itself says; a reasoning item whole. */
   readonly item: Item;
   /** The message's content part without its text and annotations. */
@@ -84,7 +86,7 @@ export function originOf({ providerState: state }: ContentPart, provider: string
   if (state.provider !== provider) return "foreign";
   const isSame =
     state.model === model ||
-    sameModel(state.model, model, provider) ||
+    sameModel(state.model, model, WIRE_NAME) ||
     readState(state)?.askedModel === model;
   return isSame ? "own" : "other_model";
 }
@@ -95,5 +97,11 @@ export function readState(state: ProviderState | undefined): PartState | undefin
   const data = asObject(tryParseJson(state.dataJson));
   const item = asObject(data?.item);
   if (data === undefined || item === undefined) return undefined;
-  return { item, part: asObject(data.part), empty: data.empty === true, askedModel: asString(data.model) };
+  return {
+    key: JSON.stringify(item),
+    item,
+    part: asObject(data.part),
+    empty: data.empty === true,
+    askedModel: asString(data.model),
+  };
 }

@@ -7,66 +7,42 @@ import type { CallFacts } from "../../kit/call-facts.ts";
 import type { StreamDecoder } from "../../kit/decode-stream.ts";
 import { asInt32, asObject, asString, isObject, type JsonObject, tryParseJson } from "../../kit/json.ts";
 import type { SseEvent } from "../../kit/sse.ts";
-import type { ReasoningBlock, StreamWriter, TextBlock, ToolCallBlock } from "../../kit/stream-writer.ts";
+import type { StreamWriter } from "../../kit/stream-writer.ts";
 import { StreamError } from "../../spec/errors.ts";
-import { reportedError } from "./error.ts";
+import { isFailure, reportedError } from "./error.ts";
+import { finishReasonOf } from "./finish.ts";
+import { ItemTable } from "./item-table.ts";
 import {
-  callHead,
+  appendReasoning,
+  completeReasoning,
+  nameCall,
+  type OpenItem,
+  type OpenMessage,
+  type OpenReasoning,
+  type OpenText,
+  openItem,
+  textAt,
+} from "./open-items.ts";
+import {
   callInput,
   citationsOf,
-  finishReasonOf,
   isRedacted,
   messagePart,
   messageText,
   reasoningText,
   transformationsIn,
-  usageOf,
   wholePart,
 } from "./response.ts";
 import { StateWriter } from "./state.ts";
-import { type Item, objectsIn, type ResponseObject, textIn, type WireEvent } from "./wire.ts";
-
-/** An output item while its events arrive. */
-type OpenItem = OpenMessage | OpenReasoning | OpenCall | OpenWhole;
-
-/** A message: one block for each of its content parts. */
-interface OpenMessage {
-  readonly kind: "message";
-  readonly item: Item;
-  readonly texts: Map<number, TextBlock>;
-}
-
-/** Reasoning: one block for all of its parts. */
-interface OpenReasoning {
-  readonly kind: "reasoning";
-  readonly item: Item;
-  readonly block: ReasoningBlock;
-  /** The part that the last delta belonged to. */
-  lastPart: string;
-}
-
-/** A function or custom tool call. */
-interface OpenCall {
-  readonly kind: "call";
-  readonly item: Item;
-  readonly block: ToolCallBlock;
-}
-
-/** Anything else: its one part comes when the item is done; its place is kept. */
-interface OpenWhole {
-  readonly kind: "whole";
-  readonly item: Item;
-  readonly partIndex: number;
-}
+import { usageOf } from "./usage.ts";
+import { type Item, objectIn, objectsIn, type ResponseObject, textIn, type WireEvent } from "./wire.ts";
 
 /** Decodes one stream of the Responses API. */
 export class ResponsesDecoder implements StreamDecoder {
   readonly #facts: CallFacts;
   readonly #writer: StreamWriter;
-  readonly #open = new Map<number, OpenItem>();
-  readonly #done = new Map<number, Item>();
+  readonly #items = new ItemTable();
   #states: StateWriter;
-  #lastIndex = 0;
 
   constructor(facts: CallFacts, writer: StreamWriter) {
     this.#facts = facts;
@@ -78,11 +54,20 @@ export class ResponsesDecoder implements StreamDecoder {
     if (data === "[DONE]") return;
     const event = tryParseJson(data);
     if (!isObject(event)) throw new StreamError("an event of the provider's stream is no JSON object");
-    this.#dispatch(asString(event.type) ?? type, event);
+    const kind = asString(event.type) ?? type;
+    // Some servers name the failure only outside of the data, or name the event not at all.
+    const isFailure = type === "error" || (kind === "" && asObject(event.error) !== undefined);
+    this.#dispatch(isFailure ? "error" : kind, event);
   }
 
-  /** Only a terminal event ends this protocol, so there is nothing left to finish here. */
-  end(): void {}
+  /**
+   * Only a terminal event ends this protocol.
+   * @param stray Some servers write an error into a stream as it is, in no event.
+   */
+  end(stray: string): void {
+    const written = objectIn(tryParseJson(stray));
+    if (isFailure(written)) throw reportedError(written, this.#facts);
+  }
 
   #dispatch(type: string, event: WireEvent): void {
     switch (type) {
@@ -95,25 +80,37 @@ export class ResponsesDecoder implements StreamDecoder {
       case "response.output_item.added":
         return this.#addItem(event);
       case "response.content_part.added":
-        return this.#addContentPart(event);
+      case "response.content_part.done":
+        return this.#completeContentPart(event);
       case "response.output_text.delta":
       case "response.refusal.delta":
-        return this.#textAt(event).append(textIn(event.delta));
+        return this.#textAt(event).block.append(textIn(event.delta));
       case "response.output_text.done":
-        return this.#textAt(event).complete(textIn(event.text));
+        return this.#completeText(event, textIn(event.text));
       case "response.refusal.done":
-        return this.#textAt(event).complete(textIn(event.refusal));
+        return this.#completeText(event, textIn(event.refusal));
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
         return this.#appendReasoning(type, event);
+      case "response.reasoning_summary_text.done":
+      case "response.reasoning_text.done":
+        return this.#completeReasoning(type, event);
       case "response.function_call_arguments.delta":
+        return this.#appendCall(event, "function_call");
       case "response.custom_tool_call_input.delta":
-        return this.#callAt(event)?.append(textIn(event.delta));
+        return this.#appendCall(event, "custom_tool_call");
+      case "response.function_call_arguments.done":
+        return this.#completeCall(event, textIn(event.arguments));
+      case "response.custom_tool_call_input.done":
+        return this.#completeCall(event, textIn(event.input));
       case "response.output_item.done":
-        return this.#endItem(this.#indexOf(event), objectIn(event.item));
+        return this.#endItem(this.#items.indexOf(event), objectIn(event.item));
       case "response.completed":
       case "response.incomplete":
         return this.#finish(objectIn(event.response));
+      case "response.output_text.annotation.added":
+        this.#keepAnnotation(event);
+        return this.#passOn(type, event);
       default:
         return this.#passOn(type, event);
     }
@@ -130,60 +127,64 @@ export class ResponsesDecoder implements StreamDecoder {
   #addItem(event: WireEvent): void {
     this.#start(event);
     const item = objectIn(event.item);
-    const index = asInt32(event.output_index) ?? this.#open.size + this.#done.size;
-    this.#lastIndex = index;
-    if (!this.#open.has(index)) this.#openItem(index, item);
+    const index = this.#items.announce(event, item);
+    if (index !== undefined) this.#openItem(index, item);
   }
 
-  #openItem(index: number, item: Item): OpenItem | undefined {
-    const open = this.#opened(item);
-    if (open !== undefined) this.#open.set(index, open);
+  #openItem(index: number, item: Item): OpenItem {
+    const open = openItem(item, this.#writer);
+    this.#items.begin(index, open);
     return open;
   }
 
-  /** Begins what an item becomes. Undefined for a call whose name is not known yet: it begins when it is done. */
-  #opened(item: Item): OpenItem | undefined {
-    switch (item.type) {
-      case "message":
-        return { kind: "message", item, texts: new Map() };
-      case "reasoning":
-        return { kind: "reasoning", item, block: this.#writer.startReasoning(), lastPart: "" };
-      case "function_call":
-      case "custom_tool_call":
-        if (textIn(item.name) === "") return undefined;
-        return {
-          kind: "call",
-          item,
-          block: this.#writer.startToolCall({ ...callHead(item), id: textIn(item.call_id) }),
-        };
-      default:
-        return { kind: "whole", item, partIndex: this.#writer.reserve() };
-    }
-  }
-
   /** Only text begins before its first delta; other content comes whole with its item. */
-  #addContentPart(event: WireEvent): void {
+  #completeContentPart(event: WireEvent): void {
     const text = messageText(objectIn(event.part));
     if (text !== undefined && this.#openAt(event, "message") !== undefined)
-      this.#textAt(event).complete(text);
+      this.#textAt(event).block.complete(text);
   }
 
-  #textAt(event: WireEvent): TextBlock {
-    const { texts } = this.#openAt(event, "message") ?? this.#begin(event, { type: "message" }, "message");
-    return textBlockAt(texts, asInt32(event.content_index) ?? 0, this.#writer);
+  #textAt(event: WireEvent): OpenText {
+    const open = this.#openAt(event, "message") ?? this.#begin(event, { type: "message" }, "message");
+    return textAt(open, asInt32(event.content_index) ?? 0, this.#writer);
   }
 
-  /** The parts of a reasoning item are one block; a blank line parts them. */
+  /** What a finished item has said already needs no completion. */
+  #completeText(event: WireEvent, text: string): void {
+    if (!this.#items.isDone(this.#items.indexOf(event))) this.#textAt(event).block.complete(text);
+  }
+
+  #keepAnnotation(event: WireEvent): void {
+    const annotation = asObject(event.annotation);
+    if (annotation !== undefined && this.#openAt(event, "message") !== undefined)
+      this.#textAt(event).annotations.push(annotation);
+  }
+
   #appendReasoning(type: string, event: WireEvent): void {
     const open = this.#openAt(event, "reasoning") ?? this.#begin(event, { type: "reasoning" }, "reasoning");
-    const part = `${type} ${asInt32(event.summary_index) ?? asInt32(event.content_index) ?? 0}`;
-    if (open.lastPart !== part && open.block.text !== "") open.block.append("\n\n");
-    open.lastPart = part;
-    open.block.append(textIn(event.delta));
+    appendReasoning(open, reasoningPart(type, event), textIn(event.delta));
   }
 
-  #callAt(event: WireEvent): ToolCallBlock | undefined {
-    return this.#openAt(event, "call")?.block;
+  #completeReasoning(type: string, event: WireEvent): void {
+    if (this.#items.isDone(this.#items.indexOf(event))) return;
+    const open = this.#openAt(event, "reasoning") ?? this.#begin(event, { type: "reasoning" }, "reasoning");
+    completeReasoning(open, reasoningPart(type, event), textIn(event.text));
+  }
+
+  #appendCall(event: WireEvent, type: string): void {
+    this.#start(event);
+    const index = this.#items.indexOf(event);
+    const open =
+      this.#items.open.get(index) ??
+      (this.#items.isDone(index) ? undefined : this.#openItem(index, { type }));
+    if (open?.kind === "call") open.block.append(textIn(event.delta));
+    if (open?.kind === "nameless call") open.input += textIn(event.delta);
+  }
+
+  #completeCall(event: WireEvent, input: string): void {
+    const open = this.#items.open.get(this.#items.indexOf(event));
+    if (open?.kind === "call") open.block.complete(input);
+    if (open?.kind === "nameless call" && input.startsWith(open.input)) open.input = input;
   }
 
   /** The item that an event belongs to, where it is open and of the kind that the event is about. */
@@ -191,7 +192,7 @@ export class ResponsesDecoder implements StreamDecoder {
     event: WireEvent,
     kind: Kind,
   ): Extract<OpenItem, { kind: Kind }> | undefined {
-    const open = this.#open.get(this.#indexOf(event));
+    const open = this.#items.open.get(this.#items.indexOf(event));
     return isOfKind(open, kind) ? open : undefined;
   }
 
@@ -202,83 +203,72 @@ export class ResponsesDecoder implements StreamDecoder {
     kind: Kind,
   ): Extract<OpenItem, { kind: Kind }> {
     this.#start(event);
-    const index = this.#indexOf(event);
-    const open = this.#open.has(index) ? undefined : this.#openItem(index, item);
+    const index = this.#items.indexOf(event);
+    const open = this.#items.open.has(index) ? undefined : this.#openItem(index, item);
     if (!isOfKind(open, kind))
       throw new StreamError(`the provider sent a ${kind} event for an item of another kind`);
     return open;
   }
 
-  /** Some servers leave the index out; the item's id, or else the last item, then tells. */
-  #indexOf(event: WireEvent): number {
-    const index = asInt32(event.output_index);
-    if (index !== undefined) return index;
-    const id = objectIn(event.item).id ?? event.item_id;
-    for (const [open, { item }] of this.#open) if (id !== undefined && item.id === id) return open;
-    return this.#lastIndex;
-  }
-
   /** Ends what an item became, with everything that only the whole item tells. */
   #endItem(index: number, item: Item): void {
-    if (this.#done.has(index)) return;
+    if (this.#items.isDone(index)) return;
     this.#start({});
-    const open = this.#open.get(index) ?? this.#openItem(index, item);
-    this.#open.delete(index);
-    this.#done.set(index, item);
-    switch (open?.kind) {
+    const open = this.#items.open.get(index) ?? this.#openItem(index, item);
+    this.#items.end(index, item);
+    switch (open.kind) {
       case "message":
-        return this.#endMessage(open.texts, item);
+        return this.#endMessage(open, item);
       case "reasoning":
-        open.block.complete(reasoningText(item));
-        return open.block.end({ redacted: isRedacted(item), providerState: this.#states.ofReasoning(item) });
+        return this.#endReasoning(open, item);
       case "call":
         open.block.complete(callInput(item));
         return open.block.end({ providerState: this.#states.ofCall(item) });
+      case "nameless call":
+        return nameCall(open, item, this.#writer).end({ providerState: this.#states.ofCall(item) });
       case "whole":
         return this.#writer.addPart(wholePart(item, this.#states), open.partIndex);
-      default:
-        return this.#addLateCall(item);
     }
   }
 
-  #endMessage(texts: Map<number, TextBlock>, item: Item): void {
+  #endReasoning({ block }: OpenReasoning, item: Item): void {
+    block.complete(reasoningText(item));
+    block.end({ redacted: isRedacted(item), providerState: this.#states.ofReasoning(item) });
+  }
+
+  #endMessage(open: OpenMessage, item: Item): void {
     const parts = objectsIn(item.content);
-    parts.forEach((part, index) => {
-      this.#endContentPart(texts, index, item, part);
+    parts.forEach((part, place) => {
+      this.#endContentPart(open, place, item, part);
     });
     // Blocks that the whole item does not list end with what they have.
-    const rest = { type: "output_text" };
-    for (const block of texts.values()) block.end({ providerState: this.#states.ofMessagePart(item, rest) });
-    if (parts.length === 0 && texts.size === 0) {
+    for (const { block, annotations } of open.texts.values()) {
+      const providerState = this.#states.ofMessagePart(item, { type: "output_text" });
+      block.end({ citations: citationsOf({ annotations }), providerState });
+    }
+    if (parts.length === 0 && open.texts.size === 0) {
       this.#writer.startText().end({ providerState: this.#states.ofEmptyMessage(item) });
     }
   }
 
-  #endContentPart(texts: Map<number, TextBlock>, index: number, item: Item, part: JsonObject): void {
+  #endContentPart(open: OpenMessage, place: number, item: Item, part: JsonObject): void {
     const text = messageText(part);
     if (text === undefined) return this.#writer.addPart(messagePart(item, part, this.#states));
-    const block = textBlockAt(texts, index, this.#writer);
+    const { block } = textAt(open, place, this.#writer);
     block.complete(text);
     block.end({ citations: citationsOf(part), providerState: this.#states.ofMessagePart(item, part) });
   }
 
-  /** A call that was announced without its name, whole at last. */
-  #addLateCall(item: Item): void {
-    const block = this.#writer.startToolCall({ ...callHead(item), id: textIn(item.call_id) });
-    block.append(callInput(item));
-    block.end({ providerState: this.#states.ofCall(item) });
-  }
-
   #finish(object: ResponseObject): void {
+    if (isFailure(object)) return this.#fail(object);
     this.#start({ response: object });
     this.#endMissedItems(object);
     this.#facts.warnings.push(...transformationsIn(object));
-    const items = [...this.#done].sort(([left], [right]) => left - right).map(([, item]) => item);
     const { includeRaw } = this.#facts.request;
     this.#writer.finish({
       id: textIn(object.id),
       model: textIn(object.model),
-      finishReason: finishReasonOf(object, items),
+      finishReason: finishReasonOf(object, this.#items.done),
       usage: usageOf(object.usage, includeRaw),
       rawJson: includeRaw ? JSON.stringify(object) : "",
     });
@@ -286,11 +276,11 @@ export class ResponsesDecoder implements StreamDecoder {
 
   /** Some servers tell of items only at the end, or never say that an item is done. */
   #endMissedItems(object: ResponseObject): void {
-    const known = new Set([...this.#done.values()].map(({ id }) => id));
+    const known = new Set(this.#items.done.map(({ id }) => id));
     objectsIn(object.output).forEach((item, index) => {
       if (!known.has(item.id) || item.id === undefined) this.#endItem(index, item);
     });
-    for (const [index, { item }] of this.#open) this.#endItem(index, item);
+    for (const [index, { item }] of this.#items.open) this.#endItem(index, item);
   }
 
   #fail(object: ResponseObject): void {
@@ -314,11 +304,8 @@ const KEPT_ELSEWHERE = new RegExp(
   `^response\\.(?:${[
     "queued",
     "in_progress",
-    "content_part\\.done",
     "output_text\\.annotation\\.added",
-    "reasoning_(?:summary_part|summary_text|text)\\.(?:added|done)",
-    "function_call_arguments\\.done",
-    "custom_tool_call_input\\.done",
+    "reasoning_summary_part\\.(?:added|done)",
     "(?:web_search_call|file_search_call|code_interpreter_call|mcp_call|mcp_list_tools)\\..*",
     "(?:code_interpreter_call_code|mcp_call_arguments|shell_call_command)\\..*",
     "(?:shell_call_output_content|apply_patch_call_operation_diff)\\..*",
@@ -327,12 +314,10 @@ const KEPT_ELSEWHERE = new RegExp(
   ].join("|")})$`,
 );
 
-function textBlockAt(texts: Map<number, TextBlock>, index: number, writer: StreamWriter): TextBlock {
-  const known = texts.get(index);
-  if (known !== undefined) return known;
-  const block = writer.startText();
-  texts.set(index, block);
-  return block;
+/** Which part of a reasoning item an event is about: the summary and the reasoning itself count apart. */
+function reasoningPart(type: string, event: WireEvent): string {
+  const list = type.startsWith("response.reasoning_summary_text.") ? "summary" : "content";
+  return `${list} ${asInt32(event.summary_index) ?? asInt32(event.content_index) ?? 0}`;
 }
 
 function isOfKind<Kind extends OpenItem["kind"]>(
@@ -340,8 +325,4 @@ function isOfKind<Kind extends OpenItem["kind"]>(
   kind: Kind,
 ): open is Extract<OpenItem, { kind: Kind }> {
   return open?.kind === kind;
-}
-
-function objectIn(value: unknown): JsonObject {
-  return asObject(value) ?? {};
 }

@@ -3,7 +3,7 @@
  * and every kind is open: servers leave fields out and add their own, and what is not read
  * here passes through.
  */
-import { asObject, asString, type JsonObject } from "../../kit/json.ts";
+import { asObject, asString, isObject, type JsonObject } from "../../kit/json.ts";
 
 /** Name under which OpenAI's own state, hosted tools and options are known, whatever a provider entry is called. */
 export const WIRE_NAME = "openai";
@@ -22,7 +22,12 @@ export type MessagePartType = "output_text" | "refusal";
 
 /** The objects in a list; anything else in it, or no list at all, counts as nothing. */
 export function objectsIn(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter((entry) => asObject(entry) !== undefined) : [];
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** The object, or an empty one. */
+export function objectIn(value: unknown): JsonObject {
+  return asObject(value) ?? {};
 }
 
 /** The string, or an empty one. */

@@ -1,0 +1,69 @@
+import { asInt32 } from "../../kit/json.ts";
+import type { OpenItem } from "./open-items.ts";
+import { type Item, objectIn, type WireEvent } from "./wire.ts";
+
+/**
+ * The output items of one stream by their index: which are open, which are done, and which of
+ * them an event is about, also where the server leaves the index out.
+ */
+export class ItemTable {
+  readonly #open = new Map<number, OpenItem>();
+  readonly #done = new Map<number, Item>();
+  /** Items that are done and whose index the server used again. */
+  readonly #replaced: Item[] = [];
+  #last = 0;
+  #next = 0;
+
+  /** All items that are done. */
+  get done(): Item[] {
+    return [...this.#replaced, ...this.#done.values()];
+  }
+
+  /** The items that have begun and are not done. */
+  get open(): ReadonlyMap<number, OpenItem> {
+    return this.#open;
+  }
+
+  isDone(index: number): boolean {
+    return this.#done.has(index);
+  }
+
+  /** The index of an announced item; undefined where it was announced before. */
+  announce(event: WireEvent, item: Item): number | undefined {
+    const index = asInt32(event.output_index) ?? this.#next;
+    this.#last = index;
+    const done = this.#done.get(index);
+    const isRepeated = done?.id === item.id && done?.type === item.type;
+    if (this.#open.has(index) || (done !== undefined && isRepeated)) return undefined;
+    // Some servers give several items one index.
+    if (done !== undefined) this.#replaced.push(done);
+    this.#done.delete(index);
+    return index;
+  }
+
+  begin(index: number, open: OpenItem): void {
+    this.#open.set(index, open);
+    this.#next = Math.max(this.#next, index + 1);
+  }
+
+  end(index: number, item: Item): void {
+    this.#open.delete(index);
+    this.#done.set(index, item);
+    this.#next = Math.max(this.#next, index + 1);
+  }
+
+  /** The index that an event names, else that of the item with its id, else that of the last item. */
+  indexOf(event: WireEvent): number {
+    const index = asInt32(event.output_index);
+    if (index !== undefined) return index;
+    const id = objectIn(event.item).id ?? event.item_id;
+    const known = id === undefined ? undefined : this.#indexOfId(id);
+    return known ?? (this.#done.has(this.#last) ? this.#next : this.#last);
+  }
+
+  #indexOfId(id: unknown): number | undefined {
+    for (const [index, { item }] of this.#open) if (item.id === id) return index;
+    for (const [index, item] of this.#done) if (item.id === id) return index;
+    return undefined;
+  }
+}
