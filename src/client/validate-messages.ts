@@ -15,14 +15,14 @@ import { quote, type Violations } from "./violations.ts";
 const LIMITS: ReadonlyMap<Role, PartLimits> = new Map([
   [Role.SYSTEM, limitsOf(Role.SYSTEM, "text")],
   [Role.DEVELOPER, limitsOf(Role.DEVELOPER, "text")],
-  [Role.USER, limitsOf(Role.USER, "text", "image", "audio", "document")],
+  [Role.USER, limitsOf(Role.USER, "text", "image", "audio", "document", "native")],
   [Role.ASSISTANT, limitsOf(Role.ASSISTANT, "text", "image", "toolCall", "thinking", "native")],
-  [Role.TOOL, limitsOf(Role.TOOL, "text", "toolResult")],
+  [Role.TOOL, limitsOf(Role.TOOL, "text", "toolResult", "native")],
 ]);
 
 /** Which parts the answer to a tool call may hold (`ToolResult.content` in the contract). */
 const RESULT_LIMITS: PartLimits = {
-  allowed: new Set<PartKind>(["text", "image", "document"]),
+  allowed: new Set<PartKind>(["text", "image", "document", "native"]),
   place: "a tool result",
 };
 

@@ -134,7 +134,7 @@ describe("validateRequest()", () => {
     [
       "a part without anything set",
       { role: Role.USER, content: [{}] },
-      "messages[0].content[0]: is empty, expected one of text, image, audio, document",
+      "messages[0].content[0]: is empty, expected one of text, image, audio, document, native",
     ],
     [
       "an image in a system message",
@@ -144,7 +144,7 @@ describe("validateRequest()", () => {
     [
       "thinking in a user message",
       { role: Role.USER, content: [{ part: { case: "thinking", value: { text: "secret plan" } } }] },
-      "messages[0].content[0].thinking: does not belong in a message of ROLE_USER, which takes text, image, audio, document",
+      "messages[0].content[0].thinking: does not belong in a message of ROLE_USER, which takes text, image, audio, document, native",
     ],
     [
       "a tool result outside a tool message",
@@ -152,7 +152,7 @@ describe("validateRequest()", () => {
         role: Role.USER,
         content: [{ part: { case: "toolResult", value: { toolCallId: "a", content: [] } } }],
       },
-      "messages[0].content[0].tool_result: does not belong in a message of ROLE_USER, which takes text, image, audio, document",
+      "messages[0].content[0].tool_result: does not belong in a message of ROLE_USER, which takes text, image, audio, document, native",
     ],
     [
       "an image without a source",
@@ -258,10 +258,10 @@ describe("validateRequest()", () => {
       ]);
     });
 
-    it("refuses a part inside a result that is neither text, image nor document", () => {
+    it("refuses a part inside a result that a result cannot hold", () => {
       const result = toolResult({ toolCallId: "call_1", content: [call("call_3")] });
       expect(wrongIn({ messages: [...asked, result] })).toEqual([
-        "messages[2].content[0].tool_result.content[0].tool_call: does not belong in a tool result, which takes text, image, document",
+        "messages[2].content[0].tool_result.content[0].tool_call: does not belong in a tool result, which takes text, image, document, native",
       ]);
     });
 

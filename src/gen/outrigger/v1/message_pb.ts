@@ -393,7 +393,7 @@ export type ToolResult = Message$1<"outrigger.v1.ToolResult"> & {
   toolCallId: string;
 
   /**
-   * The answer: text, images, documents.
+   * The answer: text, images, documents, native parts of the provider that made the call.
    *
    * @generated from field: repeated outrigger.v1.ContentPart content = 2;
    */
@@ -603,7 +603,7 @@ export const Role = {
   SYSTEM: 1,
 
   /**
-   * The human, or whoever the model answers. Text, images, audio, documents.
+   * The human, or whoever the model answers. Text, images, audio, documents, native parts.
    *
    * @generated from enum value: ROLE_USER = 2;
    */
@@ -617,7 +617,8 @@ export const Role = {
   ASSISTANT: 3,
 
   /**
-   * The result of a tool call.
+   * The result of a tool call. A native part here is the result of a provider's own tool that the
+   * caller runs, for instance OpenAI's `computer_call_output`.
    *
    * @generated from enum value: ROLE_TOOL = 4;
    */
