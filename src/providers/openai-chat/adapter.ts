@@ -1,0 +1,100 @@
+/** Wiring of the adapter for OpenAI-compatible servers: address, headers, and the translation in this folder. */
+
+import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import { createHttpTransport, type HttpTimeouts } from "../../kit/http.ts";
+import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
+import { stringifyJson } from "../../kit/json-source.ts";
+import { createMediaReader, type Media, resolveMedia } from "../../kit/media.ts";
+import { rateLimitOf } from "../../kit/rate-limit.ts";
+import { ConfigurationError } from "../../spec/errors.ts";
+import type { RequestSettings } from "./context.ts";
+import { requestIdOf, toError } from "./error.ts";
+import type { CompatProfile } from "./profile.ts";
+import { profileOf } from "./profiles.ts";
+import { toRequestBody } from "./request.ts";
+import { toResponse } from "./response.ts";
+import { ChatDecoder } from "./stream.ts";
+import { takesToolChoice } from "./tools.ts";
+
+/** How a server that speaks the Chat Completions API is reached. */
+export interface OpenAICompatibleAdapterOptions {
+  /** Base of all paths, with its version: `https://api.groq.com/openai/v1`, `http://localhost:8000/v1`. Required. */
+  readonly baseUrl: string;
+  /** The key, where the server wants one. */
+  readonly apiKey?: string | undefined;
+  /** Name under which the adapter is registered. Default `compatible`. */
+  readonly name?: string | undefined;
+  /**
+   * The server's quirks: the name of a known profile, or what differs from the one that the host
+   * of `baseUrl` tells. Default: that one, and the plain profile for a host that is not known.
+   */
+  readonly profile?: string | Partial<CompatProfile> | undefined;
+  /** Further headers of every request (OpenRouter: `HTTP-Referer`, `X-Title`). They win over ours. */
+  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Query of every request (Azure: `api-version`). Never a key: addresses end up in logs. */
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  /** Time limits; what is left out keeps its default. */
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Folders whose files a caller may name in an `url`. Default none. */
+  readonly allowFilesUnder?: readonly string[] | undefined;
+}
+
+/** The Chat Completions API, as OpenAI-compatible servers speak it. */
+export class OpenAICompatibleAdapter extends HttpAdapter {
+  readonly #profile: CompatProfile;
+
+  /** @throws ConfigurationError where the address, the key or the profile cannot work. */
+  constructor(options: OpenAICompatibleAdapterOptions) {
+    const name = options.name ?? "compatible";
+    if (options.apiKey === "")
+      throw new ConfigurationError(`provider "${name}": expected an API key or none, found an empty one`);
+    const profile = profileOf(options.profile, options.baseUrl);
+    super({
+      name,
+      protocol: protocolOf(name, profile, options),
+      transport: createHttpTransport({ baseUrl: options.baseUrl, timeouts: options.timeouts ?? {} }),
+      headers: headersOf(profile, options),
+    });
+    this.#profile = profile;
+  }
+
+  override supportsToolChoice(mode: ToolChoice_Mode, _model: string): boolean {
+    return takesToolChoice(this.#profile, mode);
+  }
+}
+
+function headersOf(
+  { keyHeader }: CompatProfile,
+  { apiKey, defaultHeaders = {} }: OpenAICompatibleAdapterOptions,
+): Record<string, string> {
+  const key =
+    apiKey === undefined ? {} : { [keyHeader]: keyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey };
+  return { ...key, ...defaultHeaders };
+}
+
+function protocolOf(
+  provider: string,
+  profile: CompatProfile,
+  { query = {}, allowFilesUnder = [] }: OpenAICompatibleAdapterOptions,
+): Protocol {
+  const reader = createMediaReader({ allowFilesUnder });
+  const media = (part: Media, field: string) => resolveMedia(part, { reader }, field);
+  const settings: RequestSettings = { provider, profile, media };
+  const path = pathWith(query);
+  return {
+    async toWire(request, streaming) {
+      const { body, warnings } = await toRequestBody(request, streaming, settings);
+      return { path, headers: {}, body: stringifyJson(body), warnings };
+    },
+    toResponse: (body, facts, toolCallIds) => toResponse(body, facts, toolCallIds, profile),
+    createDecoder: (facts, writer) => new ChatDecoder(facts, writer, profile),
+    toError: (failure) => toError(failure, profile),
+    rateLimitOf: (headers) => rateLimitOf(headers),
+    requestIdOf,
+  };
+}
+
+function pathWith(query: Readonly<Record<string, string>>): string {
+  const text = new URLSearchParams(query).toString();
+  return text === "" ? "/chat/completions" : `/chat/completions?${text}`;
+}

@@ -1,0 +1,83 @@
+import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { CallFacts } from "../../kit/call-facts.ts";
+import type { JsonObject } from "../../kit/json.ts";
+import { warning } from "../../kit/loss-report.ts";
+import type { StreamedAnswer } from "../../kit/stream-writer.ts";
+import { sourcesIn } from "./citations.ts";
+import { finishReasonOf, type Held } from "./finish.ts";
+import { countsIn, mismatchesIn, usageOf } from "./usage.ts";
+import { type Choice, type Chunk, objectIn, textIn } from "./wire.ts";
+
+/**
+ * What the chunks of one stream, or the one body of a whole answer, say beside the message. Every
+ * chunk may repeat or complete what earlier ones said.
+ */
+export class AnswerFacts {
+  readonly #facts: CallFacts;
+  #id = "";
+  #model = "";
+  #requestId = "";
+  #counts: JsonObject | undefined;
+  #finish: string | undefined;
+  #hasFurtherChoices = false;
+  /** Sources that are named beside the message. */
+  sources: readonly Citation[] = [];
+
+  constructor(facts: CallFacts) {
+    this.#facts = facts;
+  }
+
+  /** The model as the server reports it; empty until it does. */
+  get model(): string {
+    return this.#model;
+  }
+
+  /** Whether the server has said why the model stopped. */
+  get hasFinish(): boolean {
+    return this.#finish !== undefined;
+  }
+
+  /** The counts so far: those of the last chunk that has any, since they are cumulative. */
+  get usage(): Usage | undefined {
+    return usageOf(this.#counts, this.#facts.request.includeRaw);
+  }
+
+  /** Takes what a chunk says. */
+  read(chunk: Chunk): void {
+    this.#id ||= textIn(chunk.id);
+    this.#model ||= textIn(chunk.model);
+    this.#requestId ||= textIn(objectIn(chunk.x_groq).id) || textIn(chunk.request_id);
+    this.#counts = countsIn(chunk) ?? this.#counts;
+    this.sources = sourcesIn(chunk) ?? this.sources;
+  }
+
+  /** Takes why a choice ended. The first word stands: servers repeat it in later chunks. */
+  readFinish({ finish_reason: reason }: Choice): void {
+    if (typeof reason === "string") this.#finish ??= reason;
+  }
+
+  /** Notes that there is an answer beside the first. */
+  noteFurtherChoice(): void {
+    this.#hasFurtherChoices = true;
+  }
+
+  /** The answer, all that there is beside its content. Adds to the warnings of the call. */
+  end(held: Held, rawJson: string): StreamedAnswer {
+    const { usage } = this;
+    this.#facts.warnings.push(
+      ...mismatchesIn(this.#counts, usage),
+      ...(this.#hasFurtherChoices ? [warning("", "further_candidates", FURTHER_CHOICES)] : []),
+    );
+    return {
+      id: this.#id,
+      model: this.#model,
+      finishReason: finishReasonOf(this.#finish ?? "", held),
+      usage,
+      rawJson,
+      providerRequestId: this.#facts.providerRequestId || this.#requestId,
+    };
+  }
+}
+
+const FURTHER_CHOICES = "the model wrote several answers; only the first is in the message";

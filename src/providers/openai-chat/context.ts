@@ -1,0 +1,22 @@
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { LossReport } from "../../kit/loss-report.ts";
+import type { ModelTraits } from "../../kit/model-traits.ts";
+import type { MediaSource } from "./media.ts";
+import type { CompatProfile } from "./profile.ts";
+
+/** What the translation of a request needs to know of the provider entry. */
+export interface RequestSettings {
+  /** Name under which the provider is registered. */
+  readonly provider: string;
+  /** How the server's API differs from the others'. */
+  readonly profile: CompatProfile;
+  /** Turns the source of an image, sound or document into a URL, bytes or a file id. */
+  readonly media: MediaSource;
+}
+
+/** What every step of the translation of one request needs. */
+export interface RequestContext extends RequestSettings {
+  readonly request: Request;
+  readonly traits: ModelTraits;
+  readonly loss: LossReport;
+}

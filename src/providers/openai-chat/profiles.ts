@@ -1,0 +1,269 @@
+/**
+ * The servers whose quirks are known (their public documentation, as of November 2026). A
+ * profile says only what differs from the plain default.
+ */
+import { ConfigurationError } from "../../spec/errors.ts";
+import type { CompatProfile } from "./profile.ts";
+
+const COMMON_IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+
+const UNLIMITED = Number.POSITIVE_INFINITY;
+
+/** What is assumed of a server of which nothing is known. */
+export const PLAIN: CompatProfile = {
+  maxTokensField: "max_tokens",
+  systemRole: "system",
+  supportsStore: false,
+  supportsMetadata: false,
+  supportsNames: true,
+  supportsUsageInStreaming: true,
+  supportsStrictTools: false,
+  strictSchemas: "any",
+  supportsJsonSchema: true,
+  supportsJsonObject: true,
+  supportsParallelToolCalls: true,
+  toolChoices: ["none", "required", "named"],
+  maxToolNameChars: 128,
+  maxStopSequences: 4,
+  thinkingFormat: "openai",
+  efforts: undefined,
+  reasoningField: "received",
+  replayReasoning: false,
+  requiresReasoning: false,
+  thinkTags: false,
+  emptyAssistantContent: null,
+  toolCallIdPattern: "any",
+  parsesArguments: true,
+  supportsToolResultMedia: false,
+  imageTypes: undefined,
+  audioInput: "object",
+  audioFormats: undefined,
+  documentInput: "file",
+  requireDone: false,
+  requireFinishReason: true,
+  emptyErrorIsOverflow: false,
+  keyHeader: "authorization",
+  catalog: undefined,
+};
+
+const OPENAI: Partial<CompatProfile> = {
+  maxTokensField: "max_completion_tokens",
+  systemRole: "developer",
+  supportsStore: true,
+  supportsMetadata: true,
+  supportsStrictTools: true,
+  strictSchemas: "openai",
+  maxToolNameChars: 64,
+  parsesArguments: false,
+  imageTypes: COMMON_IMAGES,
+  audioFormats: ["wav", "mp3"],
+  requireDone: true,
+  catalog: "openai",
+};
+
+/** Servers on one's own machines, which render the conversation with the model's own template. */
+const LOCAL: Partial<CompatProfile> = {
+  maxStopSequences: UNLIMITED,
+  thinkingFormat: "template",
+  efforts: ["none", "low", "medium", "high"],
+};
+
+const PROFILES = {
+  plain: {},
+  openai: OPENAI,
+  azure: {
+    ...OPENAI,
+    supportsStore: false,
+    supportsMetadata: false,
+    requireDone: false,
+    keyHeader: "api-key",
+  },
+  mistral: {
+    supportsMetadata: true,
+    supportsNames: false,
+    supportsUsageInStreaming: false,
+    supportsStrictTools: true,
+    strictSchemas: "mistral",
+    maxStopSequences: UNLIMITED,
+    replayReasoning: true,
+    emptyAssistantContent: "",
+    toolCallIdPattern: "nine_alphanumerics",
+    supportsToolResultMedia: true,
+    imageTypes: COMMON_IMAGES,
+    audioInput: "base64",
+    documentInput: "document_url",
+    catalog: "mistral",
+  },
+  deepseek: {
+    supportsJsonSchema: false,
+    supportsParallelToolCalls: false,
+    maxToolNameChars: 64,
+    maxStopSequences: 16,
+    thinkingFormat: "deepseek",
+    efforts: ["none", "low", "high", "max"],
+    reasoningField: "reasoning_content",
+    replayReasoning: true,
+    requiresReasoning: true,
+    emptyAssistantContent: "",
+    imageTypes: COMMON_IMAGES,
+    audioInput: "none",
+    documentInput: "none",
+  },
+  groq: {
+    maxTokensField: "max_completion_tokens",
+    supportsStrictTools: true,
+    strictSchemas: "openai",
+    maxToolNameChars: 64,
+    reasoningField: "reasoning",
+    replayReasoning: true,
+    audioInput: "none",
+    documentInput: "none",
+  },
+  xai: {
+    maxTokensField: "max_completion_tokens",
+    supportsStrictTools: true,
+    imageTypes: ["image/png", "image/jpeg"],
+    audioInput: "none",
+  },
+  openrouter: {
+    supportsStrictTools: true,
+    strictSchemas: "openai",
+    thinkingFormat: "openrouter",
+    reasoningField: "reasoning",
+    replayReasoning: true,
+    documentInput: "file_or_url",
+  },
+  together: { supportsParallelToolCalls: false, documentInput: "none" },
+  cerebras: {
+    maxTokensField: "max_completion_tokens",
+    supportsStrictTools: true,
+    strictSchemas: "openai",
+    reasoningField: "reasoning",
+    replayReasoning: true,
+    audioInput: "none",
+    documentInput: "none",
+    emptyErrorIsOverflow: true,
+  },
+  perplexity: {
+    supportsUsageInStreaming: false,
+    supportsJsonObject: false,
+    supportsParallelToolCalls: false,
+    emptyAssistantContent: "",
+    audioInput: "none",
+    documentInput: "file_url",
+  },
+  zai: {
+    supportsJsonSchema: false,
+    supportsParallelToolCalls: false,
+    toolChoices: [],
+    maxStopSequences: 1,
+    thinkingFormat: "deepseek",
+    efforts: [],
+    reasoningField: "reasoning_content",
+    replayReasoning: true,
+    audioInput: "none",
+    documentInput: "file_url",
+  },
+  moonshot: {
+    maxTokensField: "max_completion_tokens",
+    supportsParallelToolCalls: false,
+    toolChoices: ["none", "named"],
+    maxStopSequences: 5,
+    efforts: ["low", "high", "max"],
+    reasoningField: "reasoning_content",
+    replayReasoning: true,
+    audioInput: "none",
+    documentInput: "none",
+  },
+  alibaba: {
+    thinkingFormat: "qwen",
+    reasoningField: "reasoning_content",
+    emptyAssistantContent: "",
+    documentInput: "none",
+  },
+  gemini: {
+    supportsNames: false,
+    supportsParallelToolCalls: false,
+    documentInput: "none",
+    catalog: "gemini",
+  },
+  vllm: LOCAL,
+  sglang: LOCAL,
+  "llama-cpp": LOCAL,
+  ollama: {
+    ...LOCAL,
+    supportsParallelToolCalls: false,
+    toolChoices: [],
+    thinkingFormat: "openai",
+    reasoningField: "reasoning",
+    emptyAssistantContent: "",
+    audioInput: "none",
+    documentInput: "none",
+  },
+} satisfies Record<string, Partial<CompatProfile>>;
+
+/** Name of a profile that is known. */
+export type ProfileName = keyof typeof PROFILES;
+
+/** All names of profiles. */
+export const profileNames = Object.keys(PROFILES) as readonly ProfileName[];
+
+/** Hosts that tell who answers. A leading dot: every host below it. With a port: only there. */
+const HOSTS: readonly (readonly [host: string, profile: ProfileName])[] = [
+  ["api.openai.com", "openai"],
+  [".api.openai.com", "openai"],
+  [".openai.azure.com", "azure"],
+  [".services.ai.azure.com", "azure"],
+  [".cognitiveservices.azure.com", "azure"],
+  ["api.mistral.ai", "mistral"],
+  ["codestral.mistral.ai", "mistral"],
+  ["api.deepseek.com", "deepseek"],
+  ["api.groq.com", "groq"],
+  ["api.x.ai", "xai"],
+  [".api.x.ai", "xai"],
+  ["openrouter.ai", "openrouter"],
+  ["api.together.xyz", "together"],
+  ["api.together.ai", "together"],
+  ["api.cerebras.ai", "cerebras"],
+  ["api.perplexity.ai", "perplexity"],
+  ["api.z.ai", "zai"],
+  ["open.bigmodel.cn", "zai"],
+  ["api.moonshot.ai", "moonshot"],
+  ["api.moonshot.cn", "moonshot"],
+  [".aliyuncs.com", "alibaba"],
+  ["generativelanguage.googleapis.com", "gemini"],
+  ["localhost:11434", "ollama"],
+  ["127.0.0.1:11434", "ollama"],
+];
+
+/**
+ * The whole profile of a server.
+ * @param chosen A profile by its name, or what differs from the one that the address tells.
+ * @param baseUrl Address of the server; its host tells the profile where none is named.
+ * @throws ConfigurationError where there is no profile of that name.
+ */
+export function profileOf(
+  chosen: string | Partial<CompatProfile> | undefined,
+  baseUrl: string,
+): CompatProfile {
+  if (typeof chosen === "string") return named(chosen);
+  return { ...named(guessProfile(baseUrl)), ...chosen };
+}
+
+/** The profile that the host of an address tells; `plain` for a host that is not known. */
+export function guessProfile(baseUrl: string): ProfileName {
+  const url = URL.parse(baseUrl);
+  if (url === null) return "plain";
+  const fits = ([host]: readonly [string, ProfileName]) =>
+    host.startsWith(".") ? url.hostname.endsWith(host) : host === url.host || host === url.hostname;
+  return HOSTS.find(fits)?.[1] ?? "plain";
+}
+
+function named(name: string): CompatProfile {
+  if (isProfileName(name)) return { ...PLAIN, ...PROFILES[name] };
+  throw new ConfigurationError(`there is no profile "${name}"; expected one of ${profileNames.join(", ")}`);
+}
+
+function isProfileName(name: string): name is ProfileName {
+  return Object.hasOwn(PROFILES, name);
+}

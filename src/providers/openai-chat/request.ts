@@ -1,0 +1,135 @@
+/** Our Request -> their body (provider documentation: "Create chat completion"). */
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { traitsOf } from "../../kit/catalog.ts";
+import { type JsonObject, mergeObjects } from "../../kit/json.ts";
+import { LossReport } from "../../kit/loss-report.ts";
+import { defaultTraits, takesSampling } from "../../kit/model-traits.ts";
+import { invalidField } from "../../spec/errors.ts";
+import type { RequestContext, RequestSettings } from "./context.ts";
+import { toMessages } from "./input.ts";
+import { withInstruction } from "./leading.ts";
+import { readOptions } from "./options.ts";
+import { answerShape } from "./response-format.ts";
+import { effortSettings } from "./thinking-effort.ts";
+import { toolSettings } from "./tools.ts";
+
+/** A request in the server's words. */
+export interface RequestBody {
+  readonly body: JsonObject;
+  /** What was changed or left out. */
+  readonly warnings: Warning[];
+}
+
+/**
+ * Translates a request.
+ * @throws InvalidRequestError naming what the server has no form for; for a strict request also
+ * what would otherwise be changed or left out. UnsupportedToolChoiceError where it cannot be told
+ * to call a tool.
+ */
+export async function toRequestBody(
+  request: Request,
+  streaming: boolean,
+  settings: RequestSettings,
+): Promise<RequestBody> {
+  const { provider, profile } = settings;
+  const loss = new LossReport();
+  const traits = profile.catalog === undefined ? defaultTraits : traitsOf(profile.catalog, request.model);
+  const context: RequestContext = { ...settings, request, traits, loss };
+  const options = readOptions(request, provider);
+  const shape = answerShape(context);
+  const messages = await toMessages(context);
+  const { instruction } = shape;
+  const body: JsonObject = {
+    model: request.model,
+    messages: instruction === undefined ? messages : withInstruction(messages, instruction),
+    ...toolSettings(context, options),
+    ...shape.settings,
+    ...sampling(context),
+    ...effortSettings(context),
+    ...retention(context, options.body),
+    ...(streaming ? streamSettings(context) : {}),
+  };
+  if (request.strict) loss.refuse();
+  return { body: mergeObjects(body, options.body, APPENDED_OPTIONS), warnings: loss.warnings };
+}
+
+/** Lists that provider options add to instead of replacing. */
+const APPENDED_OPTIONS = ["tools", "include"];
+
+function streamSettings({ profile }: RequestContext): JsonObject {
+  return { stream: true, ...(profile.supportsUsageInStreaming ? USAGE_IN_STREAM : {}) };
+}
+
+const USAGE_IN_STREAM: JsonObject = { stream_options: { include_usage: true } };
+
+function sampling(context: RequestContext): JsonObject {
+  const { request, profile, traits, loss } = context;
+  const { temperature, topP, maxTokens } = request;
+  const limit = maxTokens === undefined ? {} : { [profile.maxTokensField]: maxTokens };
+  if (takesSampling(traits, request.reasoningEffort)) {
+    return {
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(topP === undefined ? {} : { top_p: topP }),
+      ...stops(context),
+      ...limit,
+    };
+  }
+  if (temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
+  if (topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
+  // Models that reason refuse `stop` as they refuse the rest.
+  if (request.stopSequences.length > 0) loss.lose("stop_sequences", "unsupported_setting", NO_SAMPLING);
+  return limit;
+}
+
+const NO_SAMPLING = "the model does not take it in such a request; it was left out";
+
+function stops({ request, profile }: RequestContext): JsonObject {
+  const { stopSequences } = request;
+  const { maxStopSequences } = profile;
+  if (stopSequences.length > maxStopSequences) {
+    throw invalidField(
+      "stop_sequences",
+      `expected at most ${maxStopSequences}, found ${stopSequences.length}`,
+    );
+  }
+  return stopSequences.length === 0 ? {} : { stop: [...stopSequences] };
+}
+
+/**
+ * Whether the server keeps the answer: not unless the caller's options ask for it. Where servers
+ * store answers, they take metadata only with those.
+ */
+function retention({ request, profile, loss }: RequestContext, options: JsonObject): JsonObject {
+  const store = profile.supportsStore ? { store: options.store === true } : {};
+  const pairs = Object.entries(request.metadata);
+  if (pairs.length === 0) return store;
+  if (!profile.supportsMetadata) {
+    loss.lose("metadata", "unsupported_setting", "the server takes no metadata; it was left out");
+    return store;
+  }
+  if (store.store === false) {
+    const message =
+      "the server takes metadata only with answers that it stores (option `store`); it was left out";
+    loss.lose("metadata", "unsupported_setting", message);
+    return store;
+  }
+  return { ...store, metadata: metadata(pairs, profile.supportsStore, loss) };
+}
+
+// Provider documentation: "metadata".
+const MAX_PAIRS = 16;
+const MAX_KEY_CHARS = 64;
+const MAX_VALUE_CHARS = 512;
+
+function metadata(pairs: [string, string][], isLimited: boolean, loss: LossReport): JsonObject {
+  const fits = ([key, value]: [string, string]) =>
+    key.length <= MAX_KEY_CHARS && value.length <= MAX_VALUE_CHARS;
+  const kept = isLimited ? pairs.filter(fits).slice(0, MAX_PAIRS) : pairs;
+  if (kept.length < pairs.length) {
+    const limits = `${MAX_PAIRS} pairs, keys of ${MAX_KEY_CHARS} and values of ${MAX_VALUE_CHARS} characters`;
+    const message = `the server takes ${limits}; ${pairs.length - kept.length} pairs were left out`;
+    loss.lose("metadata", "unsupported_setting", message);
+  }
+  return Object.fromEntries(kept);
+}

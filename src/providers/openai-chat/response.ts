@@ -1,0 +1,34 @@
+/** Their body -> our Response. */
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { CallFacts } from "../../kit/call-facts.ts";
+import { isObject, tryParseJson } from "../../kit/json.ts";
+import { StreamWriter } from "../../kit/stream-writer.ts";
+import type { ToolCallIds } from "../../kit/tool-call-ids.ts";
+import { InternalError, ServerError } from "../../spec/errors.ts";
+import type { CompatProfile } from "./profile.ts";
+import { ChatDecoder } from "./stream.ts";
+
+/**
+ * A whole answer as our Response: what the stream of one chunk that it is comes to.
+ * @throws ServerError where the body is no answer, and the failure that it reports.
+ */
+export function toResponse(
+  body: string,
+  facts: CallFacts,
+  toolCallIds: ToolCallIds,
+  profile: CompatProfile,
+): Response {
+  const object = tryParseJson(body);
+  if (!isObject(object)) {
+    throw new ServerError("the provider answered with success and a body that is no JSON object", {
+      provider: facts.provider,
+      requestId: facts.providerRequestId,
+    });
+  }
+  const writer = new StreamWriter(facts, toolCallIds);
+  const decoder = new ChatDecoder(facts, writer, profile);
+  decoder.readWhole(object, facts.request.includeRaw ? body : "");
+  const last = writer.take().at(-1)?.event;
+  if (last?.case === "finish" && last.value.response !== undefined) return last.value.response;
+  throw new InternalError("a whole answer did not come to an end");
+}

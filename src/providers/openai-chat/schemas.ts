@@ -1,0 +1,46 @@
+/** JSON Schemas of tools and answers in the dialect that a server takes. */
+import { type JsonObject, parseObjectField } from "../../kit/json.ts";
+import { sourceObject } from "../../kit/json-source.ts";
+import { compileSchema } from "../../kit/schema/compile-schema.ts";
+import type { SchemaDialect } from "../../kit/schema/dialect.ts";
+import { MISTRAL_STRICT, OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/schema/dialects.ts";
+import { enforceSchema, type SentSchema } from "../../kit/schema/enforce-schema.ts";
+import type { RequestContext } from "./context.ts";
+import type { CompatProfile } from "./profile.ts";
+
+/** What a schema describes. */
+export type SchemaUse = "parameters" | "answer";
+
+/**
+ * A schema of the request as it is sent.
+ * @param text The schema, JSON text.
+ * @param strict Whether the server is to enforce it.
+ * @param field Path of the schema in the request.
+ */
+export function schemaOf(
+  text: string,
+  use: SchemaUse,
+  strict: boolean,
+  field: string,
+  { profile, loss }: RequestContext,
+): SentSchema {
+  const schema = parseObjectField(text, field);
+  const shown = use === "parameters" ? TOOL_PARAMETERS : PLAIN;
+  const enforced = strict ? ENFORCED[profile.strictSchemas] : undefined;
+  const sent =
+    enforced === undefined
+      ? { schema: compileSchema(schema, shown, field, loss), enforced: strict }
+      : enforceSchema(schema, { enforced, shown }, field, loss);
+  return { ...sent, schema: asSpelled(sent.schema, schema, text) };
+}
+
+const ENFORCED: Readonly<Record<CompatProfile["strictSchemas"], SchemaDialect | undefined>> = {
+  openai: OPENAI_STRICT,
+  mistral: MISTRAL_STRICT,
+  any: undefined,
+};
+
+/** A schema that was not changed goes letter by letter. */
+function asSpelled(sent: JsonObject, schema: JsonObject, text: string): JsonObject {
+  return sent === schema || JSON.stringify(sent) === JSON.stringify(schema) ? sourceObject(text) : sent;
+}

@@ -1,0 +1,151 @@
+/**
+ * Tool calls while their pieces arrive (provider documentation: "Chat completion chunk object",
+ * `delta.tool_calls`). Servers leave out index, id or name, repeat them, send the name in pieces
+ * or after the arguments, or send the whole call at once.
+ */
+import { asInt32, asObject, isJson, type JsonObject } from "../../kit/json.ts";
+import type { StreamWriter, ToolCallBlock } from "../../kit/stream-writer.ts";
+import type { StateWriter } from "./state.ts";
+import { objectIn, objectsIn, textIn, without } from "./wire.ts";
+
+/** One entry of `tool_calls`, as far as it is there. */
+interface Piece {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly input: string;
+  readonly type: "function" | "custom";
+  /** What the entry says beside, for instance `extra_content` with a thought signature (Gemini). */
+  readonly rest: JsonObject;
+}
+
+/** A call, as far as it has arrived. */
+interface Call {
+  id: string;
+  name: string;
+  /** What came before the call began to be written. */
+  held: string;
+  rest: JsonObject;
+  readonly type: "function" | "custom";
+  /** Undefined until name and arguments have begun. */
+  block: ToolCallBlock | undefined;
+}
+
+/** Puts the pieces of tool calls together and writes them. */
+export class ToolCallReader {
+  readonly #writer: StreamWriter;
+  readonly #states: StateWriter;
+  readonly #calls: Call[] = [];
+  readonly #byIndex = new Map<number, Call>();
+
+  constructor(writer: StreamWriter, states: StateWriter) {
+    this.#writer = writer;
+    this.#states = states;
+  }
+
+  /** Whether any call has arrived. */
+  get any(): boolean {
+    return this.#calls.length > 0;
+  }
+
+  /** Takes the `tool_calls` of a delta or message. */
+  push(entries: unknown): void {
+    objectsIn(entries).forEach((entry, position) => {
+      this.#take(pieceOf(entry), position);
+    });
+  }
+
+  /** Ends all calls. They stay open until then, since some servers add to a call after the next one began. */
+  end(): void {
+    for (const call of this.#calls) {
+      // What was cut before its name came is no call.
+      if (call.name === "" && call.held === "") continue;
+      const block = call.block ?? this.#start(call);
+      block.end({ providerState: this.#states.ofCall(call.rest) });
+    }
+  }
+
+  #take(piece: Piece, position: number): void {
+    const known = this.#find(piece, position);
+    if (known === undefined && isBlank(piece)) return;
+    const call = known ?? this.#add(piece);
+    call.rest = { ...call.rest, ...piece.rest };
+    if (call.block !== undefined) return call.block.append(piece.input);
+    call.id ||= piece.id;
+    call.name = joinedName(call.name, piece.name);
+    call.held += piece.input;
+    if (call.name !== "" && call.held !== "") this.#start(call);
+  }
+
+  /** The call that a piece belongs to; undefined where it begins one. */
+  #find(piece: Piece, position: number): Call | undefined {
+    const call = this.#callAt(piece, position);
+    return call === undefined || isAnother(call, piece) ? undefined : call;
+  }
+
+  #callAt({ index, id, name }: Piece, position: number): Call | undefined {
+    if (index !== undefined) return this.#byIndex.get(index);
+    const last = this.#calls.at(-1);
+    if (id !== "") return this.#calls.findLast((call) => call.id === id) ?? (name === "" ? last : undefined);
+    // Without index and id, what comes next in the same list is the next call.
+    return position > 0 && name !== "" ? undefined : last;
+  }
+
+  #add({ index, id, type }: Piece): Call {
+    // Calls keep the order in which they came.
+    for (const earlier of this.#calls)
+      if (earlier.block === undefined && earlier.name !== "") this.#start(earlier);
+    const call: Call = { id, name: "", held: "", rest: {}, type, block: undefined };
+    this.#calls.push(call);
+    if (index !== undefined) this.#byIndex.set(index, call);
+    return call;
+  }
+
+  #start(call: Call): ToolCallBlock {
+    const block = this.#writer.startToolCall(call);
+    call.block = block;
+    block.append(call.held);
+    return block;
+  }
+}
+
+function pieceOf(entry: JsonObject): Piece {
+  const isCustom = entry.type === "custom" || asObject(entry.custom) !== undefined;
+  const said = objectIn(isCustom ? entry.custom : entry.function);
+  const inner = without(said, "name", "arguments", "input");
+  const outer = without(entry, "index", "id", "type", "function", "custom");
+  return {
+    index: asInt32(entry.index),
+    id: textIn(entry.id),
+    name: textIn(said.name),
+    input: inputOf(isCustom ? said.input : said.arguments),
+    type: isCustom ? "custom" : "function",
+    rest: Object.keys(inner).length === 0 ? outer : { ...outer, [isCustom ? "custom" : "function"]: inner },
+  };
+}
+
+/** Arguments are JSON text; some servers send the object itself. */
+function inputOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : JSON.stringify(value);
+}
+
+/**
+ * Whether a named piece is another call than the one in whose place it comes: servers count every
+ * call as number 0, or give all calls one id. A repeated name alone does not make another call.
+ */
+function isAnother(call: Call, { index, id, name, input }: Piece): boolean {
+  if (name === "" || call.name === "") return false;
+  if (id !== "" && call.id !== "" && id !== call.id) return true;
+  if (index === undefined && id === "" && name !== call.name) return true;
+  return input !== "" && isJson(call.block?.text ?? call.held);
+}
+
+function isBlank({ id, name, input }: Piece): boolean {
+  return id === "" && name === "" && input === "";
+}
+
+/** A name comes whole, in pieces, again, or longer each time. */
+function joinedName(known: string, piece: string): string {
+  return piece.startsWith(known) ? piece : known + piece;
+}

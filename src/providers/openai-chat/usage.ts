@@ -1,0 +1,119 @@
+/** Token counts as servers name them (provider documentation: "The chat completion object", `usage`). */
+import { create } from "@bufbuild/protobuf";
+import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
+import { asInt32, asObject, type JsonObject } from "../../kit/json.ts";
+import { warning } from "../../kit/loss-report.ts";
+import { type Chunk, objectIn, objectsIn } from "./wire.ts";
+
+/**
+ * The counts of a whole answer or of a chunk, wherever the server puts them: at the top, under
+ * `x_groq` (Groq) or in the choice (Moonshot). Undefined where it says nothing.
+ */
+export function countsIn(chunk: Chunk): JsonObject | undefined {
+  return (
+    asObject(chunk.usage) ??
+    asObject(objectIn(chunk.x_groq).usage) ??
+    objectsIn(chunk.choices).map(({ usage }) => asObject(usage))[0]
+  );
+}
+
+/**
+ * Token counts, alike for every provider: `input_tokens` includes cached tokens here already.
+ * `output_tokens` includes reasoning; xAI alone counts it beside, and its total gives that away.
+ * Undefined where the server said nothing that counts.
+ */
+export function usageOf(counts: JsonObject | undefined, includeRaw: boolean): Usage | undefined {
+  if (counts === undefined) return undefined;
+  const input = asInt32(counts.prompt_tokens) ?? asInt32(counts.input_tokens);
+  const written = asInt32(counts.completion_tokens) ?? asInt32(counts.output_tokens);
+  if (input === undefined && written === undefined) return undefined;
+  const reasoning = reasoningIn(counts);
+  const inputTokens = input ?? 0;
+  const outputTokens = (written ?? 0) + reasoningBeside(counts, inputTokens, written ?? 0, reasoning);
+  const usage = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
+  const cacheRead = cacheReadIn(counts);
+  const cacheWrite = cacheWriteIn(counts);
+  const cost = costIn(counts);
+  if (reasoning !== undefined) usage.reasoningTokens = reasoning;
+  if (cacheRead !== undefined) usage.cacheReadTokens = cacheRead;
+  if (cacheWrite !== undefined) usage.cacheWriteTokens = cacheWrite;
+  if (cost !== undefined) usage.costNanoUsd = cost;
+  if (includeRaw) usage.rawJson = JSON.stringify(counts);
+  return usage;
+}
+
+/** Reasoning that the server counts beside what the model wrote: its total then is larger by just that. */
+function reasoningBeside(counts: JsonObject, input: number, written: number, reasoning = 0): number {
+  const total = asInt32(counts.total_tokens) ?? 0;
+  return reasoning > 0 && total - input - written === reasoning ? reasoning : 0;
+}
+
+function reasoningIn(counts: JsonObject): number | undefined {
+  return firstCount(
+    objectIn(counts.completion_tokens_details).reasoning_tokens,
+    objectIn(counts.output_tokens_details).reasoning_tokens,
+    counts.reasoning_tokens,
+  );
+}
+
+function cacheReadIn(counts: JsonObject): number | undefined {
+  return firstCount(
+    objectIn(counts.prompt_tokens_details).cached_tokens,
+    objectIn(counts.input_tokens_details).cached_tokens,
+    counts.prompt_cache_hit_tokens,
+    counts.cached_tokens,
+    counts.num_cached_tokens,
+    counts.cache_read_input_tokens,
+  );
+}
+
+function cacheWriteIn(counts: JsonObject): number | undefined {
+  const details = objectIn(counts.prompt_tokens_details);
+  return firstCount(
+    details.cache_write_tokens,
+    details.cache_creation_input_tokens,
+    objectIn(counts.input_tokens_details).cache_write_tokens,
+    counts.cache_creation_input_tokens,
+  );
+}
+
+function firstCount(...values: readonly unknown[]): number | undefined {
+  return values.map(asInt32).find((count) => count !== undefined);
+}
+
+const NANOS_PER_USD = 1e9;
+const NANOS_PER_XAI_TICK = 0.1;
+
+/** What the server itself says the call cost: OpenRouter and Perplexity in dollars, xAI in ticks of 1e-10 dollars. */
+function costIn({ cost, cost_in_usd_ticks: ticks }: JsonObject): bigint | undefined {
+  const dollars = typeof cost === "number" ? cost : objectIn(cost).total_cost;
+  const nanos =
+    typeof ticks === "number"
+      ? ticks * NANOS_PER_XAI_TICK
+      : typeof dollars === "number"
+        ? dollars * NANOS_PER_USD
+        : Number.NaN;
+  return nanos >= 0 && nanos <= Number.MAX_SAFE_INTEGER ? BigInt(Math.round(nanos)) : undefined;
+}
+
+/** Where counts contradict each other: they are reported as they came. */
+export function mismatchesIn(counts: JsonObject | undefined, usage: Usage | undefined): Warning[] {
+  if (counts === undefined || usage === undefined) return [];
+  const { inputTokens, outputTokens, totalTokens, reasoningTokens = 0 } = usage;
+  const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
+  const total = asInt32(counts.total_tokens) ?? totalTokens;
+  return [
+    ...(total === totalTokens
+      ? []
+      : [mismatch(`a total of ${total} where input and output come to ${totalTokens}`)]),
+    ...(cached <= inputTokens ? [] : [mismatch(`${cached} cached tokens of ${inputTokens} in the prompt`)]),
+    ...(reasoningTokens <= outputTokens
+      ? []
+      : [mismatch(`${reasoningTokens} tokens of reasoning among ${outputTokens} written`)]),
+  ];
+}
+
+function mismatch(what: string): Warning {
+  return warning("usage", "count_mismatch", `the provider counts ${what}`);
+}

@@ -1,0 +1,189 @@
+/**
+ * An independent reading of the Chat Completions API, written against its documentation and
+ * sharing no code with the adapter: what a recording says, as the one message that it comes to.
+ */
+import type { ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
+
+// Recordings are what servers sent; their fields are looked at as they come.
+export type Wire = Record<string, unknown>;
+
+/** What a recording comes to: the body of a whole answer. */
+export interface Reading {
+  readonly body: Wire;
+  /** The chunks of a stream that are JSON. */
+  readonly chunks: readonly Wire[];
+}
+
+/** What one part of an answer says. */
+export type Said = Readonly<Record<string, unknown>>;
+
+/** The message of a whole answer's first choice. */
+export function messageOf(body: Wire): Wire {
+  return (list(body.choices)[0]?.message ?? {}) as Wire;
+}
+
+/** Puts the chunks of a stream together to the whole answer that they are. */
+export function readStream(bytes: Buffer): Reading {
+  const chunks = dataOf(bytes);
+  const choices = chunks.flatMap(({ choices: all }) => list(all));
+  const indices = [...new Set(choices.map(({ index }) => index ?? 0))];
+  const first = (key: string) => chunks.map((chunk) => chunk[key]).find(Boolean);
+  const usage = chunks
+    .map((chunk) => chunk.usage ?? (chunk.x_groq as Wire | undefined)?.usage)
+    .filter(Boolean);
+  const body = {
+    id: first("id"),
+    model: first("model"),
+    citations: first("citations"),
+    search_results: first("search_results"),
+    x_groq: first("x_groq"),
+    choices: indices.map((index) => joinedChoice(choices.filter((choice) => (choice.index ?? 0) === index))),
+    usage: usage.at(-1),
+  };
+  return { body, chunks };
+}
+
+function joinedChoice(choices: readonly Wire[]): Wire {
+  const logprobs = choices.map((choice) => choice.logprobs).filter(Boolean) as Wire[];
+  return {
+    index: choices[0]?.index ?? 0,
+    message: choices.map(({ delta }) => (delta ?? {}) as Wire).reduce(addDelta, { role: "assistant" }),
+    finish_reason: choices.map((choice) => choice.finish_reason).find(Boolean),
+    ...(logprobs.length === 0 ? {} : { logprobs: joinedLogprobs(logprobs) }),
+  };
+}
+
+function joinedLogprobs(all: readonly Wire[]): Wire {
+  const join = (key: string) => all.flatMap((each) => list(each[key]));
+  return { content: join("content"), refusal: join("refusal") };
+}
+
+function addDelta(message: Wire, delta: Wire): Wire {
+  const result: Wire = { ...message };
+  for (const key of ["reasoning_content", "reasoning", "refusal"]) {
+    if (typeof delta[key] === "string") result[key] = `${result[key] ?? ""}${delta[key]}`;
+  }
+  if (Array.isArray(delta.content)) result.content = addChunks(result.content, list(delta.content));
+  else if (typeof delta.content === "string") result.content = addText(result.content, delta.content);
+  if (delta.reasoning_details)
+    result.reasoning_details = list(delta.reasoning_details).reduce(
+      addDetail,
+      list(result.reasoning_details),
+    );
+  if (delta.tool_calls) result.tool_calls = addCalls(list(result.tool_calls), list(delta.tool_calls));
+  return result;
+}
+
+function addText(content: unknown, text: string): unknown {
+  if (Array.isArray(content)) return text === "" ? content : addChunks(content, [{ type: "text", text }]);
+  return `${content ?? ""}${text}`;
+}
+
+function addChunks(content: unknown, chunks: readonly Wire[]): Wire[] {
+  const result = Array.isArray(content) ? [...content] : [];
+  for (const chunk of chunks) {
+    const last = result.at(-1);
+    if (last?.type !== chunk.type) result.push(chunk);
+    else if (chunk.type === "text")
+      result[result.length - 1] = { ...last, text: `${last.text}${chunk.text}` };
+    else
+      result[result.length - 1] = {
+        ...last,
+        thinking: [{ type: "text", text: thinkingOf(last) + thinkingOf(chunk) }],
+      };
+  }
+  return result;
+}
+
+function thinkingOf({ thinking }: Wire): string {
+  return list(thinking)
+    .map(({ text }) => text)
+    .join("");
+}
+
+function addDetail(details: readonly Wire[], detail: Wire): Wire[] {
+  const at = details.findIndex(({ type, index }) => type === detail.type && index === detail.index);
+  if (at < 0) return [...details, detail];
+  const known = details[at] as Wire;
+  const text = detail.text === undefined ? known.text : `${known.text ?? ""}${detail.text}`;
+  return details.with(at, { ...known, ...detail, text });
+}
+
+function addCalls(calls: readonly Wire[], deltas: readonly Wire[]): Wire[] {
+  const result = [...calls];
+  for (const [position, delta] of deltas.entries()) {
+    const index = delta.index ?? position;
+    const at = result.findIndex((call) => call.index === index);
+    const said = delta.function as Wire;
+    if (at < 0) {
+      result.push({ ...delta, index, function: { ...said } });
+      continue;
+    }
+    const known = result[at] as Wire & { function: Wire };
+    const name = known.function.name || said.name;
+    const text = `${known.function.arguments ?? ""}${said.arguments ?? ""}`;
+    result[at] = { ...known, id: known.id || delta.id, function: { name, arguments: text } };
+  }
+  return result;
+}
+
+/** The parts that a whole answer comes to. */
+export function readBody(body: Wire): Said[] {
+  const message = messageOf(body);
+  const details = list(message.reasoning_details);
+  const reasoning = message.reasoning_content || message.reasoning || "";
+  const parts: Said[] = [];
+  if (reasoning !== "" || details.length > 0) parts.push({ reasoning });
+  if (Array.isArray(message.content)) parts.push(...list(message.content).map(readChunk));
+  else if (message.content) parts.push({ text: message.content, citations: sourcesOf(body) });
+  if (message.refusal) parts.push({ text: message.refusal, citations: [] });
+  for (const call of list(message.tool_calls)) parts.push(readCall(call));
+  return parts;
+}
+
+function readChunk(chunk: Wire): Said {
+  return chunk.type === "thinking" ? { reasoning: thinkingOf(chunk) } : { text: chunk.text, citations: [] };
+}
+
+function readCall({ id, function: said }: Wire): Said {
+  const { name, arguments: input } = said as Wire;
+  return { call: name, id, input: input === "" ? "{}" : input };
+}
+
+/** What the server names beside the text: its search results where it has them, else the bare addresses. */
+function sourcesOf({ citations, search_results: results }: Wire): unknown[] {
+  const found = list(results);
+  return found.length > 0 ? found : Array.isArray(citations) ? citations : [];
+}
+
+/** What our parts say, in the same form. */
+export function readParts(parts: readonly ContentPart[]): Said[] {
+  return parts.map(({ part, citations }) => {
+    switch (part.case) {
+      case "text":
+        return { text: part.value, citations: citations.map(({ rawJson }) => JSON.parse(rawJson)) };
+      case "thinking":
+        return { reasoning: part.value.text };
+      case "toolCall":
+        return { call: part.value.name, id: part.value.id, input: part.value.argumentsJson };
+      default:
+        throw new Error(`none of the recordings holds a ${part.case} part`);
+    }
+  });
+}
+
+/** The JSON of a stream's events. */
+export function dataOf(bytes: Buffer): Wire[] {
+  return bytes
+    .toString("utf8")
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith("data:"))
+    .map((line) => line.slice(5).trim())
+    .filter((data) => data !== "[DONE]" && data !== "{unparsable}")
+    .map((data) => JSON.parse(data));
+}
+
+/** The list, or none. */
+export function list(value: unknown): Wire[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,259 @@
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { SseDecoder } from "../../../src/kit/sse.ts";
+import { StreamWriter } from "../../../src/kit/stream-writer.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toError } from "../../../src/providers/openai-chat/error.ts";
+import { ChatDecoder } from "../../../src/providers/openai-chat/stream.ts";
+import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
+import { ProviderError, StreamError } from "../../../src/spec/errors.ts";
+import { userMessage } from "../../../src/spec/message.ts";
+import { factsFor } from "../../support/decode.ts";
+import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
+import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { list, messageOf, readBody, readParts, readStream, type Wire } from "./reading.ts";
+import {
+  decodeBytes,
+  eventsJson,
+  finalOf,
+  messagesOf,
+  PROVIDER,
+  profile,
+  respond,
+  responseJson,
+  sent,
+} from "./support.ts";
+
+const FOLDER = "chat-completions";
+const BROKEN = ["groq-error-mid-stream.sse", "unparsable-chunk.sse"].map((name) => `${FOLDER}/${name}`);
+const allStreams = recordingsOf(FOLDER, ".sse");
+const streams = allStreams.filter(({ file }) => !BROKEN.includes(file));
+const wholes = recordingsOf(FOLDER, ".json").filter(({ status }) => status < 400);
+const failures = recordingsOf(FOLDER, ".json").filter(({ status }) => status >= 400);
+
+describe("a recorded stream of the Chat Completions API", () => {
+  it("is there", () => expect(allStreams).toHaveLength(119));
+
+  describe.each(streams)("$file", (recording) => {
+    const bytes = bytesOf(recording);
+    const { body } = readStream(bytes);
+
+    it("loses nothing", async () => {
+      const { events, error } = await decodeBytes([bytes]);
+      expect(error).toBeUndefined();
+      const response = finalOf({ events, error });
+      expect(readParts(response.message?.content ?? [])).toEqual(readBody(body));
+      expect({ id: response.id, model: response.model }).toEqual({ id: body.id, model: body.model });
+      expectUsage(response, body.usage);
+      expect(response.warnings.map(({ code }) => code)).toEqual(
+        list(body.choices).length > 1 ? ["further_candidates"] : [],
+      );
+      expect(accumulated(events)).toEqual(response);
+    });
+
+    it("gives the same events however its bytes are split", async () => {
+      const whole = await decodeBytes([bytes]);
+      const random = randomOf(seedOf(recording.file));
+      for (const largest of [7, 64, 5000]) {
+        const split = await decodeBytes(splitAtRandom(bytes, random, largest));
+        expect(eventsJson(split.events)).toEqual(eventsJson(whole.events));
+      }
+    });
+
+    it("agrees with the whole answer that it is", async () => {
+      const streamed = finalOf(await decodeBytes([bytes]));
+      expect(responseJson(streamed)).toEqual(responseJson(respond(body)));
+    });
+
+    it("goes back as it came", async () => {
+      const streamed = finalOf(await decodeBytes([bytes]));
+      expect(await sentBack(streamed)).toEqual(expectedBack(messageOf(body)));
+    });
+
+    it("never looks finished when it is cut before its finish reason", async () => {
+      const end = finishStart(bytes);
+      expectUnfinished(bytes.subarray(0, end));
+      for (const cut of sample(eventEnds(bytes, end), 12)) await expectCut(bytes.subarray(0, cut));
+      const random = randomOf(seedOf(`cut ${recording.file}`));
+      for (let round = 0; round < 12; round += 1)
+        await expectCut(bytes.subarray(0, Math.floor(random() * end)));
+    });
+
+    it("never looks finished without its end marker where the profile asks for that", async () => {
+      const end = bytes.lastIndexOf("data: [DONE]");
+      await expectCut(bytes.subarray(0, end < 0 ? bytes.length : end), { requireDone: true });
+    });
+  });
+});
+
+describe("a recorded stream that was broken on purpose", () => {
+  it.each(allStreams.filter(({ file }) => BROKEN.includes(file)))(
+    "$file ends in its error",
+    async (recording) => {
+      const { events, error } = await decodeBytes([bytesOf(recording)]);
+      expect(events).toEqual([]);
+      if (recording.file.includes("unparsable")) expect(error).toBeInstanceOf(StreamError);
+      else
+        expect(error).toMatchObject({ kind: ErrorKind.INVALID_REQUEST, errorCode: "invalid_request_error" });
+    },
+  );
+});
+
+describe("a recorded whole answer of the Chat Completions API", () => {
+  it("is there", () => expect(wholes).toHaveLength(114));
+
+  it.each(wholes)("$file loses nothing", (recording) => {
+    const body = bodyOf(recording);
+    const response = respond(body);
+    expect(readParts(response.message?.content ?? [])).toEqual(readBody(body));
+    expectUsage(response, body.usage);
+    expect(response.id).toBe(body.id ?? "");
+  });
+
+  it.each(wholes)("$file goes back as it came", async (recording) => {
+    const body = bodyOf(recording);
+    expect(await sentBack(respond(body))).toEqual(expectedBack(messageOf(body)));
+  });
+
+  it.each(failures)("$file is the error that it says", (recording) => {
+    const error = toError(
+      {
+        provider: PROVIDER,
+        status: recording.status,
+        headers: { get: () => undefined } as never,
+        body: bytesOf(recording).toString("utf8"),
+        request: factsFor(PROVIDER, { model: "model-1" }).request,
+      },
+      profile(),
+    );
+    expect(error).toBeInstanceOf(ProviderError);
+    expect(error.kind).toBe(KIND_OF_FAILURE[recording.file.slice(FOLDER.length + 1)]);
+    expect((error as ProviderError).statusCode).toBe(recording.status);
+  });
+});
+
+const KIND_OF_FAILURE: Record<string, ErrorKind> = {
+  "error-identity-chat-completions-validation-error-carries-identity.json": ErrorKind.INVALID_REQUEST,
+  "llamacpp-error-context-overflow-blocking.json": ErrorKind.CONTEXT_LENGTH,
+  "llamacpp-error-malformed-request-field.json": ErrorKind.INVALID_REQUEST,
+  "llamacpp-error-missing-api-key-is-401.json": ErrorKind.AUTHENTICATION,
+  "llamacpp-error-tools-without-jinja.json": ErrorKind.SERVER,
+  "reasoning-model-legacy-parameter-error.json": ErrorKind.INVALID_REQUEST,
+};
+
+function accumulated(events: readonly StreamEvent[]): Response {
+  const accumulator = new StreamAccumulator();
+  for (const event of events) accumulator.process(event);
+  return accumulator.response();
+}
+
+/** The message of an answer as the next request carries it; undefined where it was left out. */
+async function sentBack(response: Response): Promise<Wire | undefined> {
+  const calls = response.message?.content.flatMap(({ part }) =>
+    part.case === "toolCall" ? [part.value.id] : [],
+  );
+  const results = (calls ?? []).map((toolCallId) => ({ role: Role.TOOL, toolCallId, content: [] }));
+  const history = [userMessage("hi"), response.message ?? {}, ...results];
+  const { body } = await sent(
+    { model: response.model, messages: history },
+    { replayReasoning: true, parsesArguments: false },
+  );
+  return messagesOf(body).find(({ role }) => role === "assistant");
+}
+
+/** What of a message a server takes back: all of it but what it only tells. */
+function expectedBack(message: Wire): Wire | undefined {
+  const details = list(message.reasoning_details);
+  const reasoning = ["reasoning_content", "reasoning"].find((key) => message[key]);
+  const calls = list(message.tool_calls).map(({ index: _, ...call }) => withDefaults(call));
+  const back: Wire = {
+    role: "assistant",
+    content: message.content || null,
+    ...(message.refusal ? { refusal: message.refusal } : {}),
+    ...(details.length > 0
+      ? { reasoning_details: details }
+      : reasoning
+        ? { [reasoning]: message[reasoning] }
+        : {}),
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+  };
+  return back.content === null && Object.keys(back).length === 2 ? undefined : back;
+}
+
+function withDefaults(call: Wire): Wire {
+  const said = call.function as Wire;
+  return { ...call, type: "function", function: { ...said, arguments: said.arguments || "{}" } };
+}
+
+function expectUsage(response: Response, usage: unknown): void {
+  if (usage === null || usage === undefined) return expect(response.usage).toBeUndefined();
+  const native = usage as Record<string, number & Record<string, number>>;
+  const input = native.prompt_tokens ?? 0;
+  const written = native.completion_tokens ?? 0;
+  const reasoning = native.completion_tokens_details?.reasoning_tokens ?? native.reasoning_tokens;
+  // xAI alone counts reasoning beside what the model wrote, and says so by its total.
+  const isBeside = response.model.startsWith("grok") && (native.total_tokens ?? 0) > input + written;
+  const output = isBeside ? written + (reasoning ?? 0) : written;
+  expect(response.usage).toMatchObject({
+    inputTokens: input,
+    outputTokens: output,
+    totalTokens: input + output,
+  });
+  expect(response.usage?.reasoningTokens).toBe(reasoning);
+  const cached =
+    native.prompt_tokens_details?.cached_tokens ??
+    native.prompt_cache_hit_tokens ??
+    native.cached_tokens ??
+    native.num_cached_tokens;
+  expect(response.usage?.cacheReadTokens).toBe(cached);
+}
+
+/** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
+function expectUnfinished(bytes: Uint8Array): void {
+  const facts = factsFor(PROVIDER, { model: "model-1" });
+  const writer = new StreamWriter(facts, new ToolCallIds(facts.runId));
+  const decoder = new ChatDecoder(facts, writer, profile());
+  const sse = new SseDecoder((event) => {
+    decoder.push(event);
+    decoder.end("");
+    expect(writer.ended).toBe(false);
+  });
+  sse.push(bytes);
+}
+
+async function expectCut(bytes: Uint8Array, init: { requireDone?: boolean } = {}): Promise<void> {
+  const { events, error } = await decodeBytes([bytes], init);
+  expect(error).toBeInstanceOf(StreamError);
+  expect((error as StreamError).kind).toBe(ErrorKind.STREAM);
+  if (events.length > 0) expect(events.at(-1)?.event.case).toBe("error");
+}
+
+/** Where the event begins that says why the model stopped. */
+function finishStart(bytes: Buffer): number {
+  const at = bytes.toString("latin1").search(/"finish_reason":\s*"/);
+  return bytes.lastIndexOf("data:", at);
+}
+
+/** The places behind each event before a limit, where a cut leaves whole events. */
+function eventEnds(bytes: Buffer, limit: number): number[] {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf("\n\n"); at >= 0 && at < limit; at = bytes.indexOf("\n\n", at + 2))
+    ends.push(at + 2);
+  return ends;
+}
+
+/** Evenly chosen entries, the last among them. */
+function sample(entries: readonly number[], most: number): number[] {
+  const step = Math.max(1, entries.length / most);
+  return Array.from(
+    { length: Math.min(most, entries.length) },
+    (_, index) => entries[entries.length - 1 - Math.floor(index * step)] ?? 0,
+  );
+}
+
+function bodyOf(recording: Recording): Wire {
+  return JSON.parse(bytesOf(recording).toString("utf8"));
+}
