@@ -22,6 +22,6 @@ export function sendAway(session: ServerHttp2Session): void {
     if (!session.destroyed) session.close();
   };
   const timer = setTimeout(finish, GRACE_MS);
-  session.once("close", () => clearTimeout(timer));
+  // Called too, with an error, when the session is destroyed before the answer comes.
   session.ping(finish);
 }

@@ -2,7 +2,7 @@ import type { ServerHttp2Session } from "node:http2";
 
 /**
  * Finds peers that are gone without a word: pings every session, and destroys one that has not
- * answered when the next ping is due. One timer for all; it does not keep the process alive.
+ * answered when the next ping is due. One timer for all.
  * @returns Ends it.
  */
 export function startKeepalive(sessions: ReadonlySet<ServerHttp2Session>, intervalMs: number): () => void {
@@ -13,7 +13,6 @@ export function startKeepalive(sessions: ReadonlySet<ServerHttp2Session>, interv
       else ping(session, waiting);
     }
   }, intervalMs);
-  timer.unref();
   return () => clearInterval(timer);
 }
 

@@ -3,6 +3,7 @@ import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { Catalog, RunningServer, ServerOptions } from "../../../src/server/options.ts";
 import { startServer } from "../../../src/server/start-server.ts";
+import { watchForLeaks } from "./leak-watch.ts";
 import { type Script, type ScriptedInference, scriptedInference } from "./scripted-inference.ts";
 
 /** A line of the log, parsed. */
@@ -43,14 +44,14 @@ export function useTestServers(): {
   onEnd(close: () => unknown): void;
 } {
   let closers: (() => unknown)[] = [];
-  let before: string[] = [];
+  let leaks = watchForLeaks();
   beforeEach(() => {
     closers = [];
-    before = activeResources();
+    leaks = watchForLeaks();
   });
   afterEach(async () => {
     for (const close of closers.reverse()) await close();
-    await expect.poll(() => added(before, activeResources()), { timeout: 5000, interval: 10 }).toEqual([]);
+    expect(await leaks.remains()).toEqual([]);
   });
   return {
     onEnd: (close) => void closers.push(close),
@@ -83,20 +84,4 @@ async function startTestServer(script: Script, options: Partial<ServerOptions>):
     authority,
     adminUrl: `http://${server.adminAddress}`,
   };
-}
-
-function activeResources(): string[] {
-  return process.getActiveResourcesInfo().filter((name) => WATCHED.has(name));
-}
-
-const WATCHED = new Set(["TCPSocketWrap", "TCPServerWrap", "PipeWrap", "PipeServerWrap", "Timeout"]);
-
-/** What is there now and was not before. Own timers of the poll count too, so they are let off. */
-function added(before: readonly string[], now: readonly string[]): string[] {
-  const left = [...before, "Timeout"];
-  return now.filter((name) => {
-    const index = left.indexOf(name);
-    if (index >= 0) left.splice(index, 1);
-    return index < 0;
-  });
 }

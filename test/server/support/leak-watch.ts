@@ -1,0 +1,85 @@
+/** Finds what a server leaves behind: sockets and listeners of the process, and timers that our code set. */
+import { setImmediate } from "node:timers/promises";
+
+/** Knows what is there now. */
+export interface LeakWatch {
+  /** What is there and was not at the start, once all that is about to close has closed. Empty is well. */
+  remains(): Promise<string[]>;
+}
+
+/** Starts to watch. Timers that were set before are not its affair. */
+export function watchForLeaks(): LeakWatch {
+  const before = openHandles();
+  timers.clear();
+  const current = () => [...added(before, openHandles()), ...timers.values()];
+  return {
+    async remains() {
+      const deadline = performance.now() + PATIENCE_MS;
+      while (current().length > 0 && performance.now() < deadline) await setImmediate();
+      return current();
+    },
+  };
+}
+
+const PATIENCE_MS = 5000;
+const HANDLES = new Set(["TCPSocketWrap", "TCPServerWrap", "PipeWrap", "PipeServerWrap"]);
+
+/** Where each timer was set that is still to fire. */
+const timers = new Map<unknown, string>();
+
+function watchTimers(): void {
+  const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
+  const forget = (timer: unknown) => timers.delete(timer);
+  const remember = <Timer>(timer: Timer): Timer => {
+    const origin = originOf(stack());
+    if (origin !== undefined) timers.set(timer, `timer of ${origin}`);
+    return timer;
+  };
+  const setWatchedTimeout = (callback: () => void, delay?: number) => {
+    const timer = setTimeout(() => {
+      forget(timer);
+      callback();
+    }, delay);
+    return remember(timer);
+  };
+  Object.assign(globalThis, {
+    setTimeout: Object.assign(setWatchedTimeout, setTimeout),
+    setInterval: (callback: () => void, delay?: number) => remember(setInterval(callback, delay)),
+    clearTimeout: (timer: NodeJS.Timeout | undefined) => {
+      forget(timer);
+      clearTimeout(timer);
+    },
+    clearInterval: (timer: NodeJS.Timeout | undefined) => {
+      forget(timer);
+      clearInterval(timer);
+    },
+  });
+}
+
+watchTimers();
+
+function stack(): string {
+  const { stackTraceLimit } = Error;
+  // Deep enough to reach our code through whatever library sets the timer for it.
+  Error.stackTraceLimit = 50;
+  const { stack: text = "" } = new Error("stack");
+  Error.stackTraceLimit = stackTraceLimit;
+  return text;
+}
+
+function originOf(text: string): string | undefined {
+  return text.match(/\/src\/server\/[^\s)]+/)?.[0];
+}
+
+function openHandles(): string[] {
+  return process.getActiveResourcesInfo().filter((name) => HANDLES.has(name));
+}
+
+function added(before: readonly string[], now: readonly string[]): string[] {
+  const left = [...before];
+  return now.filter((name) => {
+    const index = left.indexOf(name);
+    if (index >= 0) left.splice(index, 1);
+    return index < 0;
+  });
+}
