@@ -34,6 +34,13 @@ export {
   retryDelayOf,
 } from "./kit/retry.ts";
 // The adapters.
+export { AnthropicAdapter, type AnthropicAdapterOptions } from "./providers/anthropic-messages/adapter.ts";
+export { GeminiAdapter, type GeminiAdapterOptions } from "./providers/gemini/adapter.ts";
+export {
+  OpenAICompatibleAdapter,
+  type OpenAICompatibleAdapterOptions,
+} from "./providers/openai-chat/adapter.ts";
+export type { CompatProfile } from "./providers/openai-chat/profile.ts";
 export { OpenAIAdapter, type OpenAIAdapterOptions } from "./providers/openai-responses/adapter.ts";
 // What an adapter is, its errors, and the laws of its streams.
 export { accumulate, StreamAccumulator } from "./spec/accumulator.ts";

@@ -60,6 +60,17 @@ const PROVIDERS: readonly EnvironmentProvider[] = [
       ...variables.url("GEMINI_BASE_URL", "baseUrl"),
     }),
   },
+  {
+    name: "compatible",
+    keys: ["OUTRIGGER_COMPATIBLE_BASE_URL"],
+    others: ["OUTRIGGER_COMPATIBLE_API_KEY"],
+    settings: (variables, baseUrl) => ({
+      api: "openai-chat",
+      baseUrl,
+      ...variables.url("OUTRIGGER_COMPATIBLE_BASE_URL", "baseUrl"),
+      ...variables.text("OUTRIGGER_COMPATIBLE_API_KEY", "apiKey"),
+    }),
+  },
 ];
 
 /** The variables that register a provider, in order. */

@@ -1,14 +1,22 @@
 /** The adapters by wire API: the one place that knows them all. */
 import { AnthropicAdapter, type AnthropicAdapterOptions } from "../providers/anthropic-messages/adapter.ts";
 import { GeminiAdapter, type GeminiAdapterOptions } from "../providers/gemini/adapter.ts";
+import {
+  OpenAICompatibleAdapter,
+  type OpenAICompatibleAdapterOptions,
+} from "../providers/openai-chat/adapter.ts";
 import { OpenAIAdapter, type OpenAIAdapterOptions } from "../providers/openai-responses/adapter.ts";
 import type { ProviderAdapter } from "../spec/adapter.ts";
+
+/** Names of the profiles of OpenAI-compatible servers. */
+export { profileNames } from "../providers/openai-chat/profiles.ts";
 
 /** What the adapter of each wire API takes. */
 interface OptionsOfApi {
   "openai-responses": OpenAIAdapterOptions;
   "anthropic-messages": AnthropicAdapterOptions;
   gemini: GeminiAdapterOptions;
+  "openai-chat": OpenAICompatibleAdapterOptions;
 }
 
 /** Name of a wire API that there is an adapter for. */
@@ -19,6 +27,7 @@ export const wireApis = [
   "openai-responses",
   "anthropic-messages",
   "gemini",
+  "openai-chat",
 ] as const satisfies readonly WireApi[];
 
 /** What a provider entry of a configuration comes down to: its wire API and what the adapter of that API takes. */
@@ -35,5 +44,7 @@ export function createAdapter(name: string, settings: ProviderSettings): Provide
       return new AnthropicAdapter({ ...settings, name });
     case "gemini":
       return new GeminiAdapter({ ...settings, name });
+    case "openai-chat":
+      return new OpenAICompatibleAdapter({ ...settings, name });
   }
 }

@@ -14,7 +14,10 @@ const FIELDS: Readonly<Record<string, string>> = {
 /** The variable that names the configuration file. */
 export const configVariable = "OUTRIGGER_CONFIG";
 
-const KNOWN = [...Object.keys(FIELDS), configVariable];
+/** Variables that register a provider; they are read in src/client. */
+const PROVIDER_VARIABLES = ["OUTRIGGER_COMPATIBLE_BASE_URL", "OUTRIGGER_COMPATIBLE_API_KEY"];
+
+const KNOWN = [...Object.keys(FIELDS), configVariable, ...PROVIDER_VARIABLES];
 
 /** The variables in the shape of the configuration file. An empty variable counts as unset. */
 export function readVariables(environment: Environment): Record<string, unknown> {

@@ -25,6 +25,8 @@ export async function readProviderKeys(
     if (!isObject(entry)) continue;
     const { api_key: key, api_key_file: path } = entry;
     const given = [key, path].filter((field) => field !== undefined && field !== null).length;
+    // Servers of one's own often want no key.
+    if (given === 0 && entry.api === "openai-chat") continue;
     if (given !== 1) {
       problems.push(`${locate(["providers", name])}: ${given === 0 ? MISSING : DOUBLE}`);
     } else if (typeof key === "string") {

@@ -1,6 +1,6 @@
 /** What a configuration may say, in the words of the file. Variables and flags say a part of it. */
 import { z } from "zod";
-import { type WireApi, wireApis } from "../client/providers.ts";
+import { profileNames, type WireApi, wireApis } from "../client/providers.ts";
 import {
   address,
   addressOrOff,
@@ -90,6 +90,8 @@ const FIELD_APIS: Readonly<Record<string, readonly WireApi[]>> = {
   project: ["openai-responses"],
   store: ["openai-responses"],
   api_version: ["anthropic-messages", "gemini"],
+  profile: ["openai-chat"],
+  query: ["openai-chat"],
 };
 
 const provider = fields({
@@ -103,8 +105,13 @@ const provider = fields({
   project: text.optional(),
   store: flag.optional(),
   api_version: text.optional(),
+  profile: oneOf(profileNames).optional(),
+  query: z.record(z.string(), text, { error: "expected a mapping of names to texts" }).optional(),
 })
   .superRefine((entry, context) => {
+    if (entry.api === "openai-chat" && entry.base_url === undefined) {
+      context.addIssue({ code: "custom", path: ["base_url"], message: "expected the server's base URL" });
+    }
     for (const [field, apis] of Object.entries(FIELD_APIS)) {
       const isSet = Reflect.get(entry, field) !== undefined;
       if (!isSet || apis.includes(entry.api)) continue;

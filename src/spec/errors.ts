@@ -80,7 +80,9 @@ export class SDKError extends Error {
       retryable: this.retryable,
       outputStarted: this.outputStarted,
     });
-    if (this.retryAfter !== undefined) error.retryAfter = durationOf(this.retryAfter);
+    if (this.retryAfter !== undefined && this.retryAfter >= 0 && this.retryAfter < Infinity) {
+      error.retryAfter = durationOf(this.retryAfter);
+    }
     if (this.usage !== undefined) error.usage = this.usage;
     if (this.cause instanceof SDKError) error.cause = this.cause.toProto();
     return error;

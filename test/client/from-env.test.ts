@@ -43,6 +43,10 @@ describe("Client.fromEnv()", () => {
     [{ GEMINI_API_KEY: "k", ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" }, ["openai", "anthropic", "gemini"]],
     [{ GOOGLE_API_KEY: "k", ANTHROPIC_API_KEY: "k" }, ["anthropic", "gemini"]],
     [{ GOOGLE_API_KEY: "k" }, ["gemini"]],
+    [
+      { OUTRIGGER_COMPATIBLE_BASE_URL: "http://127.0.0.1:1/v1", GEMINI_API_KEY: "k" },
+      ["gemini", "compatible"],
+    ],
   ])("registers providers in the same order whatever %j", async (environment, names) => {
     await using client = Client.fromEnv(environment);
     expect([client.providerNames, client.defaultProvider]).toEqual([names, names[0]]);
@@ -71,7 +75,7 @@ describe("Client.fromEnv()", () => {
       expect(client.providerNames).toEqual([]);
       await expect(client.complete(request)).rejects.toThrow(
         new ConfigurationError(
-          "no provider is registered. None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY.",
+          "no provider is registered. None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL.",
         ),
       );
     },

@@ -133,7 +133,7 @@ providers:
         ],
       ],
       remedy:
-        "None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY.",
+        "None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL.",
       notices: [],
     });
   });
@@ -216,7 +216,7 @@ providers:
       "outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_message_bytes, max_concurrent_streams, max_header_list_bytes, max_session_memory_mib, stream_reset_burst, stream_reset_rate, keepalive_interval, protocol_timeout, headers_timeout, request_timeout, idle_timeout",
       'outrigger.yaml:8:27 cors.allowed_origins[0]: expected an origin such as "https://app.example.com", or "*", found "app.example.com"',
       'outrigger.yaml:9:30 media.allow_files_under[0]: expected an absolute path, found "images"',
-      'outrigger.yaml:12:5 providers.main.api: expected openai-responses, anthropic-messages, gemini, found "openai"',
+      'outrigger.yaml:12:5 providers.main.api: expected openai-responses, anthropic-messages, gemini, openai-chat, found "openai"',
       'outrigger.yaml:13:5 providers.main.base_url: the base URL has the scheme "ftp:"; expected an http: or https: URL, for instance https://api.example.com/v1, found "ftp://example.com"',
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
@@ -293,6 +293,36 @@ providers:
     ).rejects.toThrow(/^cannot read the configuration file .*none\.yaml \(ENOENT\)$/);
   });
 
+  it("reads an entry of every wire API, and holds each to its own fields", async () => {
+    const config = await fileOf(`providers:
+  claude: { api: anthropic-messages, api_key: a, api_version: "2023-06-01" }
+  google: { api: gemini, api_key: g }
+  local: { api: openai-chat, base_url: "http://127.0.0.1:8000/v1", profile: vllm, query: { v: "1" } }
+`);
+    const { providers } = await loadConfig({ environment: {}, flags: { config } });
+    expect([...providers.values()]).toEqual([
+      { api: "anthropic-messages", apiKey: "a", apiVersion: "2023-06-01", timeouts: {} },
+      { api: "gemini", apiKey: "g", timeouts: {} },
+      {
+        api: "openai-chat",
+        baseUrl: "http://127.0.0.1:8000/v1",
+        profile: "vllm",
+        query: { v: "1" },
+        timeouts: {},
+      },
+    ]);
+  });
+
+  it("refuses fields of another wire API, and a compatible server without its address", async () => {
+    const config = await fileOf(`providers:
+  google: { api: gemini, api_key: g, organization: o }
+  local: { api: openai-chat }
+`);
+    await expect(loadConfig({ environment: {}, flags: { config } })).rejects.toThrow(
+      /google\.organization: expected no organization with api gemini[\s\S]*local\.base_url: expected the server's base URL/,
+    );
+  });
+
   it("notices what is set and has no effect, and leaves Kubernetes' variables alone", async () => {
     const environment = {
       OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
@@ -306,7 +336,7 @@ providers:
       "OUTRIGGER_LISTN is set and has no meaning; did you mean OUTRIGGER_LISTEN?",
     ]);
     expect(remedy).toBe(
-      `None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY. ${notices[0]}`,
+      `None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL. ${notices[0]}`,
     );
   });
 });
