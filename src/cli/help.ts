@@ -53,6 +53,11 @@ Environment:
   OPENAI_API_KEY              registers the provider "openai"
   OPENAI_BASE_URL             its base URL (https://api.openai.com/v1)
   OPENAI_ORG_ID, OPENAI_PROJECT_ID
+  ANTHROPIC_API_KEY           registers the provider "anthropic"; ANTHROPIC_BASE_URL
+  GEMINI_API_KEY              registers the provider "gemini", as GOOGLE_API_KEY does; GEMINI_BASE_URL
+  OUTRIGGER_COMPATIBLE_BASE_URL
+                              registers an OpenAI-compatible server as "compatible";
+                              OUTRIGGER_COMPATIBLE_API_KEY where it wants a key
   OUTRIGGER_CONFIG            like --config
   OUTRIGGER_LISTEN            like --listen; several with commas between them
   OUTRIGGER_ADMIN_LISTEN      like --admin-listen
@@ -68,6 +73,10 @@ A configuration file says what variables cannot:
       api_key: \${OPENAI_EU_KEY}        # or api_key_file: /run/secrets/openai
       base_url: https://eu.api.openai.com/v1
       timeouts: { connect: 5s, request: 20m, between_bytes: 5m }
+    local:
+      api: openai-chat                 # or anthropic-messages, gemini
+      base_url: http://localhost:8000/v1
+      profile: vllm                    # the server's quirks; guessed from a known host
   limits: { max_message_bytes: 64MiB }
   drain_timeout: 25s
 
