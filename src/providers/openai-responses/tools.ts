@@ -105,8 +105,10 @@ function choiceOf(
       throw invalidField("tool_choice.mode", "MODE_REQUIRED needs a tool that this provider has, found none");
     case Mode.NAMED:
       return namedChoice(toolName, declared);
-    default:
+    case Mode.AUTO:
       return declared.length === 0 ? undefined : "auto";
+    default:
+      return undefined;
   }
 }
 

@@ -1,0 +1,79 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { expect } from "vitest";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import type { FunctionToolSchema } from "../../../src/gen/outrigger/v1/tool_pb.ts";
+import { stringifyJson } from "../../../src/kit/json-source.ts";
+import { resolveMedia } from "../../../src/kit/media.ts";
+import { type RequestSettings, toRequestBody } from "../../../src/providers/openai-responses/request.ts";
+import { type FieldViolation, InvalidRequestError } from "../../../src/spec/errors.ts";
+import { userMessage } from "../../../src/spec/message.ts";
+
+/** What makes a request; a model and a message where it names none. */
+export type RequestInit = MessageInitShape<typeof RequestSchema>;
+
+/** A body as a server reads it; its fields are looked at as they come. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** A request as it goes out. */
+export interface Built {
+  readonly body: Body;
+  /** The body's bytes. */
+  readonly text: string;
+  /** `code field` of each warning. */
+  readonly warnings: readonly string[];
+}
+
+const SETTINGS: RequestSettings = {
+  provider: "openai",
+  store: false,
+  media: ({ value }, field) => resolveMedia(value, {}, field),
+};
+
+/** Translates a request. */
+export async function build(
+  init: RequestInit,
+  settings: Partial<RequestSettings> = {},
+  streaming = false,
+): Promise<Built> {
+  const request = create(RequestSchema, { model: "gpt-4o", messages: [userMessage("hi")], ...init });
+  const { body, warnings } = await toRequestBody(request, streaming, { ...SETTINGS, ...settings });
+  const text = stringifyJson(body);
+  return {
+    body: JSON.parse(text),
+    text,
+    warnings: warnings.map(({ code, field }) => `${code} ${field}`),
+  };
+}
+
+/** The body of a request that says no more than `hi` to gpt-4o. */
+export const PLAIN_BODY: Body = {
+  model: "gpt-4o",
+  input: [{ type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] }],
+  store: false,
+};
+
+/** Provider options under the wire's name. */
+export function options(own: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
+  return { providerOptionsJson: { openai: JSON.stringify(own) } };
+}
+
+/** A tool that the caller runs. */
+export function functionTool(value: MessageInitShape<typeof FunctionToolSchema>) {
+  return { tool: { case: "function", value } } as const;
+}
+
+/** A tool that a provider runs. */
+export function hostedTool(provider: string, config: unknown) {
+  const value = { provider, configJson: JSON.stringify(config) };
+  return { tool: { case: "hosted", value } } as const;
+}
+
+/** The wrong fields that a refusal names. Fails where the request is not refused. */
+export async function refusalOf(built: Promise<Built>): Promise<readonly FieldViolation[]> {
+  const error = await built.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(InvalidRequestError);
+  return (error as InvalidRequestError).violations;
+}

@@ -1,0 +1,595 @@
+import { describe, expect, it } from "vitest";
+import {
+  ResponseFormat_Type as Format,
+  ToolChoice_Mode as Mode,
+  StatePolicy,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
+import {
+  assistantMessage,
+  developerMessage,
+  imagePart,
+  systemMessage,
+  textPart,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import {
+  build,
+  functionTool,
+  hostedTool,
+  options,
+  PLAIN_BODY,
+  type RequestInit,
+  refusalOf,
+} from "./build.ts";
+
+const ENCRYPTED = ["reasoning.encrypted_content"];
+
+describe("a request of the Responses API", () => {
+  it("says the model, the input and that nothing is to be kept", async () => {
+    expect(await build({})).toEqual({
+      body: PLAIN_BODY,
+      text: '{"model":"gpt-4o","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}],"store":false}',
+      warnings: [],
+    });
+  });
+
+  it("asks for a stream without padding where one is wanted", async () => {
+    const { body } = await build({}, {}, true);
+    expect(body).toEqual({ ...PLAIN_BODY, stream: true, stream_options: { include_obfuscation: false } });
+  });
+
+  it("passes the model's name through untouched", async () => {
+    const { body } = await build({ model: "ft:gpt-4o:acme/übung#1" });
+    expect(body).toEqual({ ...PLAIN_BODY, model: "ft:gpt-4o:acme/übung#1" });
+  });
+
+  it("says everything that a caller can say, in one body", async () => {
+    const { body, warnings } = await build({
+      model: "gpt-5.1",
+      messages: [systemMessage("Be brief."), userMessage("hi")],
+      tools: [functionTool({ name: "look", description: "Looks.", parametersJson: '{"type":"object"}' })],
+      toolChoice: { mode: Mode.AUTO, parallel: false },
+      responseFormat: { type: Format.TEXT },
+      temperature: 0,
+      topP: 0.5,
+      maxTokens: 100,
+      reasoningEffort: "none",
+      metadata: { user: "u1" },
+      ...options({ service_tier: "flex" }),
+    });
+    expect(warnings).toEqual([]);
+    expect(body).toEqual({
+      model: "gpt-5.1",
+      instructions: "Be brief.",
+      input: PLAIN_BODY.input,
+      tools: [
+        {
+          type: "function",
+          name: "look",
+          description: "Looks.",
+          parameters: { type: "object" },
+          strict: false,
+        },
+      ],
+      tool_choice: "auto",
+      parallel_tool_calls: false,
+      temperature: 0,
+      top_p: 0.5,
+      max_output_tokens: 100,
+      reasoning: { effort: "none" },
+      metadata: { user: "u1" },
+      store: false,
+      include: ENCRYPTED,
+      service_tier: "flex",
+    });
+  });
+});
+
+describe("tools", () => {
+  it("are flat, and say whether they are strict", async () => {
+    const parameters = {
+      type: "object",
+      properties: { city: { type: "string" } },
+      required: ["city"],
+      additionalProperties: false,
+    };
+    const { body, warnings } = await build({
+      tools: [
+        functionTool({
+          name: "weather",
+          description: "Tells it.",
+          parametersJson: JSON.stringify(parameters),
+        }),
+        functionTool({ name: "sure", parametersJson: JSON.stringify(parameters), strict: true }),
+      ],
+    });
+    expect(body).toEqual({
+      ...PLAIN_BODY,
+      tools: [
+        { type: "function", name: "weather", description: "Tells it.", parameters, strict: false },
+        { type: "function", name: "sure", parameters, strict: true },
+      ],
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  it("without arguments say so, in a form that a strict tool can have too", async () => {
+    const parameters = { type: "object", properties: {}, required: [], additionalProperties: false };
+    const { body } = await build({
+      tools: [functionTool({ name: "ping" }), functionTool({ name: "pong", strict: true })],
+    });
+    expect(body).toEqual({
+      ...PLAIN_BODY,
+      tools: [
+        { type: "function", name: "ping", parameters, strict: false },
+        { type: "function", name: "pong", parameters, strict: true },
+      ],
+    });
+  });
+
+  it("keep their schemas letter by letter: the order of keys, numbers, escapes", async () => {
+    const schema =
+      '{"type":"object","properties":{"b":{"const":9007199254740993},"10":{"minimum":1.0},"2":{"description":"\\u00e9"},"a":{}}}';
+    const { text } = await build({ tools: [functionTool({ name: "look", parametersJson: schema })] });
+    expect(text).toContain(`"parameters":${schema},`);
+  });
+
+  it("of the provider's own go verbatim, by the name of the entry or of its API", async () => {
+    const search = { type: "web_search", filters: { "2": 1, "1": 2 } };
+    const grammar = {
+      type: "custom",
+      name: "sql",
+      format: { type: "grammar", syntax: "lark", definition: "x" },
+    };
+    const { body, text, warnings } = await build(
+      { tools: [hostedTool("openai", search), hostedTool("azure-west", grammar)] },
+      { provider: "azure-west" },
+    );
+    expect(body).toEqual({ ...PLAIN_BODY, tools: [search, grammar] });
+    expect(text).toContain(`"tools":[${JSON.stringify(search)},${JSON.stringify(grammar)}]`);
+    expect(warnings).toEqual([]);
+  });
+
+  it("of another provider are left out with a warning", async () => {
+    const tools = [hostedTool("anthropic", { type: "web_search_20250305" }), functionTool({ name: "ping" })];
+    const { body, warnings } = await build({ tools });
+    expect((body.tools as unknown[]).length).toBe(1);
+    expect(warnings).toEqual(["unsupported_setting tools[0]"]);
+    expect(await refusalOf(build({ tools, strict: true }))).toEqual([
+      {
+        field: "tools[0]",
+        description: 'the hosted tool belongs to provider "anthropic"; it was left out',
+      },
+    ]);
+  });
+
+  it.each<[string, RequestInit, string]>([
+    [
+      "parameters that are no JSON",
+      { tools: [functionTool({ name: "a", parametersJson: "{" })] },
+      "tools[0].function.parameters_json",
+    ],
+    [
+      "parameters that are a list",
+      { tools: [functionTool({ name: "a", parametersJson: "[]" })] },
+      "tools[0].function.parameters_json",
+    ],
+    [
+      "a hosted tool that is a string",
+      { tools: [hostedTool("openai", "web_search")] },
+      "tools[0].hosted.config_json",
+    ],
+    ["a tool that is nothing", { tools: [{}] }, "tools[0]"],
+  ])("are refused by field: %s", async (_name, init, field) => {
+    const violations = await refusalOf(build(init));
+    expect(violations.map((violation) => violation.field)).toEqual([field]);
+  });
+});
+
+describe("tool choice", () => {
+  const tools = [functionTool({ name: "look" })];
+  const declared = {
+    tools: [
+      {
+        type: "function",
+        name: "look",
+        parameters: { type: "object", properties: {}, required: [], additionalProperties: false },
+        strict: false,
+      },
+    ],
+  };
+
+  it.each<[string, RequestInit["toolChoice"], unknown]>([
+    ["unset", undefined, {}],
+    ["unspecified", {}, {}],
+    ["auto", { mode: Mode.AUTO }, { tool_choice: "auto" }],
+    ["none", { mode: Mode.NONE }, { tool_choice: "none" }],
+    ["required", { mode: Mode.REQUIRED }, { tool_choice: "required" }],
+    ["named", { mode: Mode.NAMED, toolName: "look" }, { tool_choice: { type: "function", name: "look" } }],
+    ["parallel alone", { parallel: true }, { parallel_tool_calls: true }],
+    [
+      "one call at a time",
+      { mode: Mode.REQUIRED, parallel: false },
+      { tool_choice: "required", parallel_tool_calls: false },
+    ],
+  ])("%s", async (_name, toolChoice, expected) => {
+    const init = toolChoice === undefined ? { tools } : { tools, toolChoice };
+    const { body, warnings } = await build(init);
+    expect(body).toEqual({ ...PLAIN_BODY, ...declared, ...(expected as object) });
+    expect(warnings).toEqual([]);
+  });
+
+  it("auto says nothing where there are no tools", async () => {
+    expect((await build({ toolChoice: { mode: Mode.AUTO } })).body).toEqual(PLAIN_BODY);
+  });
+
+  it.each<[string, unknown, string, unknown]>([
+    ["a custom tool by its name", { type: "custom", name: "sql" }, "sql", { type: "custom", name: "sql" }],
+    ["a hosted tool by its type", { type: "web_search" }, "web_search", { type: "web_search" }],
+    [
+      "a server by its type",
+      { type: "mcp", server_label: "docs" },
+      "mcp",
+      { type: "mcp", server_label: "docs" },
+    ],
+  ])("names %s", async (_name, config, toolName, expected) => {
+    const toolChoice = { mode: Mode.NAMED, toolName };
+    const hosted = hostedTool("openai", config);
+    expect((await build({ tools: [...tools, hosted], toolChoice })).body.tool_choice).toEqual(expected);
+    // The same where the tool comes with the caller's own words.
+    const named = await build({ tools, toolChoice, ...options({ tools: [config] }) });
+    expect(named.body.tool_choice).toEqual(expected);
+  });
+
+  it.each([
+    ["required", { mode: Mode.REQUIRED }, "tool_choice.mode"],
+    ["named", { mode: Mode.NAMED, toolName: "google_search" }, "tool_choice.tool_name"],
+  ])("%s is refused where the only tool is another provider's", async (_name, toolChoice, field) => {
+    const foreign = [hostedTool("gemini", { type: "google_search" })];
+    const violations = await refusalOf(build({ tools: foreign, toolChoice }));
+    expect(violations.map((violation) => violation.field)).toEqual([field]);
+  });
+});
+
+describe("the response format", () => {
+  const schema = '{"type":"object","properties":{"z":{"type":"string"},"1":{"type":"integer"}}}';
+  const asking = (text: string) => ({ ...PLAIN_BODY, input: [message("user", text)] });
+  const message = (role: string, text: string) => ({
+    type: "message",
+    role,
+    content: [{ type: "input_text", text }],
+  });
+  const jsonMode = { text: { format: { type: "json_object" } } };
+  const sentence = message("developer", "Answer with a JSON object.");
+
+  it("text and unset say nothing", async () => {
+    expect((await build({ responseFormat: { type: Format.TEXT } })).body).toEqual(PLAIN_BODY);
+    expect((await build({ responseFormat: {} })).body).toEqual(PLAIN_BODY);
+  });
+
+  it("JSON is a mode where the user asks for JSON", async () => {
+    const { body, warnings } = await build({
+      messages: [userMessage("Answer in json, please.")],
+      responseFormat: { type: Format.JSON },
+    });
+    expect(body).toEqual({ ...asking("Answer in json, please."), ...jsonMode });
+    expect(warnings).toEqual([]);
+  });
+
+  it("JSON puts the word that the API wants at the beginning of the input", async () => {
+    const { body, warnings } = await build({
+      messages: [systemMessage("Reply in JSON."), userMessage("hi")],
+      responseFormat: { type: Format.JSON },
+    });
+    expect(body).toEqual({
+      ...PLAIN_BODY,
+      instructions: "Reply in JSON.",
+      input: [sentence, message("user", "hi")],
+      ...jsonMode,
+    });
+    expect(warnings).toEqual(["converted_content response_format"]);
+  });
+
+  it("JSON keeps the word where it is while the conversation goes on to speak of JSON", async () => {
+    const responseFormat = { type: Format.JSON };
+    const first = await build({ messages: [userMessage("hi")], responseFormat });
+    const second = await build({
+      messages: [userMessage("hi"), assistantMessage('{"json":1}'), userMessage("More JSON.")],
+      responseFormat,
+    });
+    expect((second.body.input as unknown[]).slice(0, 2)).toEqual(first.body.input);
+  });
+
+  it("JSON is no reason to refuse a strict request", async () => {
+    const { body } = await build({ responseFormat: { type: Format.JSON }, strict: true });
+    expect(body).toEqual({ ...PLAIN_BODY, input: [sentence, message("user", "hi")], ...jsonMode });
+  });
+
+  it("a schema is flat, has a name, and is kept letter by letter", async () => {
+    const { body, text } = await build({ responseFormat: { type: Format.JSON_SCHEMA, schemaJson: schema } });
+    const format = { type: "json_schema", name: "response", schema: JSON.parse(schema), strict: false };
+    expect(body).toEqual({ ...PLAIN_BODY, text: { format } });
+    expect(text).toContain(`"schema":${schema},`);
+  });
+
+  it("a schema may have its own name and be enforced", async () => {
+    const closed =
+      '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}';
+    const { body, warnings } = await build({
+      responseFormat: { type: Format.JSON_SCHEMA, schemaJson: closed, name: "answer", strict: true },
+    });
+    const format = { type: "json_schema", name: "answer", schema: JSON.parse(closed), strict: true };
+    expect(body).toEqual({ ...PLAIN_BODY, text: { format } });
+    expect(warnings).toEqual([]);
+  });
+
+  it("a schema is asked for in words where the model has no schemas", async () => {
+    const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: schema };
+    const { body, warnings } = await build({ model: "gpt-4", responseFormat });
+    const words =
+      "Answer with one JSON value that fits the JSON Schema below and nothing else: no text before or after it and no code fence.";
+    expect(body).toEqual({
+      ...PLAIN_BODY,
+      model: "gpt-4",
+      input: [message("developer", `${words}\n${schema}`), message("user", "hi")],
+    });
+    expect(warnings).toEqual(["adjusted_setting response_format"]);
+    const violations = await refusalOf(build({ model: "gpt-4", responseFormat, strict: true }));
+    expect(violations.map(({ field }) => field)).toEqual(["response_format"]);
+  });
+
+  it.each(["", "[]", "null", '"x"', "{"])(
+    "a schema that is %j is refused by its field",
+    async (schemaJson) => {
+      for (const model of ["gpt-4o", "gpt-4"]) {
+        const init = { model, responseFormat: { type: Format.JSON_SCHEMA, schemaJson } };
+        const [violation] = await refusalOf(build(init));
+        expect(violation?.field).toBe("response_format.schema_json");
+      }
+    },
+  );
+});
+
+describe("sampling", () => {
+  const asked = { temperature: 0, topP: 0.9 };
+  const taken = { temperature: 0, top_p: 0.9 };
+
+  it.each([
+    ["gpt-4o", "", true],
+    ["gpt-4.1-mini", "", true],
+    ["gpt-5", "", false],
+    ["gpt-5", "minimal", false],
+    ["o3", "", false],
+    ["gpt-5.1", "", true],
+    ["gpt-5.1", "none", true],
+    ["gpt-5.1", "low", false],
+    ["gpt-5.1-2025-11-13", "none", true],
+    ["gpt-5.6", "", false],
+    ["gpt-5.6", "none", true],
+    ["gpt-6.1-terra", "none", true],
+    ["gpt-6.1-sol", "low", false],
+    ["a-model-of-tomorrow", "high", true],
+  ])("of %s with effort %j: taken is %j", async (model, reasoningEffort, takes) => {
+    const { body, warnings } = await build({ model, reasoningEffort, ...asked });
+    const effort = reasoningEffort === "" ? {} : { reasoning: { effort: reasoningEffort } };
+    const include = model.startsWith("gpt-4") ? {} : { include: ENCRYPTED };
+    expect(body).toEqual({ ...PLAIN_BODY, model, ...effort, ...include, ...(takes ? taken : {}) });
+    expect(warnings).toEqual(takes ? [] : ["unsupported_setting temperature", "unsupported_setting top_p"]);
+  });
+
+  it("is refused for a strict request of a model that does not take it", async () => {
+    expect(await refusalOf(build({ model: "gpt-5", ...asked, strict: true }))).toEqual([
+      { field: "temperature", description: "the model does not take it in such a request; it was left out" },
+      { field: "top_p", description: "the model does not take it in such a request; it was left out" },
+    ]);
+  });
+
+  it("has a limit of tokens under another name", async () => {
+    expect((await build({ maxTokens: 16 })).body).toEqual({ ...PLAIN_BODY, max_output_tokens: 16 });
+    const reasoning = await build({ model: "gpt-5", maxTokens: 5, temperature: 1 });
+    expect(reasoning.body).toMatchObject({ max_output_tokens: 5 });
+  });
+
+  it("has no stop sequences", async () => {
+    const { body, warnings } = await build({ stopSequences: ["END"] });
+    expect(body).toEqual(PLAIN_BODY);
+    expect(warnings).toEqual(["unsupported_setting stop_sequences"]);
+    const violations = await refusalOf(build({ stopSequences: ["END"], strict: true }));
+    expect(violations.map(({ field }) => field)).toEqual(["stop_sequences"]);
+  });
+});
+
+describe("the effort of reasoning", () => {
+  it.each([
+    ["gpt-5", "minimal", "minimal", []],
+    ["gpt-5", "none", "minimal", ["adjusted_setting reasoning_effort"]],
+    ["gpt-5", "max", "high", ["adjusted_setting reasoning_effort"]],
+    ["gpt-5.1", "minimal", "none", ["adjusted_setting reasoning_effort"]],
+    ["gpt-5.2", "xhigh", "xhigh", []],
+    ["gpt-5.6", "max", "max", []],
+    ["gpt-6-astra", "none", "low", ["adjusted_setting reasoning_effort"]],
+    ["gpt-4o", "none", undefined, []],
+    ["gpt-4o", "high", undefined, ["unsupported_setting reasoning_effort"]],
+    ["gpt-5", "ultra", "ultra", []],
+    ["a-model-of-tomorrow", "max", "max", []],
+  ])("of %s asked for %s is %s", async (model, reasoningEffort, expected, warned) => {
+    const { body, warnings } = await build({ model, reasoningEffort });
+    expect(body.reasoning).toEqual(expected === undefined ? undefined : { effort: expected });
+    expect(warnings).toEqual(warned);
+    if (warned.length > 0) {
+      const violations = await refusalOf(build({ model, reasoningEffort, strict: true }));
+      expect(violations.map(({ field }) => field)).toEqual(["reasoning_effort"]);
+    }
+  });
+
+  it("joins what else the caller says of reasoning", async () => {
+    const { body } = await build({
+      model: "gpt-5.6",
+      reasoningEffort: "high",
+      ...options({ reasoning: { summary: "auto", context: "all_turns" } }),
+    });
+    expect(body.reasoning).toEqual({ effort: "high", summary: "auto", context: "all_turns" });
+  });
+});
+
+describe("metadata", () => {
+  const pairs = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, "v"]));
+
+  it("goes as it is up to the limits", async () => {
+    const metadata = { ...pairs(15), [`${"k".repeat(64)}`]: "v".repeat(512) };
+    expect(await build({ metadata })).toMatchObject({ body: { ...PLAIN_BODY, metadata }, warnings: [] });
+  });
+
+  it.each([
+    ["more pairs than 16", pairs(18), pairs(16), 2],
+    ["a key that is too long", { ["k".repeat(65)]: "v", a: "b" }, { a: "b" }, 1],
+    ["a value that is too long", { a: "v".repeat(513), b: "c" }, { b: "c" }, 1],
+    ["nothing that fits", { a: "v".repeat(513) }, undefined, 1],
+  ])("beyond them is left out: %s", async (_name, metadata, kept, count) => {
+    const { body, warnings } = await build({ metadata });
+    expect(body).toEqual({ ...PLAIN_BODY, ...(kept === undefined ? {} : { metadata: kept }) });
+    expect(warnings).toEqual(["unsupported_setting metadata"]);
+    const [violation] = await refusalOf(build({ metadata, strict: true }));
+    expect(violation?.description).toContain(`${count} pairs were left out`);
+  });
+});
+
+describe("what the provider keeps", () => {
+  it.each([
+    ["a model that reasons", "gpt-5", false, {}, { store: false, include: ENCRYPTED }],
+    ["a model that does not", "gpt-4o", false, {}, { store: false }],
+    ["a model that nobody knows", "my-finetune", false, {}, { store: false, include: ENCRYPTED }],
+    ["an entry that stores", "gpt-5", true, {}, { store: true }],
+    ["a request that stores", "gpt-5", false, { store: true }, { store: true }],
+    ["a request that does not", "gpt-5", true, { store: false }, { store: false, include: ENCRYPTED }],
+  ])("%s", async (_name, model, store, own, expected) => {
+    const { body } = await build({ model, ...options(own) }, { store });
+    expect(body).toEqual({ ...PLAIN_BODY, model, ...expected });
+  });
+});
+
+describe("provider options", () => {
+  it("are merged last: objects by key, null removes, the rest replaces", async () => {
+    const { body } = await build({
+      model: "gpt-5.1",
+      maxTokens: 10,
+      metadata: { a: "1", b: "2" },
+      responseFormat: { type: Format.JSON_SCHEMA, schemaJson: '{"type":"object"}', name: "x" },
+      ...options({
+        max_output_tokens: null,
+        metadata: { b: null, c: "3" },
+        text: { verbosity: "low" },
+        model: "gpt-5.1-codex",
+        previous_response_id: "resp_1",
+        prompt_cache_key: "k",
+      }),
+    });
+    expect(body).toEqual({
+      ...PLAIN_BODY,
+      model: "gpt-5.1-codex",
+      include: ENCRYPTED,
+      metadata: { a: "1", c: "3" },
+      text: {
+        verbosity: "low",
+        format: { type: "json_schema", name: "x", schema: { type: "object" }, strict: false },
+      },
+      previous_response_id: "resp_1",
+      prompt_cache_key: "k",
+    });
+  });
+
+  it("add tools and includes, the latter once", async () => {
+    const { body } = await build({
+      model: "gpt-5",
+      tools: [functionTool({ name: "ping" })],
+      ...options({
+        tools: [{ type: "web_search" }],
+        include: ["web_search_call.results", "reasoning.encrypted_content"],
+      }),
+    });
+    expect((body.tools as { type: string }[]).map(({ type }) => type)).toEqual(["function", "web_search"]);
+    expect(body.include).toEqual(["reasoning.encrypted_content", "web_search_call.results"]);
+  });
+
+  it("bring tools and includes where there were none", async () => {
+    const { body } = await build(options({ tools: [{ type: "shell" }], include: ["x"] }));
+    expect(body).toEqual({ ...PLAIN_BODY, tools: [{ type: "shell" }], include: ["x"] });
+  });
+
+  it("keep long numbers", async () => {
+    const { text } = await build({ providerOptionsJson: { openai: '{"seed":12345678901234567890}' } });
+    expect(text).toContain('"seed":12345678901234567890');
+  });
+
+  it("count under the registered name first, then under the name of the API, never both", async () => {
+    const both = { azure: '{"a":1}', openai: '{"b":2}' };
+    const azure = { provider: "azure" };
+    expect((await build({ providerOptionsJson: both }, azure)).body).toEqual({ ...PLAIN_BODY, a: 1 });
+    expect((await build({ providerOptionsJson: { openai: '{"b":2}' } }, azure)).body).toEqual({
+      ...PLAIN_BODY,
+      b: 2,
+    });
+    expect((await build({ providerOptionsJson: { anthropic: '{"c":3}' } }, azure)).body).toEqual(PLAIN_BODY);
+  });
+
+  it.each([
+    ["openai", "openai", '{"a":', "found text that is not JSON"],
+    ["openai", "openai", "[1]", "found a list"],
+    ["azure", "azure", '"x"', "found a string"],
+    ["azure", "openai", "null", "found null"],
+  ])("of %s under %s are refused where they are %j", async (provider, name, text, found) => {
+    const [violation] = await refusalOf(build({ providerOptionsJson: { [name]: text } }, { provider }));
+    expect(violation?.field).toBe(`provider_options_json["${name}"]`);
+    expect(violation?.description).toContain(found);
+  });
+
+  it.each([true, false])("may not say whether the answer streams: %j", async (stream) => {
+    const [violation] = await refusalOf(build(options({ stream })));
+    expect(violation?.field).toBe('provider_options_json["openai"].stream');
+  });
+});
+
+describe("a strict request", () => {
+  it("names all that it would lose, and nothing is sent", async () => {
+    const violations = await refusalOf(
+      build({
+        model: "gpt-5",
+        messages: [
+          { ...userMessage([textPart("look"), imagePart("https://x.test/a.png")]), name: "ann" },
+          assistantMessage({ part: { case: "thinking", value: { text: "hm" } } }),
+          userMessage({
+            part: {
+              case: "document",
+              value: { fileName: "a.pdf", source: { case: "url", value: "https://x.test/a.pdf" } },
+            },
+          }),
+        ],
+        temperature: 1,
+        stopSequences: ["x"],
+        reasoningEffort: "none",
+        metadata: { a: "x".repeat(600) },
+        foreignState: StatePolicy.STRIP,
+        strict: true,
+      }),
+    );
+    expect(violations.map(({ field }) => field)).toEqual([
+      "messages[0].name",
+      "messages[1].content[0]",
+      "messages[2].content[0].document.file_name",
+      "temperature",
+      "reasoning_effort",
+      "metadata",
+      "stop_sequences",
+    ]);
+  });
+
+  it("goes out where nothing is lost", async () => {
+    const { body, warnings } = await build({
+      messages: [developerMessage("Be kind."), userMessage("hi")],
+      strict: true,
+    });
+    expect(body).toEqual({ ...PLAIN_BODY, instructions: "Be kind." });
+    expect(warnings).toEqual([]);
+  });
+});
