@@ -3,16 +3,7 @@
  * turn `1.0` into `1` and move keys that look like numbers to the front; what a model wrote and
  * a provider signed has to come back letter by letter.
  */
-import { isObject, type JsonObject } from "./json.ts";
-
-/** JSON text that stands for a value. */
-class SourceText {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
+import { isObject, type JsonObject, SourceText } from "./json.ts";
 
 /**
  * An object that `stringifyJson` writes exactly as spelled. It has no members to look at: put
@@ -32,7 +23,7 @@ export function sourceTextOf(value: unknown): string | undefined {
 export function stringifyJson(value: unknown): string {
   if (value instanceof SourceText) return value.text;
   if (Array.isArray(value)) return `[${value.map(stringifyJson).join(",")}]`;
-  if (!isObject(value) || JSON.isRawJSON(value)) return JSON.stringify(value) ?? "null";
+  if (!isObject(value)) return JSON.stringify(value) ?? "null";
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${stringifyJson(member)}`).join(",")}}`;
 }

@@ -1,6 +1,6 @@
 /**
- * JSON that must come out as it went in. JavaScript's own parser rounds integers beyond 2^53;
- * here such numbers keep their spelling, so that a schema, a tool argument or a provider's
+ * JSON that must come out as it went in. JavaScript's own parser rounds numbers that a double
+ * cannot hold; here they keep their spelling, so that a schema, a tool argument or a provider's
  * block that passes through us is not changed.
  */
 import { invalidField } from "../spec/errors.ts";
@@ -15,7 +15,7 @@ export interface JsonObject {
 
 /** Parses JSON text. Throws SyntaxError. Numbers that a double cannot hold are kept as they are spelled. */
 export function parseJson(text: string): unknown {
-  return MAY_HOLD_LONG_NUMBER.test(text) ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
+  return LONG_NUMBER.test(text) ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
 }
 
 /** Parses JSON text; undefined where it does not parse. */
@@ -42,9 +42,9 @@ export function asObject(value: unknown): JsonObject | undefined {
   return isObject(value) ? value : undefined;
 }
 
-/** Whether a value is a JSON object (no list, no null). */
+/** Whether a value is a JSON object: no list, no null, and no number that is kept as it is spelled. */
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
 
 /** The value where it is a string, else undefined. */
@@ -65,13 +65,14 @@ export function asInt32(value: unknown): number | undefined {
 export function parseObjectField(text: string, field: string): JsonObject {
   const value = tryParseJson(text);
   if (isObject(value)) return value;
-  const found =
-    value === undefined
-      ? "text that is not JSON"
-      : Array.isArray(value)
-        ? "a list"
-        : `${value === null ? "null" : `a ${typeof value}`}`;
-  throw invalidField(field, `expected the text of a JSON object, found ${found}`);
+  throw invalidField(field, `expected the text of a JSON object, found ${kindOfJson(value)}`);
+}
+
+function kindOfJson(value: unknown): string {
+  if (value === undefined) return "text that is not JSON";
+  if (value === null) return "null";
+  if (JSON.isRawJSON(value)) return "a number";
+  return Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }
 
 /**
@@ -79,26 +80,47 @@ export function parseObjectField(text: string, field: string): JsonObject {
  * removes, everything else replaces. Lists under a key of `appended` at the top level are
  * joined instead. Neither input is changed.
  */
-export function mergeObjects(base: JsonObject, patch: JsonObject, appended: readonly string[] = []): JsonObject {
-  const merged: Record<string, JsonValue | undefined> = { ...base };
+export function mergeObjects(
+  base: JsonObject,
+  patch: JsonObject,
+  appended: readonly string[] = [],
+): JsonObject {
+  const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete merged[key];
-    else merged[key] = mergeValues(base[key], value, appended.includes(key));
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergeValues(merged.get(key), value, appended.includes(key)));
   }
-  return merged;
+  return Object.fromEntries(merged);
 }
 
-function mergeValues(base: JsonValue | undefined, patch: JsonValue | undefined, append: boolean): JsonValue | undefined {
+function mergeValues(
+  base: JsonValue | undefined,
+  patch: JsonValue | undefined,
+  append: boolean,
+): JsonValue | undefined {
   if (append && Array.isArray(base) && Array.isArray(patch)) return [...base, ...patch];
-  if (!isObject(patch) || JSON.isRawJSON(patch)) return patch;
-  return mergeObjects(isObject(base) ? base : {}, patch);
+  return isObject(patch) ? mergeObjects(membersIn(base), patch) : patch;
 }
 
-// A double holds every integer of up to 15 digits; only longer runs of digits need care.
-const MAY_HOLD_LONG_NUMBER = /[0-9]{16}/;
+/** What a patch merges into; nothing where the base is no object. */
+function membersIn(base: unknown): JsonObject {
+  return asObject(base instanceof SourceText ? tryParseJson(base.text) : base) ?? {};
+}
 
-function keepLongNumber(_key: string, value: unknown, context: { source?: string }): unknown {
-  if (typeof value !== "number" || context.source === undefined) return value;
-  const exact = Number.isSafeInteger(value) || String(value) === context.source;
-  return exact ? value : JSON.rawJSON(context.source);
+/** JSON text that stands for a value in a body: see json-source.ts. */
+export class SourceText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+// A double holds every number of up to 15 digits whose exponent has at most two. In a text, a
+// number stands at its beginning or behind one of a few characters, and an id seldom does.
+const LONG_NUMBER = /(?:^|[:,[\s])-?(?:[0-9](?:\.?[0-9]){15}|[0-9.]+[eE][+-]?[0-9]{3})/;
+
+function keepLongNumber(_key: string, value: unknown, { source = "" }: { source?: string }): unknown {
+  if (typeof value !== "number" || !LONG_NUMBER.test(source)) return value;
+  return String(value) === source ? value : JSON.rawJSON(source);
 }
