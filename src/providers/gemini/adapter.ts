@@ -3,6 +3,7 @@ import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { traitsOf } from "../../kit/catalog.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http.ts";
 import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
+import { stringifyJson } from "../../kit/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../kit/media.ts";
 import { ConfigurationError } from "../../spec/errors.ts";
 import { toError } from "./error.ts";
@@ -65,7 +66,7 @@ function protocolOf(
     async toWire(request, streaming) {
       const path = pathOf(apiVersion, request.model, streaming);
       const { body, warnings } = await toRequestBody(request, { provider, media });
-      return { path, headers: {}, body: JSON.stringify(body), warnings };
+      return { path, headers: {}, body: stringifyJson(body), warnings };
     },
     toResponse,
     createDecoder: (facts, writer) => new GeminiDecoder(facts, writer),

@@ -8,11 +8,11 @@ import { asInt32, asString, isObject, type JsonObject, type JsonValue } from "..
 import { warning } from "../../kit/loss-report.ts";
 import type { StreamedAnswer } from "../../kit/stream-writer.ts";
 import { blockedReasonOf, finishReasonOf } from "./finish.ts";
-import { usageOf } from "./usage.ts";
+import { isContradictory, usageOf } from "./usage.ts";
 import { type Candidate, type Chunk, isEmpty, objectIn, objectsIn, textIn } from "./wire.ts";
 
 /** Something that a candidate says beside its parts and that has no unified form, for instance its grounding. */
-export interface CandidateBlock {
+interface CandidateBlock {
   /** Its key in the candidate. */
   readonly kind: string;
   /** An object with that one key. */
@@ -51,24 +51,27 @@ export class AnswerFacts {
   #hasFurtherCandidates = false;
   #block: JsonObject | undefined;
   #lastKind = "";
+  #contradicts = false;
   #hasToolCalls = false;
 
   constructor(facts: CallFacts) {
     this.#facts = facts;
   }
 
-  /** Reads an event. Gives the share that it brings of the first candidate, undefined where it brings none. */
-  read(chunk: Chunk): Candidate | undefined {
+  /** Reads an event. Gives the share that it brings of the first candidate and its place, undefined where it brings none. */
+  read(chunk: Chunk): { readonly candidate: Candidate; readonly place: number } | undefined {
     this.id = asString(chunk.responseId) ?? this.id;
     this.#model = asString(chunk.modelVersion) ?? this.#model;
-    this.usage = usageOf(chunk.usageMetadata, this.#facts.request.includeRaw) ?? this.usage;
+    this.#readUsage(chunk.usageMetadata);
     const feedback = objectIn(chunk.promptFeedback);
     if ("blockReason" in feedback || "blockReasonMessage" in feedback) this.#block = feedback;
     const candidates = objectsIn(chunk.candidates);
-    const first = candidates.find(({ index }, place) => (asInt32(index) ?? place) === 0);
-    this.#hasFurtherCandidates ||= candidates.some((candidate) => candidate !== first);
-    if (first !== undefined) this.#readCandidate(first);
-    return first;
+    const place = candidates.findIndex(({ index }, at) => (asInt32(index) ?? at) === 0);
+    const candidate = candidates[place];
+    this.#hasFurtherCandidates ||= candidates.some((other) => other !== candidate);
+    if (candidate === undefined) return undefined;
+    this.#readCandidate(candidate);
+    return { candidate, place };
   }
 
   /** Notes that the caller has a call to run. */
@@ -141,12 +144,20 @@ export class AnswerFacts {
     return [
       ...(said === "" ? [] : [warning("", "provider_message", repeatableMessage(said, request))]),
       ...(this.#hasFurtherCandidates ? [warning("", "further_candidates", FURTHER_CANDIDATES)] : []),
+      ...(this.#contradicts ? [warning("", "count_mismatch", CONTRADICTION)] : []),
     ];
   }
 
   /** A prompt that was blocked has no candidates. */
   get #isBlocked(): boolean {
     return this.#block !== undefined && !this.#hasCandidate;
+  }
+
+  #readUsage(metadata: JsonValue | undefined): void {
+    const usage = usageOf(metadata, this.#facts.request.includeRaw);
+    if (usage === undefined) return;
+    this.usage = usage;
+    this.#contradicts = isContradictory(metadata);
   }
 
   #readCandidate(candidate: Candidate): void {
@@ -156,6 +167,7 @@ export class AnswerFacts {
 }
 
 const FURTHER_CANDIDATES = "the provider wrote several answers; only the first is in the message";
+const CONTRADICTION = "the provider's token counts contradict each other; they are reported as they came";
 
 function saysSomething(value: JsonValue | undefined): value is JsonValue {
   if (value === undefined || value === null || value === "") return false;

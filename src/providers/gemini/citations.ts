@@ -53,7 +53,7 @@ function citationOf(type: string, source: JsonObject, segment: JsonObject, raw: 
   const citation = create(CitationSchema, {
     type,
     title: textIn(source.title),
-    url: textIn(source.uri),
+    url: textIn(source.uri) || textIn(source.sourceUri),
     citedText: textIn(source.text),
     sourceId: textIn(source.placeId) || textIn(source.documentName) || textIn(source.fileSearchStore),
     rawJson: JSON.stringify(raw),

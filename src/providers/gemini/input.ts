@@ -3,14 +3,16 @@
  * Contents come in the order of the conversation, the same for the same history in every turn,
  * so that the provider's prompt cache finds the beginning again.
  */
-import { type ContentPart, type Message, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
+import { type ContentPart, type Message, type NativePart, Role } from "../../gen/outrigger/v1/message_pb.ts";
+import { replaceForeignPart } from "../../kit/foreign-state.ts";
 import { parseObjectField } from "../../kit/json.ts";
+import { sourceObject } from "../../kit/json-source.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { textOf } from "../../spec/message.ts";
 import type { InputContext } from "./context.ts";
 import { type MediaContext, mediaPart } from "./media.ts";
 import { ModelTurn } from "./model-turn.ts";
-import { ToolResults } from "./tool-results.ts";
+import { type Answer, answersIn, ToolResults } from "./tool-results.ts";
 import { type Content, type Part, WIRE_NAME } from "./wire.ts";
 
 /** The conversation in the provider's words. */
@@ -69,7 +71,7 @@ class Conversation {
       case Role.TOOL:
         return this.#addResults(message, field);
       case Role.USER:
-        return this.#addUser(await this.#userParts(message.content, `${field}.content`), field);
+        return this.#addUser(message, field);
       case Role.SYSTEM:
       case Role.DEVELOPER:
         return this.#addLaterInstructions(message, field);
@@ -105,88 +107,82 @@ class Conversation {
   }
 
   async #addResults(message: Message, field: string): Promise<void> {
-    const { toolCallId, content } = message;
-    // A message without such parts is itself the answer to one call.
-    if (!content.some(({ part }) => part.case === "toolResult"))
-      return this.#addResult({ toolCallId, content, isError: false }, field);
-    for (const [index, { part }] of content.entries()) {
-      const place = `${field}.content[${index}]`;
-      if (part.case !== "toolResult")
-        throw invalidField(
-          place,
-          `expected tool results and nothing beside them, found ${part.case ?? "nothing"}`,
-        );
-      const id = part.value.toolCallId || toolCallId;
-      await this.#addResult({ ...part.value, toolCallId: id }, `${place}.tool_result`);
-    }
+    for (const answer of answersIn(message, field)) await this.#addResult(answer);
   }
 
-  async #addResult(result: Result, field: string): Promise<void> {
+  async #addResult({ id, parts, isError, field }: Answer): Promise<void> {
     const { traits, loss } = this.#context;
     const texts: string[] = [];
     const media: Part[] = [];
-    for (const [index, { part }] of result.content.entries()) {
-      const place = `${field}.content[${index}]`;
+    let verbatim: Part | undefined;
+    for (const { part: whole, field: place } of parts) {
+      const { part } = whole;
       if (part.case === "text") texts.push(part.value);
-      else if (part.case === "image" || part.case === "document")
-        media.push(await mediaPart(part, `${place}.${part.case}`, this.#media));
-      else
-        throw invalidField(place, `expected text, an image or a document, found ${part.case ?? "nothing"}`);
+      else if (part.case === "native" && part.value.kind === "functionResponse")
+        verbatim = this.#native(whole, part.value, place);
+      else media.push(...(await this.#mediaOf(whole, place)));
     }
-    if (media.length > 0 && !traits.toolResultMedia)
-      loss.lose(
-        field,
-        "converted_content",
-        "the model takes no media in a tool's result; they were sent behind it",
-      );
-    const output = { text: texts.join("\n"), isError: result.isError, media };
-    this.#results.answer(result.toolCallId, output, traits.toolResultMedia, field);
+    if (media.length > 0 && !traits.toolResultMedia) loss.lose(field, "converted_content", MEDIA_BEHIND);
+    const output = { text: texts.join("\n"), isError, media, verbatim };
+    this.#results.answer(id, output, traits.toolResultMedia, field);
   }
 
-  #addUser(parts: readonly Part[], field: string): void {
-    if (parts.length === 0)
-      throw invalidField(`${field}.content`, "expected at least one part that is not empty");
-    this.#contents.push({ role: "user", parts });
+  /** Media of a tool's result. */
+  async #mediaOf(whole: ContentPart, field: string): Promise<readonly Part[]> {
+    const { part } = whole;
+    if (part.case === "image" || part.case === "document")
+      return [await mediaPart(part, `${field}.${part.case}`, this.#media)];
+    if (part.case !== "native")
+      throw invalidField(field, `expected text, an image or a document, found ${part.case ?? "nothing"}`);
+    return asList(this.#native(whole, part.value, field));
   }
 
-  async #userParts(content: readonly ContentPart[], field: string): Promise<Part[]> {
+  async #addUser({ content }: Message, field: string): Promise<void> {
     const parts: Part[] = [];
-    for (const [index, { part }] of content.entries()) {
-      const place = `${field}[${index}]`;
-      switch (part.case) {
-        case "text":
-          // The API refuses texts without a letter.
-          if (part.value !== "") parts.push({ text: part.value });
-          break;
-        case "image":
-        case "audio":
-        case "document":
-          parts.push(await mediaPart(part, `${place}.${part.case}`, this.#media));
-          break;
-        case "native":
-          parts.push(this.#ownNative(part.value.provider, part.value.dataJson, place));
-          break;
-        default:
-          throw invalidField(
-            place,
-            `expected text, an image, audio or a document, found ${part.case ?? "nothing"}`,
-          );
+    for (const [index, part] of content.entries())
+      parts.push(...(await this.#userParts(part, `${field}.content[${index}]`)));
+    if (parts.length > 0) this.#contents.push({ role: "user", parts });
+    // Native parts of other providers are left out, and with them a message of nothing else.
+    else if (!content.some(({ part }) => part.case === "native"))
+      throw invalidField(`${field}.content`, "expected at least one part that is not empty");
+  }
+
+  async #userParts(whole: ContentPart, field: string): Promise<readonly Part[]> {
+    const { part } = whole;
+    switch (part.case) {
+      case "text":
+        // The API refuses empty texts.
+        return part.value === "" ? [] : [{ text: part.value }];
+      case "image":
+      case "audio":
+      case "document":
+        return [await mediaPart(part, `${field}.${part.case}`, this.#media)];
+      case "native":
+        return asList(this.#native(whole, part.value, field));
+      default: {
+        const expected = "expected text, an image, audio, a document or a native part";
+        throw invalidField(field, `${expected}, found ${part.case ?? "nothing"}`);
       }
     }
-    return parts;
   }
 
-  #ownNative(provider: string, dataJson: string, field: string): Part {
-    if (provider === this.#context.provider || provider === WIRE_NAME)
-      return parseObjectField(dataJson, `${field}.native.data_json`);
-    throw invalidField(`${field}.native`, "expected a part of this provider, found one of another");
+  /** A part in the provider's own words; undefined where it is another provider's, and left out. */
+  #native(whole: ContentPart, { provider, dataJson }: NativePart, field: string): Part | undefined {
+    const { request, loss, provider: asked } = this.#context;
+    if (provider !== asked && provider !== WIRE_NAME) {
+      replaceForeignPart(whole, request.foreignState, field, loss);
+      return undefined;
+    }
+    parseObjectField(dataJson, `${field}.native.data_json`);
+    return sourceObject(dataJson);
   }
 
   #addLaterInstructions(message: Message, field: string): void {
     const loss = "the Gemini API takes instructions only at the beginning; they were sent as the user's text";
     this.#context.loss.lose(field, "converted_content", loss);
     const text = textOf(message);
-    this.#addUser(text === "" ? [] : [{ text: `${SYSTEM_OPENING}${text}${SYSTEM_CLOSING}` }], field);
+    if (text === "") throw invalidField(`${field}.content`, "expected text that is not empty");
+    this.#contents.push({ role: "user", parts: [{ text: `${SYSTEM_OPENING}${text}${SYSTEM_CLOSING}` }] });
   }
 }
 
@@ -194,4 +190,8 @@ class Conversation {
 const SYSTEM_OPENING = "<system_message>\n";
 const SYSTEM_CLOSING = "\n</system_message>";
 
-type Result = Pick<ToolResult, "toolCallId" | "content" | "isError">;
+const MEDIA_BEHIND = "the model takes no media in a tool's result; they were sent behind it";
+
+function asList(part: Part | undefined): readonly Part[] {
+  return part === undefined ? [] : [part];
+}

@@ -1,7 +1,8 @@
 /** The parts of an assistant message -> the parts of a `model` content, each by itself and in its place. */
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { asObject, asString, type JsonObject, parseObjectField, tryParseJson } from "../../kit/json.ts";
+import { asString, isObject, type JsonObject, parseObjectField, tryParseJson } from "../../kit/json.ts";
+import { membersOf, sourceObject } from "../../kit/json-source.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { InputContext } from "./context.ts";
 import { type MediaContext, type MediaPart, mediaPart } from "./media.ts";
@@ -95,8 +96,7 @@ export class ModelTurn {
   /** The API takes arguments as an object and nothing else; free text and broken JSON go inside one. */
   #argumentsOf({ argumentsJson, type }: ToolCall, field: string): JsonObject {
     if (argumentsJson === "" && type !== "custom") return {};
-    const args = type === "custom" ? undefined : asObject(tryParseJson(argumentsJson));
-    if (args !== undefined) return args;
+    if (type !== "custom" && isObject(tryParseJson(argumentsJson))) return sourceObject(argumentsJson);
     const message = "the arguments are no JSON object; they were sent as the text `input` in one";
     this.#context.loss.lose(`${field}.arguments_json`, "converted_content", message);
     return { input: argumentsJson };
@@ -117,7 +117,13 @@ export class ModelTurn {
       replaceForeignPart(whole, request.foreignState, field, loss);
       return;
     }
-    const block = parseObjectField(dataJson, `${field}.native.data_json`);
-    this.parts.push(origin === "other_model" ? without(block, "thoughtSignature") : block);
+    parseObjectField(dataJson, `${field}.native.data_json`);
+    this.parts.push(origin === "other_model" ? unsigned(dataJson) : sourceObject(dataJson));
   }
+}
+
+/** A part without its signature, the rest of it as it is spelled. */
+function unsigned(json: string): Part {
+  const members = [...membersOf(json)].filter(([key]) => key !== "thoughtSignature");
+  return Object.fromEntries(members.map(([key, source]) => [key, sourceObject(source)]));
 }

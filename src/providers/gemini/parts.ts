@@ -6,26 +6,27 @@ import {
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, type JsonObject } from "../../kit/json.ts";
+import type { SpelledPart } from "./source.ts";
 import type { StateWriter } from "./state.ts";
 import { objectIn, type Part, textIn, without } from "./wire.ts";
 
-/** A part that is neither text nor a call of the caller's tools: a generated image, or a native part verbatim. */
-export function wholePart(kind: string, part: Part, states: StateWriter): ContentPart {
-  return imagePart(part, states) ?? nativePart(states.provider, kind, part, states.of({}));
+/** A part that is neither text nor a call of the caller's tools: a generated image, or a native part as it is spelled. */
+export function wholePart(kind: string, { part, spell }: SpelledPart, states: StateWriter): ContentPart {
+  return imagePart(part, states) ?? nativePart(states.provider, kind, spell(), states.of({}));
 }
 
 /** What was said of an answer as a whole and has no unified form, its grounding for instance. @param block An object with one key, its kind. */
 export function answerPart(kind: string, block: JsonObject, states: StateWriter): ContentPart {
-  return nativePart(states.provider, kind, block, states.ofAnswer());
+  return nativePart(states.provider, kind, JSON.stringify(block), states.ofAnswer());
 }
 
 function nativePart(
   provider: string,
   kind: string,
-  block: JsonObject,
+  dataJson: string,
   providerState: ProviderState,
 ): ContentPart {
-  const value = { provider, kind, dataJson: JSON.stringify(block) };
+  const value = { provider, kind, dataJson };
   return create(ContentPartSchema, { part: { case: "native", value }, providerState });
 }
 

@@ -23,7 +23,7 @@ export interface RequestSettings {
 
 /** A request in the provider's words. */
 export interface RequestBody {
-  /** The same for a whole answer and a stream. */
+  /** For `stringifyJson`. The same for a whole answer and a stream. */
   readonly body: JsonObject;
   /** What was changed or left out. */
   readonly warnings: Warning[];

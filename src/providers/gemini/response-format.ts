@@ -3,7 +3,8 @@ import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger
 import { type JsonObject, parseObjectField } from "../../kit/json.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
-import { toSchema } from "./schema.ts";
+import { compileSchema } from "../../kit/schema/compile-schema.ts";
+import { GEMINI_JSON_SCHEMA } from "../../kit/schema/dialects.ts";
 
 /** How the shape of the answer is asked for. */
 export interface AnswerShape {
@@ -31,7 +32,8 @@ export function answerShape(
       instruction: schema === undefined ? JSON_SENTENCE : `${SCHEMA_SENTENCE}\n${JSON.stringify(schema)}`,
     };
   }
-  const responseJsonSchema = schema === undefined ? undefined : toSchema(schema, SCHEMA_FIELD, loss);
+  const responseJsonSchema =
+    schema === undefined ? undefined : compileSchema(schema, GEMINI_JSON_SCHEMA, SCHEMA_FIELD, loss);
   return {
     config: {
       responseMimeType: "application/json",

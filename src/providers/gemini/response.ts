@@ -2,11 +2,12 @@
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { isObject, tryParseJson } from "../../kit/json.ts";
+import { elementsOf } from "../../kit/json-source.ts";
 import { StreamWriter } from "../../kit/stream-writer.ts";
 import type { ToolCallIds } from "../../kit/tool-call-ids.ts";
 import { ServerError } from "../../spec/errors.ts";
 import { GeminiDecoder } from "./stream.ts";
-import { objectsIn } from "./wire.ts";
+import { objectIn } from "./wire.ts";
 
 /**
  * A whole answer as our Response. A list of answers is what `streamGenerateContent` gives
@@ -16,7 +17,8 @@ import { objectsIn } from "./wire.ts";
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIds): Response {
   const decoder = new GeminiDecoder(facts, new StreamWriter(facts, toolCallIds));
   const value = tryParseJson(body);
-  for (const chunk of isObject(value) ? [value] : objectsIn(value)) decoder.pushChunk(chunk);
+  const sources = isObject(value) ? [body] : Array.isArray(value) ? elementsOf(body) : [];
+  for (const source of sources) decoder.pushChunk(objectIn(tryParseJson(source)), source);
   const response = decoder.endWhole(facts.request.includeRaw ? body : "");
   if (response !== undefined) return response;
   throw new ServerError("the provider answered with success and a body that holds no answer", {

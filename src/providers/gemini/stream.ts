@@ -16,6 +16,7 @@ import { citationsOf } from "./citations.ts";
 import { reportedError } from "./error.ts";
 import { PartialArguments } from "./partial-args.ts";
 import { answerPart, wholePart } from "./parts.ts";
+import { argumentsIn, partsOf, type SpelledPart } from "./source.ts";
 import { StateWriter } from "./state.ts";
 import {
   type Candidate,
@@ -83,19 +84,19 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   #pushJson(chunk: Chunk, json: string): void {
-    this.pushChunk(chunk);
+    this.pushChunk(chunk, json);
     const { includeRaw } = this.#facts.request;
     if (includeRaw) this.#raw.push(json);
     if (includeRaw || holdsUnknown(chunk)) this.#writer.providerEvent("", json);
   }
 
-  /** Takes one GenerateContentResponse. Throws the failure that it reports. */
-  pushChunk(chunk: Chunk): void {
+  /** Takes one GenerateContentResponse. Throws the failure that it reports. @param json Its text. */
+  pushChunk(chunk: Chunk, json: string): void {
     if (asObject(chunk.error) !== undefined) throw this.#failure(chunk);
     this.#start(chunk);
-    const candidate = this.#answer.read(chunk);
+    const first = this.#answer.read(chunk);
     this.#writer.usage = this.#answer.usage;
-    if (candidate !== undefined) this.#addCandidate(candidate);
+    if (first !== undefined) this.#addCandidate(first.candidate, partsOf(first.candidate, first.place, json));
   }
 
   /**
@@ -133,10 +134,10 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   /** Adds what one event brings of the answer. */
-  #addCandidate(candidate: Candidate): void {
-    const parts = objectsIn(objectIn(candidate.content).parts).filter((part) => !isBlank(part));
+  #addCandidate(candidate: Candidate, all: readonly SpelledPart[]): void {
+    const parts = all.filter(({ part }) => !isBlank(part));
     // What an event cites belongs to its last text, else to the text that it finds open.
-    const cited = parts.findLastIndex(isAnswerText);
+    const cited = parts.findLastIndex(({ part }) => isAnswerText(part));
     if (cited < 0) this.#cite(candidate);
     for (const [index, part] of parts.entries()) {
       this.#addPart(part, index === 0);
@@ -151,25 +152,25 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   /** @param continues Whether the part may go on where the event before it ended. */
-  #addPart(part: Part, continues: boolean): void {
-    const kind = kindOf(part);
+  #addPart(spelled: SpelledPart, continues: boolean): void {
+    const kind = kindOf(spelled.part);
     switch (kind) {
       case "text":
-        this.#addText(part, continues);
+        this.#addText(spelled.part, continues);
         break;
       case "functionCall":
-        this.#addCall(part, objectIn(part.functionCall));
+        this.#addCall(spelled);
         break;
       default:
-        this.#addWhole(kind, part);
+        this.#addWhole(kind, spelled);
     }
     this.#answer.sawPart(kind);
   }
 
   /** An image, or what has no unified form. */
-  #addWhole(kind: string, part: Part): void {
+  #addWhole(kind: string, spelled: SpelledPart): void {
     this.#close();
-    this.#writer.addPart(wholePart(kind, part, this.#states));
+    this.#writer.addPart(wholePart(kind, spelled, this.#states));
   }
 
   /** Text grows until another kind of part comes. A part that carries a signature stands alone: the signature is its own. */
@@ -193,12 +194,14 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   /** A call comes whole, or begins with its name and brings its arguments value by value. */
-  #addCall(part: Part, call: Part): void {
+  #addCall(spelled: SpelledPart): void {
+    const { part } = spelled;
+    const call = objectIn(part.functionCall);
     const name = textIn(call.name);
     if (name !== "") this.#beginCall(name, part, call);
-    else if (this.#open?.kind !== "call") return this.#addNameless(part, call);
+    else if (this.#open?.kind !== "call") return this.#addNameless(spelled, call);
     else this.#open.rest = joinRests(this.#open.rest, callRest(part, call));
-    this.#growCall(call);
+    this.#growCall(call, spelled);
   }
 
   #beginCall(name: string, part: Part, call: Part): void {
@@ -208,16 +211,17 @@ export class GeminiDecoder implements StreamDecoder {
     this.#open = { kind: "call", block, args: new PartialArguments(), rest: callRest(part, call) };
   }
 
-  #growCall({ args, partialArgs, willContinue }: Part): void {
+  #growCall({ args, partialArgs, willContinue }: Part, { spell }: SpelledPart): void {
     if (this.#open?.kind !== "call") return;
-    if (args !== undefined) this.#open.block.append(JSON.stringify(args));
+    if (args !== undefined) this.#open.block.append(argumentsIn(spell()));
     for (const entry of objectsIn(partialArgs)) this.#open.block.append(this.#open.args.add(entry));
     if (willContinue !== true) this.#close();
   }
 
   /** The end of a call that has ended already, or a call without a name, which nobody can run. */
-  #addNameless(part: Part, call: Part): void {
-    if (!isEmpty(call) || !isUnsigned(without(part, "functionCall"))) this.#addWhole("functionCall", part);
+  #addNameless(spelled: SpelledPart, call: Part): void {
+    const isEnd = isEmpty(call) && isUnsigned(without(spelled.part, "functionCall"));
+    if (!isEnd) this.#addWhole("functionCall", spelled);
   }
 
   /** @param isCutOff A call that a limit cut off is not made to look whole: its arguments stay broken, and are marked. */

@@ -2,6 +2,7 @@
  * The results of tool calls -> `functionResponse` parts. All results of one turn of the model
  * stand in one user content right behind it, in the order of its calls.
  */
+import type { ContentPart, Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { Content, Part } from "./wire.ts";
@@ -22,6 +23,49 @@ export interface ToolOutput {
   readonly text: string;
   readonly isError: boolean;
   readonly media: readonly Part[];
+  /** The whole `functionResponse` part in the caller's own words; undefined where it leaves that to us. */
+  readonly verbatim: Part | undefined;
+}
+
+/** What a message says of one call. */
+export interface Answer {
+  readonly id: string;
+  readonly parts: PlacedPart[];
+  isError: boolean;
+  /** Path of where it begins, for errors. */
+  readonly field: string;
+}
+
+/** A part and its path in the request. */
+export interface PlacedPart {
+  readonly part: ContentPart;
+  readonly field: string;
+}
+
+/** The answers in a message of role TOOL, each call once. Parts that are no `tool_result` answer the call that the message names. */
+export function answersIn({ toolCallId, content }: Message, field: string): Iterable<Answer> {
+  const answers = new Map<string, Answer>();
+  const answerTo = (id: string, place: string) => {
+    const answer = answers.get(id) ?? { id, parts: [], isError: false, field: place };
+    answers.set(id, answer);
+    return answer;
+  };
+  if (content.length === 0) answerTo(toolCallId, field);
+  for (const { part, field: place } of placed(content, `${field}.content`)) {
+    if (part.part.case !== "toolResult") {
+      answerTo(toolCallId, field).parts.push({ part, field: place });
+      continue;
+    }
+    const { value } = part.part;
+    const answer = answerTo(value.toolCallId || toolCallId, `${place}.tool_result`);
+    answer.parts.push(...placed(value.content, `${place}.tool_result.content`));
+    answer.isError ||= value.isError;
+  }
+  return answers.values();
+}
+
+function placed(content: readonly ContentPart[], field: string): PlacedPart[] {
+  return content.map((part, index) => ({ part, field: `${field}[${index}]` }));
 }
 
 /** A call and, once it came, what answers it: the response, and parts that go behind all responses. */
@@ -76,6 +120,7 @@ function responseIn({ call, response }: Slot): Part {
 
 /** The API tells output and error apart by the key (provider documentation: "FunctionResponse"). */
 function responsePart({ name, nativeId }: ExpectedCall, output: ToolOutput, media: readonly Part[]): Part {
+  if (output.verbatim !== undefined) return output.verbatim;
   const response: JsonObject = { [output.isError ? "error" : "output"]: output.text };
   const id = nativeId === undefined ? {} : { id: nativeId };
   return { functionResponse: { ...id, name, response, ...(media.length === 0 ? {} : { parts: media }) } };

@@ -2,10 +2,12 @@
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, HostedTool } from "../../gen/outrigger/v1/tool_pb.ts";
 import { isObject, type JsonObject, parseObjectField } from "../../kit/json.ts";
+import { sourceObject } from "../../kit/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
+import { compileSchema } from "../../kit/schema/compile-schema.ts";
+import { GEMINI_JSON_SCHEMA } from "../../kit/schema/dialects.ts";
 import { invalidField, UnsupportedToolChoiceError } from "../../spec/errors.ts";
-import { toSchema } from "./schema.ts";
 import { isEmpty, objectIn, WIRE_NAME } from "./wire.ts";
 
 /** `tools` and `toolConfig` of a request. Throws InvalidRequestError and UnsupportedToolChoiceError for what the API refuses. */
@@ -57,8 +59,10 @@ function sortTools({ tools, toolChoice }: Request, provider: string, loss: LossR
 
 /** A tool of the provider's own, verbatim; nothing where it is another provider's. */
 function ownTool(tool: HostedTool, field: string, provider: string, loss: LossReport): OwnTool[] {
-  if (tool.provider === provider || tool.provider === WIRE_NAME)
-    return [{ config: parseObjectField(tool.configJson, `${field}.config_json`), field }];
+  if (tool.provider === provider || tool.provider === WIRE_NAME) {
+    parseObjectField(tool.configJson, `${field}.config_json`);
+    return [{ config: sourceObject(tool.configJson), field }];
+  }
   const message = `the hosted tool belongs to provider "${tool.provider}"; it was left out`;
   loss.lose(field, "unsupported_setting", message);
   return [];
@@ -93,7 +97,9 @@ function declaration(
   return {
     name,
     ...(description === "" ? {} : { description }),
-    ...(takesNothing(schema) ? {} : { parametersJsonSchema: toSchema(schema, schemaField, loss) }),
+    ...(takesNothing(schema)
+      ? {}
+      : { parametersJsonSchema: compileSchema(schema, GEMINI_JSON_SCHEMA, schemaField, loss) }),
   };
 }
 

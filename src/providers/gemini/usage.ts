@@ -25,3 +25,12 @@ export function usageOf(metadata: unknown, includeRaw: boolean): Usage | undefin
   if (includeRaw) usage.rawJson = JSON.stringify(counts);
   return usage;
 }
+
+/** Whether the counts of a `usageMetadata` contradict each other: the total is none of its parts, or more is cached than there is. */
+export function isContradictory(metadata: unknown): boolean {
+  const counts = asObject(metadata) ?? {};
+  const usage = usageOf(counts, false);
+  if (usage === undefined) return false;
+  const { inputTokens, totalTokens, cacheReadTokens = 0 } = usage;
+  return (asInt32(counts.totalTokenCount) ?? totalTokens) !== totalTokens || cacheReadTokens > inputTokens;
+}

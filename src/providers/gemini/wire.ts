@@ -30,12 +30,15 @@ const PART_ATTRIBUTES: ReadonlySet<string> = new Set([
   "partMetadata",
   "videoMetadata",
   "mediaResolution",
+  "mediaProcessing",
+  "speechMetadata",
+  "audioTranscription",
 ]);
 
-/** The kind of a part: the key of its data, `thoughtSignature` where that is all there is, empty where there is nothing. */
+/** The kind of a part: the key of its data, else of what it has beside data; empty where it has nothing. */
 export function kindOf(part: Part): string {
-  const kind = Object.keys(part).find((key) => !PART_ATTRIBUTES.has(key) && part[key] !== null);
-  return kind ?? (typeof part.thoughtSignature === "string" ? "thoughtSignature" : "");
+  const keys = Object.keys(part).filter((key) => key !== "thought" && part[key] !== null);
+  return keys.find((key) => !PART_ATTRIBUTES.has(key)) ?? keys[0] ?? "";
 }
 
 /** The objects in a list; anything else in it, or no list at all, counts as nothing. */

@@ -2,8 +2,14 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { assistantMessage, systemMessage, toolCallsOf, userMessage } from "../../../src/spec/message.ts";
-import { answered, NEW_MODEL, OLD_MODEL, resultsFor, translate } from "./support.ts";
+import {
+  assistantMessage,
+  systemMessage,
+  textPart,
+  toolCallsOf,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import { answered, codesOf, NEW_MODEL, OLD_MODEL, resultsFor, translate } from "./support.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 
@@ -13,6 +19,40 @@ describe("a conversation that ends with the model's message", () => {
     expect((await translate({ model: OLD_MODEL, messages })).body.contents).toHaveLength(2);
     await expect(translate({ model: "gemini-3.8-flash", messages })).rejects.toThrow(
       "messages: expected a user's message",
+    );
+  });
+});
+
+describe("native parts of the user", () => {
+  const native = (provider: string, dataJson: string) =>
+    ({ part: { case: "native", value: { provider, kind: "fileData", dataJson } } }) as const;
+
+  it("go as they are spelled", async () => {
+    const video = '{"fileData":{"fileUri":"https://youtu.be/x"},"videoMetadata":{"fps":1.0}}';
+    const { text } = await translate({
+      messages: [userMessage([textPart("look"), native("gemini", video)])],
+    });
+    expect(text).toContain(`{"text":"look"},${video}`);
+  });
+
+  it("of another provider are left out, with a warning, and with them a message of nothing else", async () => {
+    const messages = [userMessage("hi"), userMessage(native("openai", "{}")), userMessage("go")];
+    const { body, warnings } = await translate({ messages });
+    expect(body.contents).toHaveLength(2);
+    expect(codesOf(warnings)).toEqual(["foreign_state_stripped messages[1].content[0]"]);
+  });
+
+  it("that are no object are refused by name", async () => {
+    await expect(translate({ messages: [userMessage(native("gemini", "[]"))] })).rejects.toThrow(
+      "messages[0].content[0].native.data_json: expected the text of a JSON object, found a list",
+    );
+  });
+});
+
+describe("instructions inside the conversation", () => {
+  it("without text are refused by name", async () => {
+    await expect(translate({ messages: [userMessage("hi"), systemMessage("")] })).rejects.toThrow(
+      "messages[1].content: expected text",
     );
   });
 });
@@ -47,12 +87,12 @@ describe("a conversation that grows", () => {
           for (const [index, { say, parts, note }] of steps.entries()) {
             messages.push(userMessage(say));
             if (note) messages.push(systemMessage("By the way."));
-            const { body } = await translate({ model, messages });
-            const contents = JSON.stringify(body.contents);
+            const { text } = await translate({ model, messages });
+            const contents = text.slice(text.indexOf('"contents":'));
             expect(contents.startsWith(before)).toBe(true);
-            expect(JSON.stringify((await translate({ model, messages })).body)).toBe(JSON.stringify(body));
-            // Without the bracket that closes the list.
-            before = contents.slice(0, -1);
+            expect((await translate({ model, messages })).text).toBe(text);
+            // Without the brackets that close the list and the body.
+            before = contents.slice(0, -2);
             const turn = renamed(answered(parts, model), index);
             messages.push(turn, ...resultsFor(turn));
           }

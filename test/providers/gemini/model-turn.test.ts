@@ -10,7 +10,17 @@ import {
   toolResult,
   userMessage,
 } from "../../../src/spec/message.ts";
-import { answered, call, codesOf, NEW_MODEL, OLD_MODEL, readTurn, resultsFor, translate } from "./support.ts";
+import {
+  answered,
+  call,
+  codesOf,
+  event,
+  NEW_MODEL,
+  OLD_MODEL,
+  readTurn,
+  resultsFor,
+  translate,
+} from "./support.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 
@@ -179,6 +189,17 @@ describe("what another model or provider wrote", () => {
     });
   });
 
+  it("keeps them for the same model by the name that the caller has for it", async () => {
+    const facts = { model: "tunedModels/mine" };
+    const turn = readTurn(
+      JSON.stringify({ ...event([{ text: "a", thoughtSignature: "S" }]), modelVersion: NEW_MODEL }),
+      facts.model,
+    );
+    const messages = [userMessage("hi"), turn, userMessage("go")];
+    const { body } = await translate({ ...facts, messages });
+    expect(body.contents[1]?.parts).toEqual([{ text: "a", thoughtSignature: "S" }]);
+  });
+
   it("keeps them for the same model by another name", async () => {
     const turn = answered([{ text: "a", thoughtSignature: "S" }], NEW_MODEL);
     const messages = [userMessage("hi"), turn, userMessage("go")];
@@ -202,18 +223,38 @@ describe("what another model or provider wrote", () => {
   });
 });
 
-describe("numbers that a double cannot hold", () => {
-  it("go back as they came", async () => {
-    const args = '{"n":12345678901234567890,"x":0.10000000000000000001}';
-    const part = `{"functionCall":{"name":"f","args":${args}}}`;
-    const native = '{"hologram":{"depth":98765432109876543210}}';
+describe("the spelling of arguments and native parts", () => {
+  const args = '{"10":1,"2":1.0,"n":12345678901234567890,"t":"\\u00e4 b"}';
+  const native = '{"hologram":{"depth":1e3,"10":[1.0, 2.50]}}';
+  const spelled = '{"hologram":{"depth":1e3,"10":[1.0,2.50]}}';
+  const part = `{"functionCall":{"name":"f","args":${args}}}`;
+
+  it("goes back letter by letter", async () => {
     const turn = readTurn(`{"candidates":[{"content":{"parts":[${part},${native}]}}]}`, OLD_MODEL);
     expect(toolCallsOf(turn)[0]?.argumentsJson).toBe(args);
-    const { text } = await translate({
-      model: OLD_MODEL,
-      messages: [userMessage("hi"), turn, ...resultsFor(turn)],
-    });
-    expect(text).toContain(args);
-    expect(text).toContain(native);
+    expect(turn.content[1]?.part.value).toMatchObject({ dataJson: spelled });
+    const messages = [userMessage("hi"), turn, ...resultsFor(turn)];
+    const { text } = await translate({ model: OLD_MODEL, messages });
+    expect(text).toContain(`[${part},${spelled}]`);
+  });
+
+  it("is without the white space that the API puts in for people", async () => {
+    const body = JSON.stringify(JSON.parse(`{"candidates":[{"content":{"parts":[${native}]}}]}`), null, 2);
+    const [whole] = readTurn(body, OLD_MODEL).content;
+    expect(whole?.part.value).toMatchObject({ dataJson: JSON.stringify(JSON.parse(native)) });
+  });
+
+  it("is that of the first candidate's parts", () => {
+    const other = '{"index":1,"content":{"parts":[{"functionCall":{"name":"g","args":{"wrong":1}}}]}}';
+    const first = `{"index":0,"content":{"parts":[{"text":"a"},${part}]}}`;
+    const turn = readTurn(`{"candidates":[${other},${first}]}`, OLD_MODEL);
+    expect(toolCallsOf(turn)[0]?.argumentsJson).toBe(args);
+  });
+
+  it("loses nothing but the signature where another model is asked", async () => {
+    const signed = '{"hologram":{"depth":1.0},"thoughtSignature":"S"}';
+    const turn = readTurn(`{"candidates":[{"content":{"parts":[${signed}]}}]}`, OLD_MODEL);
+    const { text } = await translate({ messages: [userMessage("hi"), turn, userMessage("go")] });
+    expect(text).toContain('"parts":[{"hologram":{"depth":1.0}}]');
   });
 });

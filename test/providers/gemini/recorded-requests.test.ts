@@ -6,6 +6,7 @@ import {
   RequestSchema,
   ResponseFormat_Type,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { stringifyJson } from "../../../src/kit/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
 import { textPart, toolResult } from "../../../src/spec/message.ts";
@@ -77,7 +78,7 @@ describe("our request for a recorded conversation", () => {
       provider: "gemini",
       media: (media, field) => resolveMedia(media, {}, field),
     });
-    expect(withoutPlaceholders(ours.body)).toEqual(inOurWords(body));
+    expect(withoutPlaceholders(JSON.parse(stringifyJson(ours.body)))).toEqual(inOurWords(body));
   });
 });
 

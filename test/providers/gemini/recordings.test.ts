@@ -6,6 +6,7 @@ import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/o
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { traitsOf } from "../../../src/kit/catalog.ts";
 import { createHeaders } from "../../../src/kit/http.ts";
+import { stringifyJson } from "../../../src/kit/json-source.ts";
 import { LossReport } from "../../../src/kit/loss-report.ts";
 import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
 import { toError } from "../../../src/providers/gemini/error.ts";
@@ -292,7 +293,7 @@ async function partsOf(response: Response): Promise<unknown> {
       base64: Buffer.from(media.source.value as Uint8Array).toString("base64"),
     }),
   });
-  return contents.find(({ role }) => role === "model")?.parts ?? [];
+  return JSON.parse(stringifyJson(contents.find(({ role }) => role === "model")?.parts ?? []));
 }
 
 /** A call without arguments and a call with none of them are the same to the API. */

@@ -161,6 +161,15 @@ describe("tools", () => {
     });
   });
 
+  it("have their schemas in the API's dialect, and what was relaxed is told", async () => {
+    const schema = { type: "object", properties: { n: { type: "string", pattern: "^[a-z]+$" } } };
+    const { body, warnings } = await translate({ tools: [functionTool("f", JSON.stringify(schema))] });
+    expect(JSON.stringify(body.tools)).not.toContain('"pattern":');
+    expect(warnings.map(({ field }) => field)).toEqual([
+      "tools[0].function.parameters_json#/properties/n/pattern",
+    ]);
+  });
+
   it.each([
     '{"type":"object"}',
     '{"type":"object","properties":{}}',

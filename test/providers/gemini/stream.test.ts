@@ -68,6 +68,32 @@ describe("the parts of a stream", () => {
     ]);
   });
 
+  it("are an image for the answer and native for a draft among the thoughts", async () => {
+    const inlineData = { mimeType: "image/png", data: "AQID" };
+    const content = contentOf(
+      await decodeEvents([event([{ inlineData, thought: true }, { inlineData }], STOP)]),
+    );
+    expect(content.map(({ part }) => part.case)).toEqual(["native", "image"]);
+  });
+
+  it("are redacted where a thought shows nothing but its signature", async () => {
+    const thoughts = [
+      { text: "", thought: true, thoughtSignature: "S" },
+      { text: "hm", thought: true },
+    ];
+    const content = contentOf(await decodeEvents([event([...thoughts, { text: "a" }], STOP)]));
+    expect(content.map(({ part }) => (part.case === "thinking" ? part.value.redacted : undefined))).toEqual([
+      true,
+      false,
+      undefined,
+    ]);
+  });
+
+  it("are what they hold, and not what a server spells out as nothing", async () => {
+    const content = contentOf(await decodeEvents([event([{ functionCall: null, text: "a" }], STOP)]));
+    expect(content.map(({ part }) => part.case)).toEqual(["text"]);
+  });
+
   it("that came together stay apart", async () => {
     expect(await kindsOf([event([{ text: "a" }, { text: "b" }], STOP)])).toEqual([
       ["text", "a"],
@@ -286,6 +312,16 @@ describe("what an answer cost", () => {
       cacheReadTokens: 8,
       rawJson: "",
     });
+  });
+
+  it.each([
+    [{ promptTokenCount: 2, candidatesTokenCount: 3, totalTokenCount: 5 }, []],
+    [{ promptTokenCount: 2, candidatesTokenCount: 3 }, []],
+    [{ promptTokenCount: 2, candidatesTokenCount: 3, totalTokenCount: 9 }, ["count_mismatch "]],
+    [{ promptTokenCount: 2, cachedContentTokenCount: 3 }, ["count_mismatch "]],
+  ])("that contradicts itself is told: %j", async (usageMetadata, codes) => {
+    const decoded = await decodeEvents([{ ...event([{ text: "a" }], STOP), usageMetadata }]);
+    expect(codesOf(finalOf(decoded).warnings)).toEqual(codes);
   });
 
   it("is unset where the provider does not say it", async () => {

@@ -3,6 +3,7 @@ import { type ContentPart, type Message, MessageSchema } from "../../../src/gen/
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { stringifyJson } from "../../../src/kit/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media.ts";
 import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
@@ -35,7 +36,7 @@ export async function translate(
     provider: "gemini",
     media: (media, field) => resolveMedia(media, {}, field),
   });
-  const text = JSON.stringify(body);
+  const text = stringifyJson(body);
   return { body: JSON.parse(text), text, warnings };
 }
 

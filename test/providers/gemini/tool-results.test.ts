@@ -85,6 +85,40 @@ describe("results of tools", () => {
     expect(codesOf(old.warnings)).toEqual(["converted_content messages[2].content[0].tool_result"]);
   });
 
+  it("may hold the provider's own words, in their parts or in place of the whole response", async () => {
+    const native = (kind: string, dataJson: string) =>
+      ({ part: { case: "native", value: { provider: "gemini", kind, dataJson } } }) as const;
+    const whole = '{"functionResponse":{"name":"first","response":{"result":1.0},"willContinue":true}}';
+    const file = '{"fileData":{"mimeType":"image/png","fileUri":"gs://b/a.png"}}';
+    const messages = [
+      userMessage("hi"),
+      turn,
+      toolResult({ toolCallId: "a", content: [native("functionResponse", whole)] }),
+      toolResult({ toolCallId: "b", content: [textPart("2"), native("fileData", file)] }),
+    ];
+    const { text } = await translate({ messages });
+    expect(text).toContain(
+      `[${whole},{"functionResponse":{"name":"second","response":{"output":"2"},"parts":[${file}]}}]`,
+    );
+  });
+
+  it("may have text beside them, which answers the call that the message names", async () => {
+    const result = {
+      part: { case: "toolResult", value: { toolCallId: "a", content: [textPart("1")] } },
+    } as const;
+    const messages = [
+      userMessage("hi"),
+      turn,
+      { role: Role.TOOL, toolCallId: "a", content: [result, textPart("one")] },
+      { role: Role.TOOL, toolCallId: "b", content: [] },
+    ] satisfies MessageInit[];
+    const { body } = await translate({ messages });
+    expect(body.contents[2]?.parts).toMatchObject([
+      { functionResponse: { name: "first", response: { output: "1\none" } } },
+      { functionResponse: { name: "second", response: { output: "" } } },
+    ]);
+  });
+
   it("that answer no call, or a call without one, are refused by name", async () => {
     const stray = toolResult({ toolCallId: "x", content: "?" });
     await expect(translate({ messages: [userMessage("hi"), stray] })).rejects.toThrow(

@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { LossReport } from "../../../src/kit/loss-report.ts";
+import { defaultTraits } from "../../../src/kit/model-traits.ts";
+import { thinking } from "../../../src/providers/gemini/thinking.ts";
+
+describe("a thinking budget", () => {
+  it.each([
+    ["low", 2000, 9000, 2000],
+    ["medium", 2000, 9000, 8192],
+    ["high", 2000, 9000, 9000],
+  ])("for %s keeps to the model's limits", (effort, minThinkingBudget, maxThinkingBudget, thinkingBudget) => {
+    const traits = {
+      ...defaultTraits,
+      reasoningControl: "budget",
+      minThinkingBudget,
+      maxThinkingBudget,
+    } as const;
+    expect(thinking(effort, traits, new LossReport())).toEqual({
+      thinkingConfig: { thinkingBudget, includeThoughts: true },
+    });
+  });
+});
