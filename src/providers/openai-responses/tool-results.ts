@@ -1,5 +1,5 @@
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
-import type { JsonObject } from "../../kit/json.ts";
+import { asString, type JsonObject } from "../../kit/json.ts";
 import type { Calls } from "./calls.ts";
 import { inputParts, isItem, type PartContext, type PlacedPart, placed } from "./input-parts.ts";
 import type { Item } from "./wire.ts";
@@ -78,8 +78,8 @@ function failureOf(parts: readonly JsonObject[]): string | readonly JsonObject[]
   return text === undefined ? [{ type: "input_text", text: ERROR_MARK }, ...parts] : `${ERROR_MARK} ${text}`;
 }
 
-/** The text where nothing else is there. */
+/** The text where nothing else is there. A part that is spelled out has more to say. */
 function onlyText([first, ...rest]: readonly JsonObject[]): string | undefined {
   if (first === undefined) return "";
-  return rest.length === 0 && typeof first.text === "string" ? first.text : undefined;
+  return rest.length === 0 && first.type === "input_text" ? asString(first.text) : undefined;
 }

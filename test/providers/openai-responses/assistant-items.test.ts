@@ -1,0 +1,364 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toResponse } from "../../../src/providers/openai-responses/response.ts";
+import { assistantMessage, imagePart, textPart, userMessage } from "../../../src/spec/message.ts";
+import { factsFor } from "../../support/decode.ts";
+import { build, options, type RequestInit, refusalOf } from "./build.ts";
+import {
+  answered,
+  answerOf,
+  HI,
+  type Item,
+  inputOf,
+  media,
+  outputText,
+  PNG,
+  PNG_BASE64,
+} from "./conversation.ts";
+
+const REASONING: Item = {
+  type: "reasoning",
+  id: "rs_1",
+  summary: [
+    { type: "summary_text", text: "First." },
+    { type: "summary_text", text: "Then." },
+  ],
+  encrypted_content: "gAAA+/=",
+  status: null,
+};
+const CALL: Item = {
+  type: "function_call",
+  id: "fc_1",
+  call_id: "call_1",
+  name: "look",
+  arguments: '{"b":1,"a":2}',
+  status: "completed",
+  namespace: "eyes",
+  caller: { type: "direct" },
+};
+const MESSAGE: Item = {
+  type: "message",
+  id: "msg_1",
+  role: "assistant",
+  status: "completed",
+  phase: "final_answer",
+  content: [
+    {
+      type: "output_text",
+      text: "Hello",
+      annotations: [
+        { type: "url_citation", url: "https://x.test", start_index: 0, end_index: 5, title: "X" },
+      ],
+    },
+    { type: "refusal", refusal: "No more." },
+  ],
+};
+const HIDDEN: Item = { type: "reasoning", id: "rs_2", summary: [], encrypted_content: "gBBB" };
+const SEARCH: Item = {
+  type: "web_search_call",
+  id: "ws_1",
+  status: "completed",
+  action: { type: "search", query: "x" },
+};
+const PICTURE: Item = {
+  type: "image_generation_call",
+  id: "ig_1",
+  status: "completed",
+  output_format: "webp",
+  revised_prompt: "a cat",
+  result: PNG_BASE64,
+};
+const CUSTOM: Item = {
+  type: "custom_tool_call",
+  id: "ctc_1",
+  call_id: "call_2",
+  name: "sql",
+  input: "SELECT 1",
+  status: "completed",
+};
+
+describe("an answer that goes back to the model that wrote it", () => {
+  const own = async (output: Item[], init: RequestInit = {}, settings: Parameters<typeof build>[1] = {}) => {
+    const { input, warnings } = await inputOf(
+      [userMessage("hi"), answerOf(output), userMessage("hi")],
+      init,
+      settings,
+    );
+    expect(input[0]).toEqual(HI);
+    expect(input.at(-1)).toEqual(HI);
+    return { items: input.slice(1, -1), warnings };
+  };
+
+  it("is the items that it came as, in their order", async () => {
+    const output = [REASONING, CALL, HIDDEN, SEARCH, CUSTOM, PICTURE, MESSAGE];
+    expect(await own(output)).toEqual({ items: output, warnings: [] });
+    expect(await own(output, { strict: true })).toEqual({ items: output, warnings: [] });
+  });
+
+  it("keeps each message apart: phases, and messages without ids or content", async () => {
+    const comment = {
+      type: "message",
+      role: "assistant",
+      phase: "commentary",
+      content: [outputText("Wait.")],
+    };
+    const answer = {
+      type: "message",
+      role: "assistant",
+      phase: "final_answer",
+      content: [outputText("Yes."), outputText("No.")],
+    };
+    const empty = { type: "message", role: "assistant", id: "msg_2", status: "incomplete", content: [] };
+    const output = [comment, answer, empty];
+    expect(await own(output)).toEqual({ items: output, warnings: [] });
+  });
+
+  it("keeps content of messages that has no unified form", async () => {
+    const odd = {
+      ...MESSAGE,
+      content: [
+        outputText("a"),
+        { type: "output_hologram", layers: [1, { "2": 0, "1": 0 }] },
+        outputText("b"),
+      ],
+    };
+    expect(await own([odd])).toEqual({ items: [odd], warnings: [] });
+  });
+
+  it("goes without the logprobs, which the API does not take back", async () => {
+    const told = { ...MESSAGE, content: [{ ...outputText("a"), logprobs: [{ token: "a", logprob: -0.1 }] }] };
+    expect((await own([told])).items).toEqual([{ ...MESSAGE, content: [outputText("a")] }]);
+  });
+
+  it("is its own under an alias, a dated id, and the name of a deployment", async () => {
+    const answer = answerOf([REASONING, MESSAGE], "gpt-5-2025-08-07");
+    const items = async (model: string, provider = "openai") => {
+      const history = [
+        userMessage("hi"),
+        { ...answer, content: answer.content.map((each) => renamed(each, provider)) },
+      ];
+      return (await inputOf([...history, userMessage("hi")], { model }, { provider })).input.slice(1, -1);
+    };
+    expect(await items("gpt-5")).toEqual([REASONING, MESSAGE]);
+    expect(await items("gpt-5-2025-08-07")).toEqual([REASONING, MESSAGE]);
+    expect(await items("gpt-5", "azure-west")).toEqual([REASONING, MESSAGE]);
+    expect(await items("gpt-5-mini")).toEqual([withoutId(MESSAGE)]);
+
+    const facts = factsFor("openai", { model: "my-deployment" });
+    const body = { model: "gpt-5.2-2025-12-11", status: "completed", output: [HIDDEN, MESSAGE] };
+    const { message } = toResponse(JSON.stringify(body), facts, new ToolCallIds(facts.runId));
+    const { input } = await inputOf([message ?? {}], { model: "my-deployment" });
+    expect(input).toEqual([HIDDEN, MESSAGE]);
+  });
+
+  it("loses reasoning that cannot be found again, and the ids that would ask for it", async () => {
+    const plain = { type: "reasoning", id: "rs_3", summary: [{ type: "summary_text", text: "Hm." }] };
+    const { items, warnings } = await own([plain, CALL, SEARCH, PICTURE, MESSAGE]);
+    // A hosted tool's item has to have its id.
+    expect(items).toEqual([withoutId(CALL), SEARCH, PICTURE, withoutId(MESSAGE)]);
+    expect(warnings).toEqual(["foreign_state_stripped messages[1].content[0]"]);
+    expect((await own([plain, MESSAGE], { strict: true })).warnings).toHaveLength(1);
+  });
+
+  it("keeps such reasoning where the provider keeps it too, or its text is there", async () => {
+    const plain = { type: "reasoning", id: "rs_3", summary: [] };
+    const open = {
+      type: "reasoning",
+      id: "rs_4",
+      summary: [],
+      content: [{ type: "reasoning_text", text: "Hm." }],
+    };
+    expect(await own([plain, MESSAGE], {}, { store: true })).toEqual({
+      items: [plain, MESSAGE],
+      warnings: [],
+    });
+    expect(await own([plain, MESSAGE], options({ store: true }))).toEqual({
+      items: [plain, MESSAGE],
+      warnings: [],
+    });
+    expect(await own([open, MESSAGE])).toEqual({ items: [open, MESSAGE], warnings: [] });
+  });
+
+  it("loses reasoning that led to nothing", async () => {
+    expect(await own([REASONING, HIDDEN])).toEqual({
+      items: [],
+      warnings: ["foreign_state_stripped messages[1]"],
+    });
+    expect(await own([MESSAGE, REASONING])).toMatchObject({ items: [MESSAGE] });
+    const { input } = await inputOf([userMessage("hi"), answerOf([REASONING])]);
+    expect(input).toEqual([HI]);
+  });
+
+  it("keeps reasoning whose turn goes on in the next message", async () => {
+    const { input, warnings } = await inputOf([userMessage("hi"), answerOf([REASONING]), answerOf([CALL])]);
+    expect(input).toEqual([HI, REASONING, CALL]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("takes the text and the arguments that are there now", async () => {
+    const answer = answerOf([MESSAGE, CALL]);
+    const [text, , call] = answer.content;
+    if (text?.part.case !== "text" || call?.part.case !== "toolCall")
+      throw new Error("an answer of two items");
+    text.part.value = "Bye";
+    text.citations = [];
+    call.part.value.argumentsJson = "{}";
+    const { input } = await inputOf([answer]);
+    expect(input).toEqual([
+      { ...MESSAGE, content: [outputText("Bye"), { type: "refusal", refusal: "No more." }] },
+      { ...CALL, arguments: "{}" },
+    ]);
+  });
+});
+
+describe("an answer that another model of the provider wrote", () => {
+  const history = [userMessage("hi"), answerOf([REASONING, CALL, SEARCH, MESSAGE, PICTURE], "gpt-5.1")];
+
+  it("keeps all but the reasoning, without the ids that belong to it", async () => {
+    const { input, warnings } = await inputOf(history);
+    expect(input).toEqual([HI, withoutId(CALL), SEARCH, withoutId(MESSAGE), PICTURE]);
+    expect(warnings).toEqual(["foreign_state_stripped messages[1].content[0]"]);
+  });
+
+  it("keeps the reasoning as text where the request says so", async () => {
+    const { input, warnings } = await inputOf(history, { foreignState: StatePolicy.TO_TEXT });
+    expect(input[1]).toEqual(answered("First.\n\nThen."));
+    expect(warnings).toEqual(["foreign_state_to_text messages[1].content[0]"]);
+  });
+
+  it("keeps messages apart although their ids are gone", async () => {
+    const comment = { ...MESSAGE, id: "msg_a", phase: "commentary", content: [outputText("Wait.")] };
+    const answer = { ...MESSAGE, id: "msg_b", content: [outputText("Yes."), outputText("No.")] };
+    const { input } = await inputOf([answerOf([comment, answer], "gpt-5.1")]);
+    expect(input).toEqual([withoutId(comment), withoutId(answer)]);
+  });
+
+  it("is refused where the request or its strictness says so", async () => {
+    const fields = async (init: RequestInit) =>
+      (await refusalOf(build({ model: "gpt-5", messages: history, ...init }))).map(({ field }) => field);
+    expect(await fields({ foreignState: StatePolicy.REJECT })).toEqual(["messages[1].content[0]"]);
+    expect(await fields({ strict: true })).toEqual(["messages[1].content[0]"]);
+  });
+});
+
+describe("what another provider wrote", () => {
+  const state = { provider: "anthropic", model: "claude", dataJson: '{"signature":"abc","id":"x"}' };
+  const foreign = create(ContentPartSchema, {
+    part: { case: "thinking", value: { text: "Let me think." } },
+    providerState: state,
+  });
+  const hidden = create(ContentPartSchema, {
+    part: { case: "thinking", value: { redacted: true } },
+    providerState: state,
+  });
+  const block = create(ContentPartSchema, {
+    part: {
+      case: "native",
+      value: { provider: "anthropic", kind: "server_tool_use", dataJson: '{"type":"server_tool_use"}' },
+    },
+  });
+  const text = create(ContentPartSchema, {
+    part: { case: "text", value: "Answer." },
+    citations: [{ type: "char_location", rawJson: '{"type":"char_location"}' }],
+    providerState: state,
+  });
+  const call = create(ContentPartSchema, {
+    part: { case: "toolCall", value: { id: "toolu_1", name: "look", argumentsJson: "{}" } },
+    providerState: state,
+  });
+  const history = [userMessage("hi"), assistantMessage([foreign, hidden, block, text, call])];
+  const items = [
+    answered("Answer."),
+    { type: "function_call", call_id: "toolu_1", name: "look", arguments: "{}" },
+  ];
+
+  it("is stripped by default: thinking, blocks and all that is attached", async () => {
+    const { input, warnings } = await inputOf(history);
+    expect(input).toEqual([HI, ...items]);
+    expect(warnings).toEqual(
+      [0, 1, 2].map((place) => `foreign_state_stripped messages[1].content[${place}]`),
+    );
+  });
+
+  it("is text where the request says so and there is any", async () => {
+    const { input, warnings } = await inputOf(history, { foreignState: StatePolicy.TO_TEXT });
+    expect(input).toEqual([HI, answered("Let me think.", "Answer."), items[1]]);
+    expect(warnings).toEqual([
+      "foreign_state_to_text messages[1].content[0]",
+      "foreign_state_stripped messages[1].content[1]",
+      "foreign_state_stripped messages[1].content[2]",
+    ]);
+  });
+
+  it.each([
+    ["thinking", foreign],
+    ["a block", block],
+  ])("is refused where the request says so: %s", async (_name, part) => {
+    const messages = [userMessage("hi"), assistantMessage([text, part])];
+    const violations = await refusalOf(build({ messages, foreignState: StatePolicy.REJECT }));
+    expect(violations.map(({ field }) => field)).toEqual(["messages[1].content[1]"]);
+  });
+
+  it("is recognised also where it came from another account of the same API", async () => {
+    const answer = answerOf([REASONING, MESSAGE], "gpt-5", "openai-east");
+    const { input, warnings } = await inputOf([answer]);
+    const said = { type: "message", role: "assistant" };
+    expect(input).toEqual([
+      {
+        ...said,
+        content: [
+          { type: "output_text", text: "Hello", annotations: [] },
+          { type: "output_text", text: "No more.", annotations: [] },
+        ],
+      },
+    ]);
+    expect(warnings).toEqual(["foreign_state_stripped messages[0].content[0]"]);
+  });
+
+  it("goes as text with the sources of nobody", async () => {
+    const cited = create(ContentPartSchema, {
+      part: { case: "text", value: "x" },
+      citations: [{ rawJson: "{broken" }],
+    });
+    expect((await inputOf([assistantMessage(cited)])).input).toEqual([answered("x")]);
+  });
+});
+
+describe("pictures of the assistant", () => {
+  it("that the API did not make are shown as the user's", async () => {
+    const messages = [userMessage("hi"), assistantMessage([textPart("a"), imagePart(PNG), textPart("b")])];
+    const { input, warnings } = await inputOf(messages);
+    expect(input).toEqual([
+      HI,
+      answered("a"),
+      {
+        type: "message",
+        role: "user",
+        content: [{ type: "input_image", image_url: `data:image/png;base64,${PNG_BASE64}` }],
+      },
+      answered("b"),
+    ]);
+    expect(warnings).toEqual(["converted_content messages[1].content[1]"]);
+    const violations = await refusalOf(build({ messages, strict: true }));
+    expect(violations.map(({ field }) => field)).toEqual(["messages[1].content[1]"]);
+  });
+});
+
+it("refuses what no assistant says", async () => {
+  const messages = [assistantMessage(media("document", { source: { case: "fileId", value: "f" } }))];
+  const violations = await refusalOf(build({ messages }));
+  expect(violations.map(({ field }) => field)).toEqual(["messages[0].content[0]"]);
+});
+
+function withoutId({ id: _, ...rest }: Item): Item {
+  return rest;
+}
+
+/** The part as a provider of another name would have written it. */
+function renamed(whole: ContentPart, provider: string): ContentPart {
+  if (whole.providerState === undefined) return whole;
+  return { ...whole, providerState: { ...whole.providerState, provider } };
+}

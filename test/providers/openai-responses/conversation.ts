@@ -1,0 +1,68 @@
+/** Conversations for tests, and what becomes of them. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toResponse } from "../../../src/providers/openai-responses/response.ts";
+import type { PartInit } from "../../../src/spec/message.ts";
+import { factsFor } from "../../support/decode.ts";
+import { build, type RequestInit } from "./build.ts";
+
+/** What makes a message. */
+export type MessageInit = MessageInitShape<typeof MessageSchema>;
+
+/** An item as a server reads or writes it. */
+export type Item = Readonly<Record<string, unknown>>;
+
+/** The beginning of a picture, and its base64. */
+export const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+export const PNG_BASE64 = "iVBORw0KGgo=";
+
+/** The items and instructions for a conversation, and what was warned of. */
+export async function inputOf(
+  messages: MessageInit[],
+  init: RequestInit = {},
+  settings: Parameters<typeof build>[1] = {},
+) {
+  const { body, warnings } = await build({ model: "gpt-5", messages, ...init }, settings);
+  return { instructions: body.instructions, input: body.input as Item[], warnings };
+}
+
+/** What somebody other than the model says. */
+export function said(role: string, ...texts: string[]): Item {
+  return { type: "message", role, content: texts.map((text) => ({ type: "input_text", text })) };
+}
+
+/** What the model says, without anything attached. */
+export function answered(...texts: string[]): Item {
+  const content = texts.map((text) => ({ type: "output_text", text, annotations: [] }));
+  return { type: "message", role: "assistant", content };
+}
+
+/** A user's message with one part. */
+
+/** What came as an answer of a model, as it lies in the history. */
+export function answerOf(output: Item[], model = "gpt-5", provider = "openai"): Message {
+  const facts = factsFor(provider, { model });
+  const body = JSON.stringify({ id: "resp_1", model, status: "completed", output });
+  const { message } = toResponse(body, facts, new ToolCallIds(facts.runId));
+  if (message === undefined) throw new Error("an answer has a message");
+  return message;
+}
+
+/** A part with a source. */
+export function media(kind: "image" | "document" | "audio", value: object): PartInit {
+  return { part: { case: kind, value } } as PartInit;
+}
+
+/** A native part. */
+export function native(provider: string, dataJson: string): PartInit {
+  return { part: { case: "native", value: { provider, kind: "", dataJson } } };
+}
+
+/** A text as content of an output message. */
+export function outputText(text: string): Item {
+  return { type: "output_text", text, annotations: [] };
+}
+
+/** The user's `hi`, as an item. */
+export const HI: Item = said("user", "hi");

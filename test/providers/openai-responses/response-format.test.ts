@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { ResponseFormat_Type as Format } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { assistantMessage, systemMessage, userMessage } from "../../../src/spec/message.ts";
+import { build, PLAIN_BODY, refusalOf } from "./build.ts";
+
+const _ENCRYPTED = ["reasoning.encrypted_content"];
+
+describe("the response format", () => {
+  const schema = '{"type":"object","properties":{"z":{"type":"string"},"1":{"type":"integer"}}}';
+  const asking = (text: string) => ({ ...PLAIN_BODY, input: [message("user", text)] });
+  const message = (role: string, text: string) => ({
+    type: "message",
+    role,
+    content: [{ type: "input_text", text }],
+  });
+  const jsonMode = { text: { format: { type: "json_object" } } };
+  const sentence = message("developer", "Answer with a JSON object.");
+
+  it("text and unset say nothing", async () => {
+    expect((await build({ responseFormat: { type: Format.TEXT } })).body).toEqual(PLAIN_BODY);
+    expect((await build({ responseFormat: {} })).body).toEqual(PLAIN_BODY);
+  });
+
+  it("JSON is a mode where the user asks for JSON", async () => {
+    const { body, warnings } = await build({
+      messages: [userMessage("Answer in json, please.")],
+      responseFormat: { type: Format.JSON },
+    });
+    expect(body).toEqual({ ...asking("Answer in json, please."), ...jsonMode });
+    expect(warnings).toEqual([]);
+  });
+
+  it("JSON puts the word that the API wants at the beginning of the input", async () => {
+    const { body, warnings } = await build({
+      messages: [systemMessage("Reply in JSON."), userMessage("hi")],
+      responseFormat: { type: Format.JSON },
+    });
+    expect(body).toEqual({
+      ...PLAIN_BODY,
+      instructions: "Reply in JSON.",
+      input: [sentence, message("user", "hi")],
+      ...jsonMode,
+    });
+    expect(warnings).toEqual(["converted_content response_format"]);
+  });
+
+  it("JSON keeps the word where it is while the conversation goes on to speak of JSON", async () => {
+    const responseFormat = { type: Format.JSON };
+    const first = await build({ messages: [userMessage("hi")], responseFormat });
+    const second = await build({
+      messages: [userMessage("hi"), assistantMessage('{"json":1}'), userMessage("More JSON.")],
+      responseFormat,
+    });
+    expect((second.body.input as unknown[]).slice(0, 2)).toEqual(first.body.input);
+  });
+
+  it("JSON is no reason to refuse a strict request", async () => {
+    const { body } = await build({ responseFormat: { type: Format.JSON }, strict: true });
+    expect(body).toEqual({ ...PLAIN_BODY, input: [sentence, message("user", "hi")], ...jsonMode });
+  });
+
+  it("a schema is flat, has a name, and is kept letter by letter", async () => {
+    const { body, text } = await build({ responseFormat: { type: Format.JSON_SCHEMA, schemaJson: schema } });
+    const format = { type: "json_schema", name: "response", schema: JSON.parse(schema), strict: false };
+    expect(body).toEqual({ ...PLAIN_BODY, text: { format } });
+    expect(text).toContain(`"schema":${schema},`);
+  });
+
+  it("a schema may have its own name and be enforced", async () => {
+    const closed =
+      '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}';
+    const { body, warnings } = await build({
+      responseFormat: { type: Format.JSON_SCHEMA, schemaJson: closed, name: "answer", strict: true },
+    });
+    const format = { type: "json_schema", name: "answer", schema: JSON.parse(closed), strict: true };
+    expect(body).toEqual({ ...PLAIN_BODY, text: { format } });
+    expect(warnings).toEqual([]);
+  });
+
+  it("a schema is asked for in words where the model has no schemas", async () => {
+    const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: schema };
+    const { body, warnings } = await build({ model: "gpt-4", responseFormat });
+    const words =
+      "Answer with one JSON value that fits the JSON Schema below and nothing else: no text before or after it and no code fence.";
+    expect(body).toEqual({
+      ...PLAIN_BODY,
+      model: "gpt-4",
+      input: [message("developer", `${words}\n${schema}`), message("user", "hi")],
+    });
+    expect(warnings).toEqual(["adjusted_setting response_format"]);
+    const violations = await refusalOf(build({ model: "gpt-4", responseFormat, strict: true }));
+    expect(violations.map(({ field }) => field)).toEqual(["response_format"]);
+  });
+
+  it.each(["", "[]", "null", '"x"', "{"])(
+    "a schema that is %j is refused by its field",
+    async (schemaJson) => {
+      for (const model of ["gpt-4o", "gpt-4"]) {
+        const init = { model, responseFormat: { type: Format.JSON_SCHEMA, schemaJson } };
+        const [violation] = await refusalOf(build(init));
+        expect(violation?.field).toBe("response_format.schema_json");
+      }
+    },
+  );
+});

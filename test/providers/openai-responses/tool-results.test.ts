@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  assistantMessage,
+  documentPart,
+  imagePart,
+  type PartInit,
+  textPart,
+  toolResult,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import { build, refusalOf } from "./build.ts";
+import { answered, HI, inputOf, type MessageInit, media, PNG, PNG_BASE64 } from "./conversation.ts";
+
+describe("tool calls and their results", () => {
+  const call = (id: string, argumentsJson: string, type = ""): PartInit => ({
+    part: { case: "toolCall", value: { id, name: "look", argumentsJson, type } },
+  });
+
+  it("go round: calls, results, answer", async () => {
+    const long = '{"b":12345678901234567890,"10":1.0,"2":"\\u00e9"}';
+    const { input, warnings } = await inputOf([
+      userMessage("hi"),
+      assistantMessage([textPart("Looking."), call("c1", long), call("c2", "{}")]),
+      toolResult({ toolCallId: "c2", content: "two" }),
+      toolResult({ toolCallId: "c1", content: "one" }),
+      assistantMessage("Done."),
+    ]);
+    expect(input).toEqual([
+      HI,
+      answered("Looking."),
+      { type: "function_call", call_id: "c1", name: "look", arguments: long },
+      { type: "function_call", call_id: "c2", name: "look", arguments: "{}" },
+      { type: "function_call_output", call_id: "c2", output: "two" },
+      { type: "function_call_output", call_id: "c1", output: "one" },
+      answered("Done."),
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("keep arguments that are no JSON", async () => {
+    const { input } = await inputOf([userMessage("hi"), assistantMessage(call("c1", '{"a":'))]);
+    expect(input[1]).toEqual({ type: "function_call", call_id: "c1", name: "look", arguments: '{"a":' });
+  });
+
+  it("of a custom tool have items of their own", async () => {
+    const { input } = await inputOf([
+      userMessage("hi"),
+      assistantMessage([call("c1", "SELECT 1", "custom"), call("c2", "{}", "function")]),
+      toolResult({ toolCallId: "c1", content: "1" }),
+      toolResult({ toolCallId: "c2", content: "2" }),
+    ]);
+    expect(input.slice(1)).toEqual([
+      { type: "custom_tool_call", call_id: "c1", name: "look", input: "SELECT 1" },
+      { type: "function_call", call_id: "c2", name: "look", arguments: "{}" },
+      { type: "custom_tool_call_output", call_id: "c1", output: "1" },
+      { type: "function_call_output", call_id: "c2", output: "2" },
+    ]);
+  });
+
+  it("take the kind of the latest call where an id comes twice", async () => {
+    const { input } = await inputOf([
+      assistantMessage(call("c", "x", "custom")),
+      toolResult({ toolCallId: "c", content: "1" }),
+      assistantMessage(call("c", "{}")),
+      toolResult({ toolCallId: "c", content: "2" }),
+    ]);
+    expect(input.map(({ type }) => type)).toEqual([
+      "custom_tool_call",
+      "custom_tool_call_output",
+      "function_call",
+      "function_call_output",
+    ]);
+  });
+
+  it.each<[string, MessageInit, unknown]>([
+    ["no content", toolResult({ toolCallId: "c", content: [] }), ""],
+    ["an empty text", toolResult({ toolCallId: "c", content: "" }), ""],
+    [
+      "several texts",
+      toolResult({ toolCallId: "c", content: [textPart("a"), textPart("b")] }),
+      [
+        { type: "input_text", text: "a" },
+        { type: "input_text", text: "b" },
+      ],
+    ],
+    [
+      "a text like our own mark",
+      toolResult({ toolCallId: "c", content: [textPart("The tool failed:"), textPart("b")] }),
+      [
+        { type: "input_text", text: "The tool failed:" },
+        { type: "input_text", text: "b" },
+      ],
+    ],
+    [
+      "a picture and a document",
+      toolResult({ toolCallId: "c", content: [imagePart(PNG), documentPart(PNG, "", "a.pdf")] }),
+      [
+        { type: "input_image", image_url: `data:image/png;base64,${PNG_BASE64}` },
+        { type: "input_file", filename: "a.pdf", file_data: `data:application/pdf;base64,${PNG_BASE64}` },
+      ],
+    ],
+    ["text beside no tool_result", { role: Role.TOOL, toolCallId: "c", content: [textPart("a")] }, "a"],
+    ["nothing at all", { role: Role.TOOL, toolCallId: "c" }, ""],
+  ])("with %s", async (_name, message, output) => {
+    const { input, warnings } = await inputOf([userMessage("hi"), message]);
+    expect(input).toEqual([HI, { type: "function_call_output", call_id: "c", output }]);
+    expect(warnings).toEqual([]);
+  });
+
+  it.each<[string, PartInit[] | string, unknown]>([
+    ["a text", "no such city", "The tool failed: no such city"],
+    ["nothing", [], "The tool failed: "],
+    [
+      "two texts",
+      [textPart("a"), textPart("b")],
+      [
+        { type: "input_text", text: "The tool failed:" },
+        { type: "input_text", text: "a" },
+        { type: "input_text", text: "b" },
+      ],
+    ],
+    [
+      "a picture",
+      [imagePart("https://x.test/a.png")],
+      [
+        { type: "input_text", text: "The tool failed:" },
+        { type: "input_image", image_url: "https://x.test/a.png" },
+      ],
+    ],
+  ])("that failed say so in their text, with %s", async (_name, content, output) => {
+    const result = toolResult({ toolCallId: "c", content, isError: true });
+    const { input, warnings } = await inputOf([userMessage("hi"), result], { strict: true });
+    expect(input[1]).toEqual({ type: "function_call_output", call_id: "c", output });
+    expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.is_error"]);
+  });
+
+  it("may come several in one message, and text beside them belongs to the call that the message names", async () => {
+    const result = (toolCallId: string, text: string, isError = false): PartInit => ({
+      part: { case: "toolResult", value: { toolCallId, isError, content: [textPart(text)] } },
+    });
+    const message = {
+      role: Role.TOOL,
+      toolCallId: "c2",
+      content: [result("c1", "one"), textPart("before"), result("", "two"), result("c3", "three", true)],
+    };
+    const { input } = await inputOf([userMessage("hi"), message]);
+    expect(input.slice(1)).toEqual([
+      { type: "function_call_output", call_id: "c1", output: "one" },
+      {
+        type: "function_call_output",
+        call_id: "c2",
+        output: [
+          { type: "input_text", text: "before" },
+          { type: "input_text", text: "two" },
+        ],
+      },
+      { type: "function_call_output", call_id: "c3", output: "The tool failed: three" },
+    ]);
+  });
+
+  it("refuse sound in a result by its field", async () => {
+    const audio = media("audio", { mediaType: "audio/wav", source: { case: "data", value: PNG } });
+    const violations = await refusalOf(
+      build({ messages: [toolResult({ toolCallId: "c", content: [audio] })] }),
+    );
+    expect(violations.map(({ field }) => field)).toEqual([
+      "messages[0].content[0].tool_result.content[0].audio",
+    ]);
+  });
+
+  it("keep ids of 64 characters, and rewrite longer ones alike in call and result, with a warning", async () => {
+    const fits = "c".repeat(64);
+    const long = `${"c".repeat(64)}1`;
+    const other = `${"c".repeat(64)}2`;
+    const messages = [
+      assistantMessage([call(fits, "{}"), call(long, "{}"), call(other, "x", "custom")]),
+      toolResult({ toolCallId: other, content: "2" }),
+      toolResult({ toolCallId: long, content: "1" }),
+    ];
+    const { input, warnings } = await inputOf(messages, { strict: true });
+    const ids = input.map(({ call_id }) => String(call_id));
+    expect(ids[0]).toBe(fits);
+    expect([ids[4], ids[3]]).toEqual([ids[1], ids[2]]);
+    expect(new Set(ids.slice(1)).size).toBe(2);
+    for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    expect(input[3]?.type).toBe("custom_tool_call_output");
+    expect(warnings).toEqual([
+      "converted_content messages[0].content[1].tool_call.id",
+      "converted_content messages[0].content[2].tool_call.id",
+    ]);
+    // The same also where the call itself is kept by the provider.
+    const later = await inputOf([toolResult({ toolCallId: long, content: "1" })]);
+    expect(later.input[0]?.call_id).toBe(ids[1]);
+  });
+});
