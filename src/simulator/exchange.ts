@@ -92,12 +92,9 @@ async function sendTurn(
   const { rate } = options;
   const writing = rate === undefined ? 0 : Math.min((turn.usage.outputTokens / rate) * 1000, longestTimer);
   if (writing > 0) await sleep(writing, undefined, { signal: exchange.signal });
-  const failed = options.error_after === undefined ? undefined : (options.error_code ?? "server_error");
-  await sendWhole(
-    exchange,
-    failed === undefined ? call.renderWhole(turn) : call.renderFailed(turn, failed),
-    options,
-  );
+  const fails = options.error_after !== undefined;
+  const answer = fails ? call.renderFailed(turn, options.error_code) : call.renderWhole(turn);
+  await sendWhole(exchange, answer, options);
 }
 
 async function sendWhole(exchange: Exchange, answer: WholeAnswer, options: ModelOptions): Promise<void> {

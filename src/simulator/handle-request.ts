@@ -53,9 +53,12 @@ export async function handleRequest(
   const ended = new Promise<void>((resolve) => response.once("close", resolve));
   // A write that lost the race against the peer's close fails; that the response closes is all that matters.
   response.on("error", () => {});
-  const path = (incoming.url ?? "/").split("?", 1)[0] ?? "/";
+  const [path = "/", ...rest] = (incoming.url ?? "/").split("?");
   if (isIntrospection(path)) return answerIntrospection(floor, incoming.method ?? "GET", path, response);
-  const exchange = await openExchange(floor, incoming, response, path);
+  const exchange = await openExchange(floor, incoming, response, {
+    path,
+    query: new URLSearchParams(rest.join("?")),
+  });
   const outcome = await answer(floor, exchange);
   await ended;
   closeExchange(floor, exchange, outcome);
@@ -70,7 +73,7 @@ async function openExchange(
   floor: Floor,
   incoming: IncomingMessage,
   response: ServerResponse,
-  path: string,
+  target: Pick<ReceivedRequest, "path" | "query">,
 ): Promise<Arrival> {
   const closed = new AbortController();
   response.once("close", () => closed.abort());
@@ -81,14 +84,8 @@ async function openExchange(
   const text = arrived?.text ?? "";
   const body = parseJson(text);
   const requestId = `req_${number.toString(16).padStart(32, "0")}`;
-  const head = {
-    number,
-    requestId,
-    method: incoming.method ?? "GET",
-    path,
-    headers: incoming.headers,
-    receivedAt,
-  };
+  const { method = "GET", headers } = incoming;
+  const head = { number, requestId, method, path: target.path, headers, receivedAt };
   const record: OpenRequest = {
     ...head,
     body: body ?? text,
@@ -99,7 +96,7 @@ async function openExchange(
     events: 0,
   };
   floor.log.add(record);
-  const request: ReceivedRequest = { ...head, text, body };
+  const request: ReceivedRequest = { ...head, query: target.query, text, body };
   return { request, response, record, signal: closed.signal, arrived };
 }
 
@@ -132,7 +129,8 @@ function closeExchange(floor: Floor, exchange: Exchange, outcome: SimulatorLogLi
   floor.log.close(record, seen === "caller");
   const { requestId, method, path, status = 0, events } = record;
   const durationMs = (record.closedAt ?? now()) - record.receivedAt;
-  const facts = { format: formatOf(floor, request)?.name ?? "", model: modelOf(request) };
+  const format = formatOf(floor, request);
+  const facts = { format: format?.name ?? "", model: format?.modelOf(request) ?? "" };
   floor.report({ requestId, method, path, ...facts, status, outcome: seen, events, durationMs });
 }
 
@@ -149,10 +147,4 @@ function answerPlainly(exchange: Exchange, status: number, message: string): voi
 function unknownPath(floor: Floor, request: ReceivedRequest): string {
   const known = floor.formats.flatMap((format) => format.endpoints);
   return `The simulator does not answer ${request.method} ${request.path}. It answers ${known.join(", ")}; see GET /simulator/models.`;
-}
-
-function modelOf(request: ReceivedRequest): string {
-  const { body } = request;
-  const model = typeof body === "object" && body !== null && "model" in body ? body.model : "";
-  return typeof model === "string" ? model : "";
 }

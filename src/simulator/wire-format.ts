@@ -14,6 +14,8 @@ export interface WireFormat {
   readonly endpoints: readonly string[];
   /** Whether a request is for this format, by its method, path and headers. */
   matches(request: ReceivedRequest): boolean;
+  /** The model string that a request names, for the log; empty where it names none. */
+  modelOf(request: ReceivedRequest): string;
   /**
    * Reads a request that matches: checks the key and finds the model that it names, or answers it at once where it
    * is not a call of a model. Throws a {@link Rejection}.
@@ -32,6 +34,8 @@ export interface ReceivedRequest {
   readonly method: string;
   /** Path without the query. */
   readonly path: string;
+  /** What followed the path. */
+  readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   /** The body as text. */
   readonly text: string;
@@ -58,8 +62,11 @@ export interface PreparedCall {
   renderWhole(turn: Turn): WholeAnswer;
   /** Renders the answer as a stream of events. */
   renderStream(turn: Turn): StreamedAnswer;
-  /** Renders an answer in one piece that says that it failed, as far as the provider has such. */
-  renderFailed(turn: Turn, code: string): WholeAnswer;
+  /**
+   * Renders an answer in one piece that says that it failed; an error where the provider has no such answer. Without a
+   * code it is a failure of the provider's server.
+   */
+  renderFailed(turn: Turn, code: string | undefined): WholeAnswer;
 }
 
 /** An answer in one piece. */
@@ -74,10 +81,10 @@ export interface StreamedAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** Begins to draw the events, each rendered when it is drawn. The last one is marked. */
   events(): Iterator<WireEvent, undefined>;
-  /** Renders the events with which the provider reports a failure at this place. */
-  failure(style: FailureStyle, code: string): readonly WireEvent[];
-  /** Renders an event that says nothing but that the provider is alive. */
-  keepAlive(): WireEvent;
+  /** Renders the events with which the provider reports a failure at this place; without a code one of its server. */
+  failure(style: FailureStyle, code: string | undefined): readonly WireEvent[];
+  /** Renders an event that says nothing but that the provider is alive; undefined where the provider has none. */
+  keepAlive(): WireEvent | undefined;
 }
 
 /** One event of a stream, framed for the wire. */

@@ -8,9 +8,6 @@ import { createPace, longestTimer } from "./pace.ts";
 /** Characters that are gathered before they are written, where nothing is to be waited for. */
 const batchSize = 16 * 1024;
 
-/** Code of a failure in a stream unless `error_code` says otherwise. */
-const usualFailure = "server_error";
-
 /** One stream under way. */
 interface Delivery {
   readonly answer: StreamedAnswer;
@@ -63,7 +60,7 @@ async function interrupt(delivery: Delivery, sent: number): Promise<boolean> {
 }
 
 function failureOf(delivery: Delivery): readonly WireEvent[] {
-  const { error_style: style = "event", error_code: code = usualFailure } = delivery.options;
+  const { error_style: style = "event", error_code: code } = delivery.options;
   return delivery.answer.failure(style, code);
 }
 
@@ -93,6 +90,8 @@ async function pause(delivery: Delivery, milliseconds: number): Promise<void> {
 
 function signOfLife(delivery: Delivery): string {
   if (delivery.options.keepalive_style === "comment") return ": keepalive\n\n";
+  const event = delivery.answer.keepAlive();
+  if (event === undefined) return "";
   delivery.onEvent();
-  return delivery.answer.keepAlive().text;
+  return event.text;
 }

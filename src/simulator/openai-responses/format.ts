@@ -1,4 +1,5 @@
 import type { ModelChoice } from "../model-choice.ts";
+import { namedModel } from "../named-model.ts";
 import { authenticate } from "../openai/authenticate.ts";
 import { missingParameter, string } from "../openai/check.ts";
 import { rejectAsOpenAI } from "../openai/failure.ts";
@@ -31,6 +32,7 @@ export function createOpenAIResponses(): WireFormat {
     name: "openai-responses",
     endpoints: [`POST ${createPath}`, `GET ${modelsPath}`],
     matches: ({ path }) => path === createPath || path === modelsPath,
+    modelOf: namedModel,
     read: (request) => rejectingProblems(request, () => read(request, stored)),
     reject: rejectAsOpenAI,
   };

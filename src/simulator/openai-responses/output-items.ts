@@ -1,4 +1,12 @@
-import type { ImagePart, Part, TextPart, ToolCallPart, Turn, WebSearchPart } from "../script/turn.ts";
+import type {
+  ImagePart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  Turn,
+  WebSearchPart,
+} from "../script/turn.ts";
 import { type ContentPlace, encryptReasoning } from "./encrypted-reasoning.ts";
 import { callIdOf, itemIdsOf } from "./item-ids.ts";
 import type { CreateRequest, OutputItem } from "./wire.ts";
@@ -61,7 +69,7 @@ export function finishedItem(
     case "reasoning":
       return reasoningItem(
         id,
-        summaryOf(part.paragraphs, settings),
+        summaryOf(part, settings),
         encryptIfAsked(id, part.paragraphs, place, settings),
       );
     case "text":
@@ -80,8 +88,8 @@ export function finishedItem(
 }
 
 /** The paragraphs of reasoning that the caller may see. */
-export function summaryOf(paragraphs: readonly string[], settings: ItemSettings): readonly string[] {
-  return settings.summarises ? paragraphs : [];
+export function summaryOf(part: ReasoningPart, settings: ItemSettings): readonly string[] {
+  return settings.summarises && !part.redacted ? part.paragraphs : [];
 }
 
 /** The content part of a text. */

@@ -1,5 +1,6 @@
 import type {
   Attachment,
+  Caching,
   CallableTool,
   Effort,
   HostedTool,
@@ -9,6 +10,9 @@ import type {
 } from "../script/prompt.ts";
 import { readContent } from "./read-content.ts";
 import type { CreateRequest, InputItem, TextFormat } from "./wire.ts";
+
+/** OpenAI caches the beginning of every prompt that is so long. */
+const caching: Caching = { kind: "prefix", minimumTokens: 1024 };
 
 /** How much a reasoning model thinks where the request does not say. */
 const usualEffort: Effort = "medium";
@@ -24,6 +28,7 @@ export function readPrompt(request: CreateRequest, items: readonly InputItem[]):
       request.instructions ?? "",
       ...items.map((item, index) => describeItem(item, contents[index]?.text ?? "")),
     ].filter(Boolean),
+    caching,
     attachments: contents.flatMap((content): readonly Attachment[] => content.attachments),
     tools: offeredTools(request).filter(isCallable).map(readTool),
     hostedTools: offeredTools(request).flatMap(readHostedTool),
@@ -36,6 +41,7 @@ export function readPrompt(request: CreateRequest, items: readonly InputItem[]):
     toolRounds: countToolRounds(items.slice(lastUser + 1)),
     answerFormat: readFormat(request.text?.format ?? undefined),
     maxOutputTokens: request.max_output_tokens ?? undefined,
+    stopSequences: [],
     effort: (request.reasoning?.effort ?? usualEffort) as Effort,
   };
 }

@@ -11,7 +11,7 @@ export interface ResponseStates {
   /** When the model has stopped: completed, or incomplete. */
   finished(turn: Turn, output: readonly OutputItem[]): ResponseObject;
   /** When it failed. */
-  failed(code: string): ResponseObject;
+  failed(code: string | undefined): ResponseObject;
 }
 
 /** What a response object is made from. */
@@ -48,8 +48,8 @@ export function createResponseStates(origin: ResponseOrigin): ResponseStates {
   return {
     open: () => build("in_progress", { service_tier: "auto" }),
     finished: (turn, output) => build(statusOf(turn), finalFacts(turn, output)),
-    failed: (code) => {
-      const { message } = describeFailure(code);
+    failed: (asked) => {
+      const { code, message } = describeFailure(asked);
       return build("failed", { error: { code, message }, service_tier: "auto" });
     },
   };

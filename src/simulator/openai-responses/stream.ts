@@ -80,6 +80,7 @@ function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   const { source, event } = renderer;
   const { turn, items, states } = source;
   yield event("response.created", { response: states.open() });
+  if (turn.repeatsStart) yield event("response.created", { response: states.open() });
   yield event("response.in_progress", { response: states.open() });
   for (const [index, part] of turn.parts.entries()) {
     const item = openItem(part, index, items);
@@ -99,7 +100,7 @@ function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
 /** Tokens that an item costs before any of it shows: thinking that is not summarised takes its time, too. */
 function hiddenTokens(part: Part, items: ItemSettings): number {
   if (part.kind !== "reasoning") return 0;
-  return summaryOf(part.paragraphs, items).reduce((left, text) => left - countTokens(text), part.tokens);
+  return summaryOf(part, items).reduce((left, text) => left - countTokens(text), part.tokens);
 }
 
 function partEvents(renderer: Renderer, part: Part, place: Place): Iterable<WireEvent> {
@@ -125,7 +126,7 @@ function partEvents(renderer: Renderer, part: Part, place: Place): Iterable<Wire
 
 function* reasoningEvents(renderer: Renderer, part: ReasoningPart, place: Place): Generator<WireEvent> {
   const { event, obfuscate, source } = renderer;
-  const shown = summaryOf(part.paragraphs, source.items);
+  const shown = summaryOf(part, source.items);
   for (const [summary_index, text] of shown.entries()) {
     const at = { ...place, summary_index };
     yield event("response.reasoning_summary_part.added", { ...at, part: { type: "summary_text", text: "" } });
@@ -215,9 +216,13 @@ function* imageEvents(renderer: Renderer, part: ImagePart, place: Place): Genera
   yield* hostedEvents(renderer, "image_generation_call", ["completed"], place);
 }
 
-function failureEvents(renderer: Renderer, style: FailureStyle, code: string): readonly WireEvent[] {
+function failureEvents(
+  renderer: Renderer,
+  style: FailureStyle,
+  asked: string | undefined,
+): readonly WireEvent[] {
   const { event, source } = renderer;
-  const { message, param, type } = describeFailure(code);
+  const { code, message, param, type } = describeFailure(asked);
   switch (style) {
     case "event":
       return [event("error", { code, message, param })];

@@ -95,7 +95,7 @@ export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest): Whol
 }
 
 /** The words for a failure by its code, for events and answers that failed. */
-export function describeFailure(code: string): OpenAIError {
+export function describeFailure(code = "server_error"): OpenAIError & { readonly code: string } {
   const wording = wordingByCode[code] ?? {
     type: "server_error",
     message: `The simulator was asked to fail with ${code}.`,

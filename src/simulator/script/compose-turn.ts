@@ -5,8 +5,9 @@ import { countAttachmentTokens, type Prompt } from "./prompt.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 import { setScene } from "./scene.ts";
 import { scripts } from "./scripts.ts";
+import { stopAtSequences } from "./stop-sequences.ts";
 import { estimatePromptTokens } from "./tokens.ts";
-import type { Part, StopReason, Turn } from "./turn.ts";
+import type { Part, Turn } from "./turn.ts";
 
 /** Lets the chosen script answer a prompt, within the prompt's limit of tokens. */
 export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCache): Turn {
@@ -15,12 +16,13 @@ export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCa
     scripts[choice.script].write(setScene(prompt, options)),
     options.frame_bytes ?? 0,
   );
-  const { parts, stop } = breakOff(said, prompt.maxOutputTokens, options.stop);
+  const { parts, stop, stopSequence } = breakOff(said, prompt, options.stop);
   const inputTokens = estimatePromptTokens(prompt.segments.join("\n")) + countAttachmentTokens(prompt);
   const reasoning = parts.filter((part) => part.kind === "reasoning");
   return {
     parts,
     stop,
+    stopSequence,
     usage: {
       inputTokens,
       ...cache.use(choice.script, prompt),
@@ -29,20 +31,24 @@ export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCa
     },
     callIds: callIdsOf(options),
     halfSurrogates: options.half_surrogates === true,
+    repeatsStart: options.repeat_start === true,
   };
 }
 
+/** Ends an answer where it must: at a stop sequence, at the prompt's limit, or half way where the model string says so. */
 function breakOff(
   said: readonly Part[],
-  limit: number | undefined,
+  { stopSequences, maxOutputTokens: limit = Infinity }: Prompt,
   reason: ModelOptions["stop"],
-): { parts: readonly Part[]; stop: StopReason } {
-  const half = reason === undefined ? Infinity : Math.ceil(sumTokens(said) / 2);
-  const allowed = Math.min(limit ?? Infinity, half);
-  if (sumTokens(said) <= allowed) return { parts: said, stop: "end" };
+): Pick<Turn, "parts" | "stop" | "stopSequence"> {
+  const { parts, stopSequence } = stopAtSequences(said, stopSequences);
+  const half = reason === undefined ? Infinity : Math.ceil(sumTokens(parts) / 2);
+  const allowed = Math.min(limit, half);
+  if (sumTokens(parts) <= allowed) return { parts, stop: "end", stopSequence };
   return {
-    parts: limitParts(said, allowed),
-    stop: half < (limit ?? Infinity) ? (reason ?? "length") : "length",
+    parts: limitParts(parts, allowed),
+    stop: half < limit ? (reason ?? "length") : "length",
+    stopSequence: undefined,
   };
 }
 

@@ -1,5 +1,5 @@
 import { countTokens, firstTokens } from "./tokens.ts";
-import type { Part } from "./turn.ts";
+import type { Part, TextPart } from "./turn.ts";
 
 /** Tokens of an answer that one part takes. What hosted tools do costs none. */
 export function countPartTokens(part: Part): number {
@@ -19,6 +19,12 @@ export function countPartTokens(part: Part): number {
   }
 }
 
+/** Keeps the first so many UTF-16 units of a text, and the citations that end within them. */
+export function shortenText(part: TextPart, length: number): TextPart {
+  const citations = part.citations.filter((citation) => citation.end <= length);
+  return { ...part, text: part.text.slice(0, length), citations };
+}
+
 /** Cuts an answer off after so many tokens, in the middle of the part that would go beyond. */
 export function limitParts(parts: readonly Part[], limit: number): readonly Part[] {
   const kept: Part[] = [];
@@ -36,11 +42,8 @@ function cutPart(part: Part, limit: number): Part[] {
   switch (part.kind) {
     case "reasoning":
       return [{ ...part, paragraphs: [], tokens: limit }];
-    case "text": {
-      const text = firstTokens(part.text, limit);
-      const citations = part.citations.filter((citation) => citation.end <= text.length);
-      return [{ ...part, text, citations, cut: true }];
-    }
+    case "text":
+      return [{ ...shortenText(part, firstTokens(part.text, limit).length), cut: true }];
     case "refusal":
       return [{ ...part, text: firstTokens(part.text, limit) }];
     case "tool_call": {

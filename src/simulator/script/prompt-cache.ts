@@ -1,65 +1,68 @@
-import { createHash } from "node:crypto";
+import { useBreakpoints } from "./cache-breakpoints.ts";
+import { type CacheEntries, createCacheEntries, fingerprintAfter } from "./cache-entries.ts";
 import type { Prompt } from "./prompt.ts";
+import { bytesPerPromptToken } from "./tokens.ts";
 
-/** Tokens in one block of the cache. Only whole blocks are found again. */
+/** Tokens in one block of a cache of prefixes. Only whole blocks are found again. */
 const blockTokens = 128;
 
-/** Bytes of a prompt that make a block, at four bytes a token. */
-const blockBytes = blockTokens * 4;
-
-/** Least tokens that a prompt must have to be cached. */
-const minimumTokens = 1024;
-
-/** Most blocks that are remembered; the oldest are forgotten. */
-const maximumBlocks = 50_000;
+const blockBytes = blockTokens * bytesPerPromptToken;
 
 /** What the cache did for one prompt. */
-interface CacheUse {
+export interface CacheUse {
   /** Tokens at the beginning of the prompt that an earlier prompt began with, too. */
   readonly cachedTokens: number;
   /** Tokens that are in the cache from now on. */
   readonly cacheWriteTokens: number;
+  /** Those of them that are there for an hour. */
+  readonly longCacheWriteTokens: number;
 }
 
-/** Remembers how prompts began, as providers do. */
+/** Remembers how prompts began, as providers do; but for no prompt is it ever too late. */
 export interface PromptCache {
   /** Looks a prompt of a model up and remembers it. */
   use(model: string, prompt: Prompt): CacheUse;
 }
 
-/** Creates an empty cache. It keeps fingerprints of blocks, never the prompts. */
+/** Creates an empty cache. */
 export function createPromptCache(): PromptCache {
-  const known = new Set<string>();
-  const use = (model: string, prompt: Prompt): CacheUse => {
-    const blocks = fingerprints(model, Buffer.from(prompt.segments.join("\n")));
-    if (blocks.length * blockTokens < minimumTokens) return { cachedTokens: 0, cacheWriteTokens: 0 };
-    const firstNew = blocks.findIndex((block) => !known.has(block));
-    const found = firstNew === -1 ? blocks.length : firstNew;
-    for (const block of blocks) remember(known, block);
-    const cached = found * blockTokens >= minimumTokens ? found : 0;
-    return { cachedTokens: cached * blockTokens, cacheWriteTokens: (blocks.length - cached) * blockTokens };
+  const entries = createCacheEntries();
+  return {
+    use: (model, { caching, segments }) =>
+      caching.kind === "breakpoints"
+        ? useBreakpoints(entries, model, segments, caching)
+        : usePrefix(entries, model, segments, caching.minimumTokens),
   };
-  return { use };
 }
 
-/** One fingerprint for each whole block, each covering all that comes before it. */
-function fingerprints(model: string, prompt: Buffer): string[] {
+/** Finds the longest beginning that an earlier prompt had in common, and remembers the whole prompt. */
+function usePrefix(
+  entries: CacheEntries,
+  model: string,
+  segments: readonly string[],
+  minimumTokens: number,
+): CacheUse {
+  const blocks = blocksOf(model, Buffer.from(segments.join("\n")));
+  const isShort = (count: number): boolean => count * blockTokens < minimumTokens;
+  if (isShort(blocks.length)) return { cachedTokens: 0, cacheWriteTokens: 0, longCacheWriteTokens: 0 };
+  const firstNew = blocks.findIndex((block) => !entries.has(block));
+  const found = firstNew === -1 ? blocks.length : firstNew;
+  for (const block of blocks) entries.add(block);
+  const cached = isShort(found) ? 0 : found;
+  return {
+    cachedTokens: cached * blockTokens,
+    cacheWriteTokens: (blocks.length - cached) * blockTokens,
+    longCacheWriteTokens: 0,
+  };
+}
+
+/** One entry for each whole block, each covering all that comes before it. */
+function blocksOf(model: string, prompt: Buffer): string[] {
   const blocks: string[] = [];
   let before = model;
   for (let end = blockBytes; end <= prompt.length; end += blockBytes) {
-    before = createHash("sha1")
-      .update(before)
-      .update(prompt.subarray(end - blockBytes, end))
-      .digest("base64");
+    before = fingerprintAfter(before, prompt.subarray(end - blockBytes, end));
     blocks.push(before);
   }
   return blocks;
-}
-
-function remember(known: Set<string>, block: string): void {
-  known.delete(block);
-  known.add(block);
-  if (known.size <= maximumBlocks) return;
-  const [oldest] = known;
-  if (oldest !== undefined) known.delete(oldest);
 }

@@ -4,6 +4,8 @@ export interface Prompt {
   readonly question: string;
   /** Everything the model reads, in the order in which it is cached: tools, instructions, conversation. */
   readonly segments: readonly string[];
+  /** How the provider caches it. */
+  readonly caching: Caching;
   /** Pictures, documents and sounds of the request. */
   readonly attachments: readonly Attachment[];
   /** Tools that the caller runs. */
@@ -22,8 +24,31 @@ export interface Prompt {
   readonly answerFormat: AnswerFormat;
   /** Most tokens that the answer may have, reasoning included; unset for no limit. */
   readonly maxOutputTokens: number | undefined;
+  /** Texts right before which the answer ends. */
+  readonly stopSequences: readonly string[];
   /** How much the model should think before it answers. */
   readonly effort: Effort;
+}
+
+/** How a provider caches prompts: the beginning of each by itself, or up to where the request says. */
+export type Caching =
+  | {
+      readonly kind: "prefix";
+      /** Least tokens that are worth an entry. */
+      readonly minimumTokens: number;
+    }
+  | {
+      readonly kind: "breakpoints";
+      readonly minimumTokens: number;
+      readonly breakpoints: readonly CacheBreakpoint[];
+    };
+
+/** A place up to which a request wants its prompt cached. */
+export interface CacheBreakpoint {
+  /** Index of the last segment in front of it. */
+  readonly segment: number;
+  /** Whether the entry is to last for an hour instead of minutes. */
+  readonly long: boolean;
 }
 
 /** Something in a prompt that is not text. */

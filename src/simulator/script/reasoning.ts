@@ -32,5 +32,6 @@ export function thinkAbout(scene: Scene): ReasoningPart[] {
     (_, index) => thoughts[(offset + index) % thoughts.length] ?? thoughts[0],
   );
   const shown = paragraphs.reduce((sum, paragraph) => sum + countTokens(paragraph), 0);
-  return [{ kind: "reasoning", paragraphs, tokens: Math.max(least, shown) }];
+  const redacted = scene.options.redacted === true;
+  return [{ kind: "reasoning", paragraphs, redacted, tokens: Math.max(least, shown) }];
 }

@@ -5,7 +5,7 @@
 const tokenPattern = / ?[\p{L}\p{N}]{1,10}|\s+|./gsu;
 
 /** Bytes of UTF-8 that make one token of a prompt, as a rule of thumb. */
-const bytesPerPromptToken = 4;
+export const bytesPerPromptToken = 4;
 
 /** Yields the tokens of a text in order. Joined they are the text again. */
 export function* splitTokens(text: string): Generator<string> {

@@ -4,12 +4,16 @@ export interface Turn {
   readonly parts: readonly Part[];
   /** Why it stops. */
   readonly stop: StopReason;
+  /** The text of the request right before which it ended; undefined where it did not. */
+  readonly stopSequence: string | undefined;
   /** What it cost. */
   readonly usage: TurnUsage;
   /** How ids of tool calls are given: each its own, all the same, or none at all. */
   readonly callIds: "unique" | "repeated" | "empty";
   /** Whether deltas fall between the two surrogates of a character beyond the basic plane. */
   readonly halfSurrogates: boolean;
+  /** Whether the event that opens a stream comes twice. */
+  readonly repeatsStart: boolean;
 }
 
 /** Why an answer ends. */
@@ -23,6 +27,8 @@ interface TurnUsage {
   readonly cachedTokens: number;
   /** Those of the prompt that were put into the cache. */
   readonly cacheWriteTokens: number;
+  /** Those that were put into it for an hour instead of minutes. */
+  readonly longCacheWriteTokens: number;
   /** All tokens of the answer. */
   readonly outputTokens: number;
   /** Those of the answer that were spent on reasoning. */
@@ -37,6 +43,8 @@ export interface ReasoningPart {
   readonly kind: "reasoning";
   /** What the thinking says, paragraph by paragraph; empty when it was cut off before it said anything. */
   readonly paragraphs: readonly string[];
+  /** Whether what it says is hidden from the caller, and only comes encrypted. */
+  readonly redacted: boolean;
   /** Tokens that the thinking cost, which are more than the paragraphs show. */
   readonly tokens: number;
 }

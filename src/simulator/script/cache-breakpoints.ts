@@ -1,0 +1,60 @@
+import { type CacheEntries, fingerprintAfter } from "./cache-entries.ts";
+import type { CacheBreakpoint } from "./prompt.ts";
+import type { CacheUse } from "./prompt-cache.ts";
+import { bytesPerPromptToken } from "./tokens.ts";
+
+/** How many segments an entry may end before a breakpoint, that segment included, to be found from there. */
+const lookback = 20;
+
+/** The end of a segment of a prompt: where an entry of the cache may end. */
+interface SegmentEnd {
+  /** Fingerprint of all up to here. */
+  readonly entry: string;
+  /** Tokens up to here. */
+  readonly tokens: number;
+}
+
+/** What a request wants cached. */
+interface CacheWish {
+  readonly minimumTokens: number;
+  readonly breakpoints: readonly CacheBreakpoint[];
+}
+
+/**
+ * Reads the longest entry that ends at a breakpoint or shortly before one, and writes an entry for each breakpoint behind
+ * it. What lies between two breakpoints is written for as long as the second one says.
+ */
+export function useBreakpoints(
+  entries: CacheEntries,
+  model: string,
+  segments: readonly string[],
+  { breakpoints, minimumTokens }: CacheWish,
+): CacheUse {
+  const ends = endsOf(model, segments);
+  const isLongEnough = (end: SegmentEnd | undefined): boolean => (end?.tokens ?? 0) >= minimumTokens;
+  const places = breakpoints.filter(({ segment }) => isLongEnough(ends[segment]));
+  const found = places
+    .map(({ segment }) => ends.slice(Math.max(0, segment - lookback + 1), segment + 1))
+    .map((within) => within.findLast((end) => isLongEnough(end) && entries.has(end.entry))?.tokens ?? 0);
+  const cachedTokens = Math.max(0, ...found);
+  let written = cachedTokens;
+  let longCacheWriteTokens = 0;
+  for (const { segment, long } of places) {
+    const { entry = "", tokens = 0 } = ends[segment] ?? {};
+    const added = Math.max(0, tokens - written);
+    written += added;
+    if (long) longCacheWriteTokens += added;
+    entries.add(entry);
+  }
+  return { cachedTokens, cacheWriteTokens: written - cachedTokens, longCacheWriteTokens };
+}
+
+function endsOf(model: string, segments: readonly string[]): SegmentEnd[] {
+  let entry = `breakpoints of ${model}`;
+  let bytes = 0;
+  return segments.map((segment) => {
+    entry = fingerprintAfter(entry, segment);
+    bytes += Buffer.byteLength(segment);
+    return { entry, tokens: Math.floor(bytes / bytesPerPromptToken) };
+  });
+}

@@ -1,0 +1,30 @@
+import { shortenText } from "./limit-parts.ts";
+import type { Part } from "./turn.ts";
+
+/** What is left of an answer once stop sequences have been looked for. */
+interface Stopped {
+  readonly parts: readonly Part[];
+  /** The sequence right before which the answer ends; undefined where it has none. */
+  readonly stopSequence: string | undefined;
+}
+
+/** Ends an answer right before the first of the sequences that its texts hold. A text of which nothing is left goes, too. */
+export function stopAtSequences(parts: readonly Part[], sequences: readonly string[]): Stopped {
+  for (const [index, part] of parts.entries()) {
+    const found = part.kind === "text" ? findFirst(part.text, sequences) : undefined;
+    if (part.kind !== "text" || found === undefined) continue;
+    const rest = found.at === 0 ? [] : [shortenText(part, found.at)];
+    return { parts: [...parts.slice(0, index), ...rest], stopSequence: found.sequence };
+  }
+  return { parts, stopSequence: undefined };
+}
+
+function findFirst(
+  text: string,
+  sequences: readonly string[],
+): { readonly at: number; readonly sequence: string } | undefined {
+  const found = sequences
+    .map((sequence) => ({ at: text.indexOf(sequence), sequence }))
+    .filter(({ at }) => at !== -1);
+  return found.sort((left, right) => left.at - right.at)[0];
+}
