@@ -3,17 +3,15 @@
  * Contents come in the order of the conversation, the same for the same history in every turn,
  * so that the provider's prompt cache finds the beginning again.
  */
-import { type ContentPart, type Message, type NativePart, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { parseObjectField } from "../../kit/json.ts";
-import { sourceObject } from "../../kit/json-source.ts";
+import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { textOf } from "../../spec/message.ts";
+import { toolOutput, userParts } from "./caller-parts.ts";
 import type { InputContext } from "./context.ts";
-import { type MediaContext, mediaPart } from "./media.ts";
+import type { MediaContext } from "./media.ts";
 import { ModelTurn } from "./model-turn.ts";
 import { type Answer, answersIn, ToolResults } from "./tool-results.ts";
-import { type Content, type Part, WIRE_NAME } from "./wire.ts";
+import type { Content } from "./wire.ts";
 
 /** The conversation in the provider's words. */
 export interface Input {
@@ -110,71 +108,17 @@ class Conversation {
     for (const answer of answersIn(message, field)) await this.#addResult(answer);
   }
 
-  async #addResult({ id, parts, isError, field }: Answer): Promise<void> {
-    const { traits, loss } = this.#context;
-    const texts: string[] = [];
-    const media: Part[] = [];
-    let verbatim: Part | undefined;
-    for (const { part: whole, field: place } of parts) {
-      const { part } = whole;
-      if (part.case === "text") texts.push(part.value);
-      else if (part.case === "native" && part.value.kind === "functionResponse")
-        verbatim = this.#native(whole, part.value, place);
-      else media.push(...(await this.#mediaOf(whole, place)));
-    }
-    if (media.length > 0 && !traits.toolResultMedia) loss.lose(field, "converted_content", MEDIA_BEHIND);
-    const output = { text: texts.join("\n"), isError, media, verbatim };
-    this.#results.answer(id, output, traits.toolResultMedia, field);
-  }
-
-  /** Media of a tool's result. */
-  async #mediaOf(whole: ContentPart, field: string): Promise<readonly Part[]> {
-    const { part } = whole;
-    if (part.case === "image" || part.case === "document")
-      return [await mediaPart(part, `${field}.${part.case}`, this.#media)];
-    if (part.case !== "native")
-      throw invalidField(field, `expected text, an image or a document, found ${part.case ?? "nothing"}`);
-    return asList(this.#native(whole, part.value, field));
+  async #addResult(answer: Answer): Promise<void> {
+    const output = await toolOutput(answer, this.#context, this.#media);
+    this.#results.answer(answer.id, output, this.#context.traits.toolResultMedia, answer.field);
   }
 
   async #addUser({ content }: Message, field: string): Promise<void> {
-    const parts: Part[] = [];
-    for (const [index, part] of content.entries())
-      parts.push(...(await this.#userParts(part, `${field}.content[${index}]`)));
+    const parts = await userParts(content, `${field}.content`, this.#context, this.#media);
     if (parts.length > 0) this.#contents.push({ role: "user", parts });
     // Native parts of other providers are left out, and with them a message of nothing else.
     else if (!content.some(({ part }) => part.case === "native"))
       throw invalidField(`${field}.content`, "expected at least one part that is not empty");
-  }
-
-  async #userParts(whole: ContentPart, field: string): Promise<readonly Part[]> {
-    const { part } = whole;
-    switch (part.case) {
-      case "text":
-        // The API refuses empty texts.
-        return part.value === "" ? [] : [{ text: part.value }];
-      case "image":
-      case "audio":
-      case "document":
-        return [await mediaPart(part, `${field}.${part.case}`, this.#media)];
-      case "native":
-        return asList(this.#native(whole, part.value, field));
-      default: {
-        const expected = "expected text, an image, audio, a document or a native part";
-        throw invalidField(field, `${expected}, found ${part.case ?? "nothing"}`);
-      }
-    }
-  }
-
-  /** A part in the provider's own words; undefined where it is another provider's, and left out. */
-  #native(whole: ContentPart, { provider, dataJson }: NativePart, field: string): Part | undefined {
-    const { request, loss, provider: asked } = this.#context;
-    if (provider !== asked && provider !== WIRE_NAME) {
-      replaceForeignPart(whole, request.foreignState, field, loss);
-      return undefined;
-    }
-    parseObjectField(dataJson, `${field}.native.data_json`);
-    return sourceObject(dataJson);
   }
 
   #addLaterInstructions(message: Message, field: string): void {
@@ -189,9 +133,3 @@ class Conversation {
 // Around instructions inside the conversation. Constant, so that the prompt cache finds them again.
 const SYSTEM_OPENING = "<system_message>\n";
 const SYSTEM_CLOSING = "\n</system_message>";
-
-const MEDIA_BEHIND = "the model takes no media in a tool's result; they were sent behind it";
-
-function asList(part: Part | undefined): readonly Part[] {
-  return part === undefined ? [] : [part];
-}

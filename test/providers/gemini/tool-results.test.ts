@@ -4,6 +4,7 @@ import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_
 import {
   assistantMessage,
   imagePart,
+  type PartInit,
   systemMessage,
   textPart,
   toolResult,
@@ -97,21 +98,28 @@ describe("results of tools", () => {
       toolResult({ toolCallId: "b", content: [textPart("2"), native("fileData", file)] }),
     ];
     const { text } = await translate({ messages });
+    const beside = toolResult({
+      toolCallId: "a",
+      content: [native("functionResponse", whole), textPart("1")],
+    });
+    await expect(translate({ messages: [userMessage("hi"), turn, beside] })).rejects.toThrow(
+      "messages[2].content[0].tool_result.content[0]: expected a functionResponse part alone",
+    );
     expect(text).toContain(
       `[${whole},{"functionResponse":{"name":"second","response":{"output":"2"},"parts":[${file}]}}]`,
     );
   });
 
   it("may have text beside them, which answers the call that the message names", async () => {
-    const result = {
+    const result: PartInit = {
       part: { case: "toolResult", value: { toolCallId: "a", content: [textPart("1")] } },
-    } as const;
-    const messages = [
+    };
+    const messages: MessageInit[] = [
       userMessage("hi"),
       turn,
       { role: Role.TOOL, toolCallId: "a", content: [result, textPart("one")] },
       { role: Role.TOOL, toolCallId: "b", content: [] },
-    ] satisfies MessageInit[];
+    ];
     const { body } = await translate({ messages });
     expect(body.contents[2]?.parts).toMatchObject([
       { functionResponse: { name: "first", response: { output: "1\none" } } },
