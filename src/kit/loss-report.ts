@@ -9,6 +9,7 @@ import { type FieldViolation, invalidFields } from "../spec/errors.ts";
 export type WarningCode =
   | "unsupported_setting"
   | "adjusted_setting"
+  | "adjusted_schema"
   | "unsupported_content"
   | "converted_content"
   | "foreign_state_stripped"

@@ -1,0 +1,33 @@
+import { invalidField } from "../../spec/errors.ts";
+import type { JsonObject } from "../json.ts";
+
+/** JSON lists and objects inside one another. No provider takes a fifth of it. */
+const MAX_DEPTH = 256;
+
+/** JSON values of a schema. The largest schemas that providers take have a tenth of it. */
+const MAX_VALUES = 100_000;
+
+/**
+ * Turns away a schema that is so deep or large that going through it could exhaust the stack or
+ * hold up other calls. Does so without recursion.
+ * @param field Path of the schema in the request.
+ * @throws InvalidRequestError naming the field, what was found and what was expected.
+ */
+export function checkSize(schema: JsonObject, field: string): void {
+  let level: unknown[] = [schema];
+  let count = 0;
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) {
+      throw invalidField(field, `expected at most ${MAX_DEPTH} levels of JSON, found more`);
+    }
+    count += level.length;
+    if (count > MAX_VALUES) {
+      throw invalidField(field, `expected at most ${MAX_VALUES} JSON values, found more`);
+    }
+    level = level.flatMap(valuesIn);
+  }
+}
+
+function valuesIn(value: unknown): unknown[] {
+  return typeof value === "object" && value !== null ? Object.values(value) : [];
+}

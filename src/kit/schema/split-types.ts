@@ -1,0 +1,42 @@
+import type { JsonObject, JsonValue } from "../json.ts";
+import { keeps, type SchemaDialect } from "./dialect.ts";
+import { literalsIn } from "./intersect.ts";
+import { isAssertion, type JsonType, KEYWORDS } from "./keywords.ts";
+import { isOfType } from "./types-of.ts";
+
+/**
+ * Puts each type of a schema into a branch of `anyOf`, where the dialect cannot have them in one
+ * list. That is exact: an assertion is about the values of its types only.
+ * @returns undefined where the dialect can.
+ */
+export function splitTypes(
+  dialect: SchemaDialect,
+  schema: JsonObject,
+  types: readonly JsonType[],
+): JsonObject | undefined {
+  if (types.length < 2 || takesTogether(dialect, schema, types)) return undefined;
+  const told = Object.entries(schema).filter(([key]) => !isAssertion(key));
+  const anyOf = types.map((type) => restrict(schema, type)).filter((branch) => branch !== undefined);
+  return { ...Object.fromEntries(told), anyOf };
+}
+
+function takesTogether(dialect: SchemaDialect, schema: JsonObject, types: readonly JsonType[]): boolean {
+  const others = types.filter((type) => type !== "null");
+  const holdsNull = literalsIn(schema)?.includes(null) ?? false;
+  if (dialect.typeLists === "none") return others.length < 2 && keeps(dialect, "nullable");
+  if (holdsNull && !dialect.literals.includes("null")) return false;
+  return dialect.typeLists === "all" || others.length < 2;
+}
+
+function restrict(schema: JsonObject, type: JsonType): JsonObject | undefined {
+  const values = literalsIn(schema)?.filter((value) => isOfType(value, [type]));
+  if (values?.length === 0) return undefined;
+  const said = Object.entries(schema).filter(([key]) => isAbout(key, type));
+  const literals: JsonObject = values === undefined || type === "null" ? {} : { enum: values };
+  return { type: [type] as readonly JsonValue[], ...Object.fromEntries(said), ...literals };
+}
+
+function isAbout(key: string, type: JsonType): boolean {
+  if (!isAssertion(key) || key === "type" || key === "enum" || key === "const") return false;
+  return type !== "null" && (KEYWORDS.get(key)?.types?.includes(type) ?? true);
+}
