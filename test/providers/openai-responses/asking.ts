@@ -1,0 +1,108 @@
+/**
+ * Reads a recorded request of the Responses API as the Request that a caller would have made
+ * for the same conversation.
+ */
+import {
+  ResponseFormat_Type as Format,
+  ToolChoice_Mode as Mode,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { developerMessage, systemMessage, toolResult, userMessage } from "../../../src/spec/message.ts";
+import { functionTool, options, type RequestInit } from "./build.ts";
+import { answerOf, type MessageInit } from "./conversation.ts";
+
+type Wire = Record<string, unknown>;
+
+/** Fields that a caller can only say in the provider's own words. */
+const ONLY_OPTIONS = ["include", "previous_response_id"];
+
+/** The Request for a recorded body. */
+export function readRequest(body: Wire): RequestInit {
+  const { effort, ...reasoning } = (body.reasoning ?? {}) as Wire;
+  const own = Object.fromEntries(ONLY_OPTIONS.flatMap((key) => (key in body ? [[key, body[key]]] : [])));
+  return {
+    model: String(body.model),
+    messages: [
+      ...(body.instructions === undefined ? [] : [systemMessage(String(body.instructions))]),
+      ...readInput(list(body.input), String(body.model)),
+    ],
+    tools: list(body.tools).map(readTool),
+    ...readToolChoice(body),
+    ...readFormat((body.text as Wire | undefined)?.format as Wire | undefined),
+    ...(body.temperature === undefined ? {} : { temperature: Number(body.temperature) }),
+    ...(body.max_output_tokens === undefined ? {} : { maxTokens: Number(body.max_output_tokens) }),
+    ...(effort === undefined ? {} : { reasoningEffort: String(effort) }),
+    // Where nothing is said, the API keeps what it answers.
+    ...options({ ...own, store: body.store ?? true, ...(body.reasoning === undefined ? {} : { reasoning }) }),
+  };
+}
+
+function readTool({ name, description, parameters }: Wire) {
+  return functionTool({
+    name: String(name),
+    description: String(description),
+    parametersJson: JSON.stringify(parameters),
+  });
+}
+
+function readToolChoice({ tool_choice: choice, parallel_tool_calls: parallel }: Wire): RequestInit {
+  if (choice === undefined && parallel === undefined) return {};
+  return {
+    toolChoice: {
+      ...(choice === "required" ? { mode: Mode.REQUIRED } : {}),
+      ...(parallel === undefined ? {} : { parallel: parallel === true }),
+    },
+  };
+}
+
+function readFormat(format: Wire | undefined): RequestInit {
+  if (format === undefined) return {};
+  const schemaJson = JSON.stringify(format.schema);
+  const { name, strict } = format;
+  return {
+    responseFormat: { type: Format.JSON_SCHEMA, schemaJson, name: String(name), strict: strict === true },
+  };
+}
+
+/** What the model said between two turns of others came as one answer. */
+function readInput(items: readonly Wire[], model: string): MessageInit[] {
+  const messages: MessageInit[] = [];
+  let answer: Wire[] = [];
+  for (const item of items) {
+    const other = readOther(item);
+    if (other === undefined) {
+      answer.push(item);
+      continue;
+    }
+    if (answer.length > 0) messages.push(answerOf(answer, model));
+    messages.push(other);
+    answer = [];
+  }
+  return answer.length > 0 ? [...messages, answerOf(answer, model)] : messages;
+}
+
+/** What somebody other than the model said; undefined for an item of the model's. */
+function readOther({ type, role, content, call_id: callId, output }: Wire): MessageInit | undefined {
+  if (type === "function_call_output")
+    return toolResult({ toolCallId: String(callId), content: String(output) });
+  const text =
+    typeof content === "string"
+      ? content
+      : list(content)
+          .map((part) => part.text)
+          .join("");
+  switch (role) {
+    case "system":
+      return systemMessage(text);
+    case "developer":
+      return developerMessage(text);
+    case "user":
+      return userMessage(text);
+    default:
+      return undefined;
+  }
+}
+
+/** The objects in a list. */
+export function list(value: unknown): Wire[] {
+  return Array.isArray(value) ? value : [];
+}

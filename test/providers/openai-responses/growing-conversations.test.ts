@@ -1,0 +1,104 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ResponseFormat_Type as Format, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toResponse } from "../../../src/providers/openai-responses/response.ts";
+import {
+  assistantMessage,
+  developerMessage,
+  systemMessage,
+  textPart,
+  toolCallsOf,
+  toolResult,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import { factsFor } from "../../support/decode.ts";
+import { randomOf } from "../../support/random.ts";
+import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { build, functionTool, type RequestInit } from "./build.ts";
+
+type MessageInit = MessageInitShape<typeof MessageSchema>;
+
+/** Bodies of recorded answers that hold something to send back. */
+const answers = recordingsOf("openai-responses", ".json")
+  .filter(({ status }) => status < 400)
+  .map((recording) => bytesOf(recording).toString("utf8"));
+
+const MODELS = ["gpt-5.6", "gpt-5-mini", "gpt-4o", "grok-3-mini", "deployment"];
+
+/** A conversation turn by turn: the messages of each request. */
+function* growing(random: () => number, model: string): Generator<MessageInit[]> {
+  const pick = <Entry>(entries: readonly Entry[]) => entries[Math.floor(random() * entries.length)] as Entry;
+  const messages: MessageInit[] = pick([
+    [],
+    [systemMessage("Be brief."), developerMessage("Be kind.")],
+  ]).slice();
+  messages.push(userMessage("hi"));
+  for (let turn = 0; turn < 6; turn += 1) {
+    yield [...messages];
+    const answer = random() < 0.15 ? foreignAnswer() : answerOf(pick(answers), model, messages);
+    messages.push(answer, ...toolCallsOf(answer).map(({ id }) => resultOf(id, random)));
+    if (random() < 0.3) messages.push(developerMessage(`Turn ${turn}: in JSON from now on.`));
+    messages.push(userMessage(`And ${turn}?`));
+  }
+  yield messages;
+}
+
+function answerOf(body: string, model: string, history: readonly MessageInit[]): Message {
+  const facts = factsFor("openai", { model });
+  const { messages } = create(RequestSchema, { messages: [...history] });
+  const { message } = toResponse(body, facts, new ToolCallIds(facts.runId, messages));
+  if (message?.role !== Role.ASSISTANT) throw new Error("an answer is the assistant's");
+  return message;
+}
+
+function foreignAnswer(): Message {
+  const providerState = { provider: "anthropic", model: "claude", dataJson: "{}" };
+  return assistantMessage([
+    { part: { case: "thinking", value: { text: "Hm." } }, providerState },
+    textPart("Yes."),
+    {
+      part: { case: "toolCall", value: { id: `toolu_${"x".repeat(80)}`, name: "look", argumentsJson: "{}" } },
+    },
+  ]);
+}
+
+function resultOf(toolCallId: string, random: () => number): MessageInit {
+  return toolResult({ toolCallId, content: "It is 7.", isError: random() < 0.2 });
+}
+
+/** A body up to the last item of its input: what the next turn's body has to begin with. */
+function beginning(text: string, body: { readonly input?: unknown }): string {
+  const input = JSON.stringify((body.input as unknown[]).at(-1));
+  const end = text.lastIndexOf(input);
+  expect(end).toBeGreaterThan(0);
+  return text.slice(0, end + input.length);
+}
+
+describe("a conversation that grows", () => {
+  const formats: Pick<RequestInit & object, "responseFormat">[] = [
+    {},
+    { responseFormat: { type: Format.JSON } },
+  ];
+
+  it.each(Array.from({ length: 40 }, (_, seed) => seed))(
+    "begins as it did the turn before, seed %i",
+    async (seed) => {
+      const random = randomOf(seed);
+      const model = MODELS[seed % MODELS.length] ?? "";
+      const init = { model, tools: [functionTool({ name: "look" })], ...formats[seed % 2] };
+      let before = "";
+      let turns = 0;
+      for (const messages of growing(random, model)) {
+        const { text, body } = await build({ ...init, messages }, { store: seed % 3 === 0 });
+        expect(text.startsWith(before)).toBe(true);
+        // The same history gives the same bytes.
+        expect((await build({ ...init, messages }, { store: seed % 3 === 0 })).text).toBe(text);
+        before = beginning(text, body);
+        turns += 1;
+      }
+      expect(turns).toBe(7);
+    },
+  );
+});
