@@ -1,0 +1,199 @@
+/**
+ * Google's own SDK as judge: it reads the recorded streams from a real socket, and what it finds
+ * is what we find; and asked for the same, it sends the body that we send.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { FunctionCallingConfigMode, type GenerateContentParameters, GoogleGenAI } from "@google/genai";
+import { describe, expect, it } from "vitest";
+import {
+  ResponseFormat_Type as Format,
+  ToolChoice_Mode as Mode,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
+import { imagePart, systemMessage, textPart, toolResult, userMessage } from "../../../src/spec/message.ts";
+import { serveHttp } from "../../kit/servers.ts";
+import { decode, factsFor } from "../../support/decode.ts";
+import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { eventsOf, isFinished, read, readParts, saidBy, type Wire } from "./reading.ts";
+import { answered, event, finalOf, NEW_MODEL, translate } from "./support.ts";
+
+/** What the SDK does otherwise. */
+const APART = new Map([
+  ["stream-basic-text-1.sse", "it fails on several objects in one event"],
+  ["vertex-streaming-failure-error-mid-stream.sse", "it fails on an error behind the events, in other words"],
+]);
+
+const streams = recordingsOf("gemini", ".sse").filter(
+  (recording) =>
+    !APART.has(recording.file.slice(recording.file.indexOf("/") + 1)) &&
+    isFinished(eventsOf(bytesOf(recording))),
+);
+
+describe("what Google's SDK reads of a stream", () => {
+  it("is there to compare with", () => expect(streams.length).toBeGreaterThan(70));
+
+  it.each(streams)("is what we read of $file", async (recording) => {
+    const bytes = bytesOf(recording);
+    const ai = await sdkAt((_, response) => {
+      // It takes no last event without the blank line that closes it.
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(`${bytes}\n\n`);
+    });
+    const chunks: Wire[] = [];
+    const params = { model: NEW_MODEL, contents: "hi" };
+    for await (const chunk of await ai.models.generateContentStream(params)) chunks.push(plain(chunk));
+    const decoded = await decode([bytes], factsFor("gemini", { model: NEW_MODEL }), (facts, writer) => {
+      return new GeminiDecoder(facts, writer);
+    });
+    const response = finalOf(decoded);
+    const sdk = read(chunks);
+    expect(readParts(response.message?.content ?? []).said).toEqual(sdk.parts.map(saidBy));
+    expect(response.finishReason?.raw).toBe(sdk.finishReason ?? sdk.blocked?.blockReason);
+    expect(response.id).toBe(sdk.id ?? "");
+  });
+});
+
+const WEATHER = {
+  type: "object",
+  properties: { city: { type: "string" } },
+  required: ["city"],
+};
+const functionTool = {
+  tool: {
+    case: "function",
+    value: { name: "weather", description: "Tells it.", parametersJson: JSON.stringify(WEATHER) },
+  },
+} as const;
+const declared = {
+  functionDeclarations: [{ name: "weather", description: "Tells it.", parametersJsonSchema: WEATHER }],
+};
+const call = {
+  functionCall: { id: "c1", name: "weather", args: { city: "Rome" } },
+  thoughtSignature: "c2ln",
+};
+const image = { inlineData: { mimeType: "image/png", data: "AQID" } };
+const png = new Uint8Array([1, 2, 3]);
+
+type Requests = readonly [string, Omit<GenerateContentParameters, "model">, Parameters<typeof translate>[0]];
+
+const requests: readonly Requests[] = [
+  [
+    "a conversation with instructions, settings and an image",
+    {
+      contents: [{ role: "user", parts: [{ text: "look" }, image] }],
+      config: {
+        systemInstruction: { parts: [{ text: "Be brief." }] },
+        temperature: 0.5,
+        topP: 0.9,
+        maxOutputTokens: 100,
+        stopSequences: ["END"],
+      },
+    },
+    {
+      messages: [systemMessage("Be brief."), userMessage([textPart("look"), imagePart(png)])],
+      temperature: 0.5,
+      topP: 0.9,
+      maxTokens: 100,
+      stopSequences: ["END"],
+    },
+  ],
+  [
+    "a turn with a tool call and a result with an image",
+    {
+      contents: [
+        { role: "user", parts: [{ text: "hi" }] },
+        { role: "model", parts: [{ text: "hm", thought: true }, call] },
+        {
+          role: "user",
+          parts: [
+            {
+              functionResponse: { id: "c1", name: "weather", response: { output: "sunny" }, parts: [image] },
+            },
+          ],
+        },
+      ],
+      config: {
+        tools: [declared],
+        toolConfig: {
+          functionCallingConfig: { mode: FunctionCallingConfigMode.ANY, allowedFunctionNames: ["weather"] },
+        },
+      },
+    },
+    {
+      messages: [
+        userMessage("hi"),
+        answered([{ text: "hm", thought: true }, call]),
+        toolResult({ toolCallId: "c1", content: [textPart("sunny"), imagePart(png)] }),
+      ],
+      tools: [functionTool],
+      toolChoice: { mode: Mode.NAMED, toolName: "weather" },
+    },
+  ],
+  [
+    "functions beside the provider's own tools",
+    {
+      contents: [{ role: "user", parts: [{ text: "hi" }] }],
+      config: {
+        tools: [declared, { googleSearch: {} }],
+        toolConfig: {
+          functionCallingConfig: { mode: FunctionCallingConfigMode.VALIDATED },
+          includeServerSideToolInvocations: true,
+        },
+      },
+    },
+    {
+      messages: [userMessage("hi")],
+      tools: [
+        functionTool,
+        { tool: { case: "hosted", value: { provider: "gemini", configJson: '{"googleSearch":{}}' } } },
+      ],
+    },
+  ],
+  [
+    "an answer in a schema, with thoughts",
+    {
+      contents: [{ role: "user", parts: [{ text: "hi" }] }],
+      config: {
+        responseMimeType: "application/json",
+        responseJsonSchema: WEATHER,
+        thinkingConfig: { thinkingBudget: 8192, includeThoughts: true },
+      },
+    },
+    {
+      model: "gemini-2.5-flash",
+      messages: [userMessage("hi")],
+      reasoningEffort: "medium",
+      responseFormat: { type: Format.JSON_SCHEMA, schemaJson: JSON.stringify(WEATHER) },
+    },
+  ],
+];
+
+describe("what Google's SDK sends", () => {
+  it.each(requests)("is what we send: %s", async (_, params, request) => {
+    let body = "";
+    const ai = await sdkAt(async (incoming, response) => {
+      for await (const chunk of incoming) body += chunk;
+      const answer = event([{ text: "a" }], { finishReason: "STOP" });
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    });
+    await ai.models.generateContent({ model: NEW_MODEL, ...params });
+    const sent = JSON.parse(body);
+    // It says whose instructions they are, for which the API does not ask, and that there are no settings.
+    delete sent.systemInstruction?.role;
+    if (Object.keys(sent.generationConfig).length === 0) delete sent.generationConfig;
+    expect((await translate(request)).body).toEqual(sent);
+  });
+});
+
+async function sdkAt(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<GoogleGenAI> {
+  const { port } = await serveHttp(answer);
+  return new GoogleGenAI({
+    apiKey: "key",
+    httpOptions: { baseUrl: `http://127.0.0.1:${port}`, apiVersion: "v1beta" },
+  });
+}
+
+function plain(chunk: object): Wire {
+  return JSON.parse(JSON.stringify(chunk));
+}
