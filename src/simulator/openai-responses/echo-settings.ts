@@ -1,4 +1,4 @@
-import { makeStrict } from "./strict-schema.ts";
+import { makeStrict } from "../openai/strict-schema.ts";
 import type { CreateRequest, Tool } from "./wire.ts";
 
 /**

@@ -1,11 +1,12 @@
 import type { ModelChoice } from "../model-choice.ts";
 import { namedModel } from "../named-model.ts";
 import { authenticate } from "../openai/authenticate.ts";
-import { missingParameter, string } from "../openai/check.ts";
+import { missingParameter } from "../openai/check.ts";
 import { rejectAsOpenAI } from "../openai/failure.ts";
 import { openaiHeaders } from "../openai/headers.ts";
 import { listModels } from "../openai/models.ts";
-import { invalidRequest, rejectingProblems } from "../openai/problem.ts";
+import { rejectingProblems } from "../openai/problem.ts";
+import { checkMethod, readModel } from "../openai/receive.ts";
 import type { Turn } from "../script/turn.ts";
 import type { ModelCall, PreparedCall, ReceivedRequest, WholeAnswer, WireFormat } from "../wire-format.ts";
 import { gatherConversation } from "./conversation.ts";
@@ -40,32 +41,10 @@ export function createOpenAIResponses(): WireFormat {
 
 function read(request: ReceivedRequest, stored: StoredResponses): ModelCall | WholeAnswer {
   authenticate(request.headers);
-  const expected = request.path === modelsPath ? "GET" : "POST";
-  if (request.method !== expected) {
-    throw invalidRequest(
-      `Not allowed to ${request.method} on ${request.path}.`,
-      null,
-      "method_not_supported",
-      405,
-    );
-  }
+  checkMethod(request, request.path === modelsPath ? "GET" : "POST");
   if (request.path === modelsPath) return listModels(request);
-  const model = readModel(request);
+  const model = readModel(request, () => missingParameter("model"));
   return { model, prepare: (choice) => rejectingProblems(request, () => prepare(request, choice, stored)) };
-}
-
-function readModel({ body }: ReceivedRequest): string {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    throw invalidRequest(
-      "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
-      null,
-      null,
-    );
-  }
-  const { model } = body as { model?: unknown };
-  if (model === undefined) throw missingParameter("model");
-  string({ minimum: 1 })(model, "model");
-  return String(model);
 }
 
 function prepare(received: ReceivedRequest, choice: ModelChoice, stored: StoredResponses): PreparedCall {

@@ -15,6 +15,7 @@ import {
   variants,
   wrongType,
 } from "../openai/check.ts";
+import { efforts, formatName, metadata, serviceTiers } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
 import { inputItem } from "./input-checks.ts";
 import { namedToolChoice, tool } from "./tool-checks.ts";
@@ -32,26 +33,10 @@ const includables = [
   "message.output_text.logprobs",
 ];
 
-const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-
 const input: Check = (value, path) => {
   if (typeof value === "string") return;
   if (!Array.isArray(value)) throw wrongType(value, path, "one of a string or an array of items");
   array(inputItem, { minimum: 1 })(value, path);
-};
-
-/** `metadata`: 16 pairs of strings, with keys of 64 and values of 512 characters. */
-const metadata: Check = (value, path) => {
-  openObject()(value, path);
-  const entries = Object.entries(value as Readonly<Record<string, unknown>>);
-  if (entries.length > 16) {
-    const message = `Invalid '${path}': too many properties. Expected an object with at most 16 properties, but got an object with ${entries.length} properties instead.`;
-    throw invalidRequest(message, path, "object_above_max_properties");
-  }
-  for (const [key, each] of entries) {
-    string({ maximum: 64 })(key, path);
-    string({ maximum: 512 })(each, `${path}.${key}`);
-  }
 };
 
 const textFormat = variants("type", {
@@ -59,7 +44,7 @@ const textFormat = variants("type", {
   json_object: object({ type: anything }),
   json_schema: object({
     type: anything,
-    name: required(string({ minimum: 1, maximum: 64, pattern: /^[a-zA-Z0-9_-]+$/ })),
+    name: formatName,
     schema: required(openObject()),
     description: nullable(string()),
     strict: nullable(boolean),
@@ -101,7 +86,7 @@ const body = object({
     }),
   ),
   safety_identifier: nullable(string({ maximum: 128 })),
-  service_tier: nullable(oneOf(["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"])),
+  service_tier: nullable(oneOf(serviceTiers)),
   store: nullable(boolean),
   stream: nullable(boolean),
   stream_options: nullable(object({ include_obfuscation: boolean })),

@@ -1,6 +1,7 @@
 import { describeFailure } from "../openai/failure.ts";
+import { createObfuscator, type Obfuscator } from "../openai/obfuscation.ts";
 import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
-import { countTokens } from "../script/tokens.ts";
+import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type {
   ImagePart,
   Part,
@@ -11,7 +12,6 @@ import type {
   Turn,
 } from "../script/turn.ts";
 import type { FailureStyle, StreamedAnswer, WireEvent } from "../wire-format.ts";
-import { createObfuscator, type Obfuscator } from "./obfuscation.ts";
 import {
   annotationsOf,
   finishedItem,
@@ -152,7 +152,7 @@ function* textEvents(renderer: Renderer, part: TextPart, place: Place): Generato
     yield event(
       "response.output_text.delta",
       { ...at, delta, logprobs: [], ...obfuscate(delta) },
-      tokensOf(delta),
+      countDeltaTokens(delta),
     );
     sent += delta.length;
     for (; (part.citations[annotation_index]?.end ?? Infinity) <= sent; annotation_index += 1) {
@@ -180,7 +180,7 @@ function* functionCallEvents(renderer: Renderer, part: ToolCallPart, place: Plac
     yield event(
       "response.function_call_arguments.delta",
       { ...place, delta, ...obfuscate(delta) },
-      tokensOf(delta),
+      countDeltaTokens(delta),
     );
   }
   yield event("response.function_call_arguments.done", { ...place, arguments: part.input });
@@ -192,7 +192,7 @@ function* freeformCallEvents(renderer: Renderer, part: ToolCallPart, place: Plac
     yield event(
       "response.custom_tool_call_input.delta",
       { ...place, delta, ...obfuscate(delta) },
-      tokensOf(delta),
+      countDeltaTokens(delta),
     );
   }
   yield event("response.custom_tool_call_input.done", { ...place, input: part.input });
@@ -241,9 +241,4 @@ function failureEvents(
 function split(renderer: Renderer, text: string, firstDelta = 0): Iterable<string> {
   const style: DeltaStyle = { firstDelta, halfSurrogates: renderer.source.turn.halfSurrogates };
   return deltasOf(text, style);
-}
-
-/** Tokens of a delta: one, but for a first delta that was made large. */
-function tokensOf(delta: string): number {
-  return delta.length > 64 ? countTokens(delta) : 1;
 }

@@ -12,11 +12,12 @@ import {
   string,
   variants,
 } from "../openai/check.ts";
+import { namePattern } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
-import { findLaxity } from "./strict-schema.ts";
+import { findLaxity } from "../openai/strict-schema.ts";
 import type { CreateRequest, NamedToolChoice } from "./wire.ts";
 
-const toolName = required(string({ minimum: 1, maximum: 128, pattern: /^[a-zA-Z0-9_-]+$/ }));
+const toolName = required(string({ minimum: 1, maximum: 128, pattern: namePattern }));
 
 /** Tools that the provider runs, or that this simulator does not use. They are taken as they are. */
 const otherTools = [

@@ -1,4 +1,4 @@
-import { invalidRequest } from "./problem.ts";
+import { invalidRequest, type Problem } from "./problem.ts";
 
 /**
  * Checks a value that stands at a path such as `input[0].role`, and throws the problem that OpenAI would find. A check
@@ -166,7 +166,7 @@ function nameType(value: unknown): string {
 }
 
 /** A parameter that must be there and is not. */
-export function missingParameter(path: string): Error {
+export function missingParameter(path: string): Problem {
   return invalidRequest(`Missing required parameter: '${path}'.`, path, "missing_required_parameter");
 }
 

@@ -19,6 +19,11 @@ export function countTokens(text: string): number {
   return count;
 }
 
+/** Counts the tokens of one delta: one, but for a first delta that was made large. */
+export function countDeltaTokens(delta: string): number {
+  return delta.length > 64 ? countTokens(delta) : 1;
+}
+
 /** Cuts a text after `limit` tokens. A text that has no more is returned as it is. */
 export function firstTokens(text: string, limit: number): string {
   let count = 0;

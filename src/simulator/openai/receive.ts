@@ -1,0 +1,27 @@
+import type { ReceivedRequest } from "../wire-format.ts";
+import { string } from "./check.ts";
+import { invalidRequest, type Problem } from "./problem.ts";
+
+/** Checks the method of a request. Throws the 405 that OpenAI answers. */
+export function checkMethod({ method, path }: ReceivedRequest, expected: "GET" | "POST"): void {
+  if (method === expected) return;
+  throw invalidRequest(`Not allowed to ${method} on ${path}.`, null, "method_not_supported", 405);
+}
+
+/**
+ * Reads the model that the body of a request names. Throws the problem that OpenAI finds with a body that is no JSON
+ * object, and `missing` where the body names none.
+ */
+export function readModel({ body }: ReceivedRequest, missing: () => Problem): string {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw invalidRequest(
+      "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
+      null,
+      null,
+    );
+  }
+  const { model } = body as { model?: unknown };
+  if (model === undefined) throw missing();
+  string({ minimum: 1 })(model, "model");
+  return String(model);
+}
