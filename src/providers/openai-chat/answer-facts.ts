@@ -1,13 +1,13 @@
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import type { JsonObject } from "../../kit/json.ts";
+import { asObject, type JsonObject } from "../../kit/json.ts";
 import { warning } from "../../kit/loss-report.ts";
 import type { StreamedAnswer } from "../../kit/stream-writer.ts";
 import { sourcesIn } from "./citations.ts";
 import { finishReasonOf, type Held } from "./finish.ts";
 import { countsIn, mismatchesIn, usageOf } from "./usage.ts";
-import { type Choice, type Chunk, objectIn, textIn } from "./wire.ts";
+import { type Choice, type Chunk, textIn } from "./wire.ts";
 
 /**
  * What the chunks of one stream, or the one body of a whole answer, say beside the message. Every
@@ -19,6 +19,7 @@ export class AnswerFacts {
   #model = "";
   #requestId = "";
   #counts: JsonObject | undefined;
+  #usage: Usage | undefined;
   #finish: string | undefined;
   #hasFurtherChoices = false;
   /** Sources that are named beside the message. */
@@ -40,15 +41,19 @@ export class AnswerFacts {
 
   /** The counts so far: those of the last chunk that has any, since they are cumulative. */
   get usage(): Usage | undefined {
-    return usageOf(this.#counts, this.#facts.request.includeRaw);
+    return this.#usage;
   }
 
-  /** Takes what a chunk says. */
-  read(chunk: Chunk): void {
+  /** Takes what a chunk says. @param choices Its choices. */
+  read(chunk: Chunk, choices: readonly Choice[]): void {
     this.#id ||= textIn(chunk.id);
     this.#model ||= textIn(chunk.model);
-    this.#requestId ||= textIn(objectIn(chunk.x_groq).id) || textIn(chunk.request_id);
-    this.#counts = countsIn(chunk) ?? this.#counts;
+    this.#requestId ||= textIn(asObject(chunk.x_groq)?.id) || textIn(chunk.request_id);
+    const counts = countsIn(chunk, choices);
+    if (counts !== undefined) {
+      this.#counts = counts;
+      this.#usage = usageOf(counts, this.#facts.request.includeRaw);
+    }
     this.sources = sourcesIn(chunk) ?? this.sources;
   }
 
@@ -64,7 +69,7 @@ export class AnswerFacts {
 
   /** The answer, all that there is beside its content. Adds to the warnings of the call. */
   end(held: Held, rawJson: string): StreamedAnswer {
-    const { usage } = this;
+    const usage = this.#usage;
     this.#facts.warnings.push(
       ...mismatchesIn(this.#counts, usage),
       ...(this.#hasFurtherChoices ? [warning("", "further_candidates", FURTHER_CHOICES)] : []),

@@ -22,9 +22,9 @@ export function imagePartOf(entry: JsonObject, states: StateWriter): ContentPart
 function sourceOf(url: string) {
   const [, mediaType, base64] = DATA_URL.exec(url) ?? [];
   if (mediaType !== undefined && base64 !== undefined) {
-    const value = Buffer.from(base64, "base64");
-    if (value.length > 0 && value.toString("base64") === base64)
-      return { mediaType, source: { case: "data", value } } as const;
+    const bytes = Buffer.from(base64, "base64");
+    if (bytes.length > 0 && bytes.toString("base64") === base64)
+      return { mediaType, source: { case: "data", value: new Uint8Array(bytes) } } as const;
   }
   return { source: { case: "url", value: url } } as const;
 }

@@ -83,13 +83,12 @@ export class MessageWriter {
     this.#addText("refusal", textIn(delta.refusal));
     this.#addAudio(asObject(delta.audio));
     this.#addToolCalls(delta);
-    for (const image of objectsIn(delta.images)) this.#addImage(image);
-    for (const citation of annotationsIn(delta.annotations)) this.#lastContent().citations.push(citation);
+    if (delta.images !== undefined) for (const image of objectsIn(delta.images)) this.#addImage(image);
+    if (delta.annotations !== undefined) this.#addAnnotations(delta.annotations);
   }
 
   /** Takes the log probabilities of the tokens in the last delta. */
-  pushLogprobs(logprobs: unknown): void {
-    const { content, refusal } = objectIn(logprobs);
+  pushLogprobs({ content, refusal }: JsonObject): void {
     this.#lastOf("content")?.logprobs.push(...objectsIn(content));
     this.#lastOf("refusal")?.logprobs.push(...objectsIn(refusal));
   }
@@ -107,13 +106,19 @@ export class MessageWriter {
   }
 
   #addReasoning(delta: Delta): void {
-    const field = this.#reasoningFields.find((name) => textIn(delta[name]) !== "");
+    const field = this.#reasoningFieldIn(delta);
+    if (field === undefined && delta.reasoning_details === undefined) return;
     const details = objectsIn(delta.reasoning_details);
     if (field === undefined && details.length === 0) return;
     // Details that come alone belong to the reasoning before them.
     const run = this.#thinkingIn(field ?? this.#thinking?.source ?? "reasoning");
     run.block.append(field === undefined ? textOfDetails(details) : textIn(delta[field]));
     addDetails(run.details, details);
+  }
+
+  #reasoningFieldIn(delta: Delta): string | undefined {
+    for (const name of this.#reasoningFields) if (textIn(delta[name]) !== "") return name;
+    return undefined;
   }
 
   /** Content is a text; at Mistral also a list of texts, thinking and more. */
@@ -189,7 +194,13 @@ export class MessageWriter {
     });
   }
 
+  #addAnnotations(annotations: unknown): void {
+    const citations = annotationsIn(annotations);
+    if (citations.length > 0) this.#lastContent().citations.push(...citations);
+  }
+
   #addToolCalls(delta: Delta): void {
+    if (delta.tool_calls === undefined && delta.function_call === undefined) return;
     const legacy = asObject(delta.function_call);
     const entries = legacy === undefined ? objectsIn(delta.tool_calls) : [{ function: legacy }];
     if (entries.length === 0) return;

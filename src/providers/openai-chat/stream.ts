@@ -74,7 +74,7 @@ export class ChatDecoder implements StreamDecoder {
   #readChunk(chunk: Chunk, saidBy: (choice: Choice) => Delta): void {
     if (reportsFailure(chunk)) throw reportedError(chunk, this.#facts);
     const choices = objectsIn(chunk.choices);
-    this.#answer.read(chunk);
+    this.#answer.read(chunk, choices);
     this.#states.model = this.#answer.model;
     this.#writer.usage = this.#answer.usage;
     // A first chunk about the prompt alone does not name the model yet (Azure).
@@ -88,7 +88,7 @@ export class ChatDecoder implements StreamDecoder {
     this.#choice ??= index;
     if (index !== this.#choice) return this.#noteFurther(choice, chunk);
     this.#message.push(saidBy(choice));
-    this.#message.pushLogprobs(choice.logprobs);
+    if (isObject(choice.logprobs)) this.#message.pushLogprobs(choice.logprobs);
     this.#answer.readFinish(choice);
   }
 

@@ -70,8 +70,10 @@ function chosen(
   frees: boolean,
 ): JsonObject {
   const word = WORDS.get(choice.mode);
-  if (word === undefined)
-    return { tools, ...(profile.toolChoices.length === 0 ? {} : { tool_choice: "auto" }) };
+  if (word === undefined) {
+    const saysAuto = choice.mode === Mode.AUTO && profile.toolChoices.length > 0;
+    return { tools, ...(saysAuto ? { tool_choice: "auto" } : {}) };
+  }
   if (profile.toolChoices.includes(word)) return { tools, tool_choice: wireChoice(word, choice.toolName) };
   // What is not offered is not called.
   if (word === "none") return {};

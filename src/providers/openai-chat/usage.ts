@@ -4,18 +4,14 @@ import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { asInt32, asObject, type JsonObject } from "../../kit/json.ts";
 import { warning } from "../../kit/loss-report.ts";
-import { type Chunk, objectIn, objectsIn } from "./wire.ts";
+import { type Choice, type Chunk, objectIn } from "./wire.ts";
 
 /**
  * The counts of a whole answer or of a chunk, wherever the server puts them: at the top, under
  * `x_groq` (Groq) or in the choice (Moonshot). Undefined where it says nothing.
  */
-export function countsIn(chunk: Chunk): JsonObject | undefined {
-  return (
-    asObject(chunk.usage) ??
-    asObject(objectIn(chunk.x_groq).usage) ??
-    objectsIn(chunk.choices).map(({ usage }) => asObject(usage))[0]
-  );
+export function countsIn(chunk: Chunk, [choice]: readonly Choice[]): JsonObject | undefined {
+  return asObject(chunk.usage) ?? asObject(asObject(chunk.x_groq)?.usage) ?? asObject(choice?.usage);
 }
 
 /**

@@ -48,9 +48,7 @@ describe("a recorded stream of the Chat Completions API", () => {
       expect(readParts(response.message?.content ?? [])).toEqual(readBody(body));
       expect({ id: response.id, model: response.model }).toEqual({ id: body.id, model: body.model });
       expectUsage(response, body.usage);
-      expect(response.warnings.map(({ code }) => code)).toEqual(
-        list(body.choices).length > 1 ? ["further_candidates"] : [],
-      );
+      expect(response.warnings.map(({ code }) => code)).toEqual(WARNED[recording.file] ?? []);
       expect(accumulated(events)).toEqual(response);
     });
 
@@ -134,6 +132,12 @@ describe("a recorded whole answer of the Chat Completions API", () => {
     expect((error as ProviderError).statusCode).toBe(recording.status);
   });
 });
+
+const WARNED: Record<string, string[]> = {
+  "chat-completions/openai-sdk-stream-three-choices-a491ad.sse": ["further_candidates"],
+  // Counts more cached tokens than the prompt has.
+  "chat-completions/mistral-stream-reasoning-model-1-1.sse": ["count_mismatch"],
+};
 
 const KIND_OF_FAILURE: Record<string, ErrorKind> = {
   "error-identity-chat-completions-validation-error-carries-identity.json": ErrorKind.INVALID_REQUEST,

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { profileNames } from "../../../src/providers/openai-chat/profiles.ts";
+import {
+  assistantMessage,
+  imagePart,
+  type PartInit,
+  systemMessage,
+  textPart,
+  toolResult,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import { randomOf } from "../../support/random.ts";
+import { messagesOf, PROVIDER, sent } from "./support.ts";
+
+const PNG = new Uint8Array([1, 2, 3]);
+
+/** What an assistant may have said, by this provider's model or another's. */
+function turn(random: () => number, number: number): Message[] {
+  const own = random() < 0.5;
+  const state = { provider: own ? PROVIDER : "other", model: "model-1", dataJson: '{"field":"reasoning"}' };
+  const parts: PartInit[] = [];
+  if (random() < 0.5)
+    parts.push({ part: { case: "thinking", value: { text: `thought ${number}` } }, providerState: state });
+  if (random() < 0.7) parts.push(textPart(`answer ${number} with JSON`));
+  const calls = Array.from({ length: Math.floor(random() * 3) }, (_, index) => `call_${number}_${index}`);
+  for (const id of calls)
+    parts.push({
+      part: { case: "toolCall", value: { id, name: "f", argumentsJson: random() < 0.2 ? "{" : "{}" } },
+    });
+  if (random() < 0.2) parts.push(imagePart(PNG));
+  const results = calls.map((toolCallId) =>
+    toolResult({
+      toolCallId,
+      content: random() < 0.3 ? [textPart("shot"), imagePart(PNG)] : "done",
+      isError: random() < 0.2,
+    }),
+  );
+  return [assistantMessage(parts), ...results];
+}
+
+/** A conversation that grows turn by turn: each entry is what one more request holds. */
+function growing(seed: number): Message[][] {
+  const random = randomOf(seed);
+  const messages: Message[] = random() < 0.5 ? [systemMessage("Be brief.")] : [];
+  const requests: Message[][] = [];
+  for (let number = 0; number < 6; number += 1) {
+    messages.push(
+      userMessage(random() < 0.3 ? [textPart(`ask ${number}`), imagePart(PNG)] : `ask ${number}`),
+    );
+    requests.push([...messages]);
+    messages.push(...turn(random, number));
+    if (random() < 0.3) requests.push([...messages]);
+  }
+  return requests;
+}
+
+describe("a conversation that grows", () => {
+  it.each(profileNames)("begins with the bytes of its last turn, with the profile %s", async (name) => {
+    for (let seed = 1; seed <= 12; seed += 1) {
+      let before = "";
+      for (const messages of growing(seed)) {
+        const { body } = await sent({ messages, responseFormat: { type: ResponseFormat_Type.JSON } }, name);
+        const bytes = JSON.stringify(messagesOf(body)).slice(0, -1);
+        expect(bytes.startsWith(before)).toBe(true);
+        before = bytes;
+      }
+    }
+  });
+
+  it("is translated the same way each time", async () => {
+    for (const messages of growing(99)) {
+      expect((await sent({ messages })).text).toBe((await sent({ messages })).text);
+    }
+  });
+});

@@ -1,0 +1,557 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { type ContentPart, ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { InvalidRequestError } from "../../../src/spec/errors.ts";
+import {
+  assistantMessage,
+  developerMessage,
+  documentPart,
+  imagePart,
+  type PartInit,
+  systemMessage,
+  textPart,
+  toolResult,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import { list, type Wire } from "./reading.ts";
+import {
+  answerTo,
+  messagesOf,
+  PROVIDER,
+  type ProfileInit,
+  type RequestInit,
+  respond,
+  sent,
+} from "./support.ts";
+
+const PNG = new Uint8Array([1, 2, 3]);
+const PNG_URL = "data:image/png;base64,AQID";
+
+type Messages = NonNullable<RequestInit["messages"]>;
+
+async function converted(messages: Messages, init: ProfileInit = {}, more: RequestInit = {}) {
+  const { body, warnings } = await sent({ messages, ...more }, init);
+  return { messages: messagesOf(body), warnings };
+}
+
+function call(id: string, name = "f", argumentsJson = "{}"): PartInit {
+  return { part: { case: "toolCall", value: { id, name, argumentsJson } } };
+}
+
+function thinking(text: string, provider = "other"): PartInit {
+  return {
+    part: { case: "thinking", value: { text } },
+    providerState: { provider, model: "model-1", dataJson: "{}" },
+  };
+}
+
+function audioPart(mediaType: string, source: "url" | "data" = "data"): ContentPart {
+  const from =
+    source === "url" ? { case: "url", value: "https://x.example/a" } : { case: "data", value: PNG };
+  return create(ContentPartSchema, { part: { case: "audio", value: { mediaType, source: from as never } } });
+}
+
+function fileId(kind: "image" | "audio" | "document"): ContentPart {
+  return create(ContentPartSchema, {
+    part: { case: kind, value: { source: { case: "fileId", value: "file_1" } } } as never,
+  });
+}
+
+describe("roles", () => {
+  it("keep their places; developer only where the server takes it", async () => {
+    const messages = [
+      systemMessage("s"),
+      developerMessage("d"),
+      userMessage("u"),
+      assistantMessage("a"),
+      systemMessage("s2"),
+      userMessage("u2"),
+    ];
+    const roles = async (init: ProfileInit) =>
+      (await converted(messages, init)).messages.map(({ role, content }) => `${role} ${content}`);
+    const common = ["user u", "assistant a", "system s2", "user u2"];
+    expect(await roles({})).toEqual(["system s", "system d", ...common]);
+    expect(await roles("openai")).toEqual(["system s", "developer d", ...common]);
+  });
+
+  it("carry names where the server takes them, and say where not", async () => {
+    const named = [
+      { ...userMessage("hi"), name: "ada" },
+      { ...assistantMessage("yo"), name: "bot" },
+    ];
+    expect((await converted(named)).messages).toEqual([
+      { role: "user", name: "ada", content: "hi" },
+      { role: "assistant", name: "bot", content: "yo" },
+    ]);
+    const { messages, warnings } = await converted(named, "mistral");
+    expect(messages.map(({ name }) => name)).toEqual([undefined, undefined]);
+    expect(warnings).toEqual([
+      "unsupported_setting messages[0].name",
+      "unsupported_setting messages[1].name",
+    ]);
+  });
+
+  it("refuse what is no role", async () => {
+    await expect(converted([{ role: 9 as Role, content: [] }])).rejects.toThrow("messages[0].role");
+  });
+});
+
+describe("what a user says", () => {
+  it("is a string where it is one text, else a list", async () => {
+    const { messages } = await converted([userMessage("a"), userMessage([textPart("a"), textPart("b")])]);
+    expect(messages.map(({ content }) => content)).toEqual([
+      "a",
+      [
+        { type: "text", text: "a" },
+        { type: "text", text: "b" },
+      ],
+    ]);
+  });
+
+  it.each<[string, PartInit, ProfileInit, unknown]>([
+    ["image bytes", imagePart(PNG), {}, { type: "image_url", image_url: { url: PNG_URL } }],
+    [
+      "an image URL with its detail",
+      {
+        part: {
+          case: "image",
+          value: { detail: "low", source: { case: "url", value: "https://x.example/a.png" } },
+        },
+      },
+      {},
+      { type: "image_url", image_url: { url: "https://x.example/a.png", detail: "low" } },
+    ],
+    [
+      "sound",
+      audioPart("audio/mpeg"),
+      {},
+      { type: "input_audio", input_audio: { data: "AQID", format: "mp3" } },
+    ],
+    ["sound as text alone", audioPart("audio/wav"), "mistral", { type: "input_audio", input_audio: "AQID" }],
+    [
+      "sound by URL",
+      audioPart("", "url"),
+      "mistral",
+      { type: "input_audio", input_audio: "https://x.example/a" },
+    ],
+    [
+      "a document",
+      documentPart(PNG, "application/pdf", "a.pdf"),
+      {},
+      { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AQID" } },
+    ],
+    [
+      "a document without a name",
+      documentPart(PNG),
+      {},
+      { type: "file", file: { filename: "document.pdf", file_data: "data:application/pdf;base64,AQID" } },
+    ],
+    ["an uploaded document", fileId("document"), {}, { type: "file", file: { file_id: "file_1" } }],
+    [
+      "a document by URL",
+      documentPart("https://x.example/a.pdf"),
+      "openrouter",
+      { type: "file", file: { filename: "document.pdf", file_data: "https://x.example/a.pdf" } },
+    ],
+    [
+      "a document at Mistral",
+      documentPart("https://x.example/a.pdf", "", "a.pdf"),
+      "mistral",
+      { type: "document_url", document_url: "https://x.example/a.pdf", document_name: "a.pdf" },
+    ],
+    ["an uploaded document at Mistral", fileId("document"), "mistral", { type: "file", file_id: "file_1" }],
+    [
+      "a document at Perplexity",
+      documentPart(PNG, "", "a.pdf"),
+      "perplexity",
+      { type: "file_url", file_url: { url: "AQID" }, file_name: "a.pdf" },
+    ],
+    [
+      "a native piece",
+      {
+        part: {
+          case: "native",
+          value: { provider: "openai-chat", kind: "video_url", dataJson: '{"type":"video_url"}' },
+        },
+      },
+      {},
+      { type: "video_url" },
+    ],
+  ])("holds %s", async (_, part, init, expected) => {
+    const { messages, warnings } = await converted([userMessage([textPart("see"), part])], init);
+    expect(messages[0]?.content).toEqual([{ type: "text", text: "see" }, expected]);
+    expect(warnings).toEqual([]);
+  });
+
+  it.each<[string, PartInit, ProfileInit, string]>([
+    ["an image by id", fileId("image"), {}, "image.file_id"],
+    ["an image of a type that is not taken", imagePart(PNG, "image/tiff"), "openai", "image.media_type"],
+    ["sound where none is taken", audioPart("audio/wav"), "groq", "audio"],
+    ["sound by URL", audioPart("", "url"), {}, "audio.url"],
+    ["sound by id", fileId("audio"), {}, "audio.file_id"],
+    ["sound in a format that is not taken", audioPart("audio/flac"), "openai", "audio.media_type"],
+    ["a document where none is taken", documentPart(PNG), "groq", "document"],
+    ["a document by URL", documentPart("https://x.example/a.pdf"), {}, "document.url"],
+    ["a document by id", fileId("document"), "perplexity", "document.file_id"],
+    ["a tool call", call("a"), {}, ""],
+  ])("is refused with its field: %s", async (_, part, init, field) => {
+    const refused = converted([userMessage([part])], init);
+    await expect(refused).rejects.toBeInstanceOf(InvalidRequestError);
+    const path = field === "" ? "messages[0].content[0]" : `messages[0].content[0].${field}`;
+    await expect(refused).rejects.toMatchObject({ violations: [{ field: path }] });
+  });
+});
+
+describe("tool results", () => {
+  const asked = assistantMessage([call("a"), call("b")]);
+
+  it("come directly behind their calls, one message each", async () => {
+    const [b, a] = ["b", "a"].map(
+      (id) => toolResult({ toolCallId: id, content: `of ${id}` }).content[0] ?? {},
+    );
+    const both = { role: Role.TOOL, content: [b ?? {}, a ?? {}] };
+    const { messages, warnings } = await converted([userMessage("go"), asked, both, userMessage("on")]);
+    expect(messages.slice(2)).toEqual([
+      { role: "tool", tool_call_id: "a", content: "of a" },
+      { role: "tool", tool_call_id: "b", content: "of b" },
+      { role: "user", content: "on" },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("are moved there where something stands between, with a warning", async () => {
+    const { messages, warnings } = await converted([
+      asked,
+      toolResult({ toolCallId: "a", content: "1" }),
+      userMessage("wait"),
+      toolResult({ toolCallId: "b", content: "2" }),
+    ]);
+    expect(messages.map(({ role }) => role)).toEqual(["assistant", "tool", "tool", "user"]);
+    expect(warnings).toEqual(["converted_content messages[3].content[0].tool_result"]);
+  });
+
+  it("answer the call before them where ids repeat from turn to turn", async () => {
+    const turn = (answer: string) => [
+      assistantMessage([call("a")]),
+      toolResult({ toolCallId: "a", content: answer }),
+    ];
+    const { messages } = await converted([...turn("1"), ...turn("2")]);
+    expect(messages.map(({ content }) => content)).toEqual([null, "1", null, "2"]);
+  });
+
+  it("are missed where a call has none, and refused where they answer none", async () => {
+    await expect(converted([asked, toolResult({ toolCallId: "a", content: "1" })])).rejects.toMatchObject({
+      violations: [{ field: "messages[0].content[1].tool_call" }],
+    });
+    await expect(converted([toolResult({ toolCallId: "x", content: "1" })])).rejects.toMatchObject({
+      violations: [{ field: "messages[0].content[0].tool_result.tool_call_id" }],
+    });
+  });
+
+  it("may be a message without a result part", async () => {
+    const plain = { role: Role.TOOL, toolCallId: "a", content: [textPart("x"), textPart("y")] };
+    const { messages } = await converted([assistantMessage([call("a")]), plain]);
+    expect(messages[1]).toEqual({ role: "tool", tool_call_id: "a", content: "x\n\ny" });
+  });
+
+  it("say in their text that a tool failed", async () => {
+    const failed = (content: string | PartInit[]) => toolResult({ toolCallId: "a", content, isError: true });
+    const only = assistantMessage([call("a")]);
+    const { messages, warnings } = await converted([only, failed("no disk")]);
+    expect(messages[1]?.content).toBe("The tool failed: no disk");
+    expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.is_error"]);
+    expect((await converted([only, failed([])])).messages[1]?.content).toBe("The tool failed:");
+  });
+
+  it("send images behind all results of the turn, with a warning", async () => {
+    const { messages, warnings } = await converted([
+      asked,
+      toolResult({ toolCallId: "a", content: [textPart("shot"), imagePart(PNG)] }),
+      toolResult({ toolCallId: "b", content: [imagePart(PNG)] }),
+      userMessage("on"),
+    ]);
+    const image = { type: "image_url", image_url: { url: PNG_URL } };
+    expect(messages.slice(1)).toEqual([
+      { role: "tool", tool_call_id: "a", content: "shot" },
+      { role: "tool", tool_call_id: "b", content: "(see the user message below)" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "Of the tool result a:" },
+          image,
+          { type: "text", text: "Of the tool result b:" },
+          image,
+        ],
+      },
+      { role: "user", content: "on" },
+    ]);
+    expect(warnings).toEqual([
+      "converted_content messages[1].content[0].tool_result.content",
+      "converted_content messages[2].content[0].tool_result.content",
+    ]);
+  });
+
+  it("hold images where the server takes them there", async () => {
+    const { messages, warnings } = await converted(
+      [
+        assistantMessage([call("abcABC123")]),
+        toolResult({ toolCallId: "abcABC123", content: [textPart("shot"), imagePart(PNG)] }),
+      ],
+      "mistral",
+    );
+    expect(messages[1]?.content).toEqual([
+      { type: "text", text: "shot" },
+      { type: "image_url", image_url: { url: PNG_URL } },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("have ids as the server wants them, the same for call and result, in every turn", async () => {
+    const turn = [
+      assistantMessage([call("toolu_01AbC"), call("ok1234567")]),
+      toolResult({ toolCallId: "toolu_01AbC", content: "1" }),
+      toolResult({ toolCallId: "ok1234567", content: "2" }),
+    ];
+    const { messages, warnings } = await converted(turn, "mistral");
+    const [first, second] = list(messages[0]?.tool_calls);
+    expect(first?.id).toMatch(/^[a-zA-Z0-9]{9}$/);
+    expect(second?.id).toBe("ok1234567");
+    expect(messages.slice(1).map(({ tool_call_id }) => tool_call_id)).toEqual([first?.id, "ok1234567"]);
+    expect(warnings).toEqual(["converted_content messages[0].content[0].tool_call.id"]);
+    expect((await converted(turn, "mistral")).messages).toEqual(messages);
+  });
+});
+
+describe("what an assistant said", () => {
+  it("has the content that the server wants where there is none", async () => {
+    const turn = [assistantMessage([call("a")]), toolResult({ toolCallId: "a", content: "1" })];
+    expect((await converted(turn)).messages[0]?.content).toBeNull();
+    expect((await converted(turn, { emptyAssistantContent: "" })).messages[0]?.content).toBe("");
+  });
+
+  it("is left out where nothing is left of it", async () => {
+    const { messages, warnings } = await converted([
+      userMessage("hi"),
+      assistantMessage([]),
+      assistantMessage(""),
+    ]);
+    expect(messages).toEqual([{ role: "user", content: "hi" }]);
+    expect(warnings).toEqual(["unsupported_content messages[1]", "unsupported_content messages[2]"]);
+  });
+
+  it("keeps its texts together", async () => {
+    const { messages } = await converted([assistantMessage([textPart("a"), textPart("b")])]);
+    expect(messages).toEqual([{ role: "assistant", content: "ab" }]);
+  });
+
+  it("wraps arguments that do not parse, where the server parses them", async () => {
+    const turn = [assistantMessage([call("a", "f", '{"x":')]), toolResult({ toolCallId: "a", content: "1" })];
+    const argumentsOf = async (init: ProfileInit) => {
+      const { messages, warnings } = await converted(turn, init);
+      const [first] = list(messages[0]?.tool_calls);
+      return { arguments: (first as { function: Wire }).function.arguments, warnings };
+    };
+    expect(await argumentsOf({})).toEqual({
+      arguments: '{"invalid_arguments":"{\\"x\\":"}',
+      warnings: ["converted_content messages[0].content[0].tool_call.arguments_json"],
+    });
+    expect(await argumentsOf({ parsesArguments: false })).toEqual({ arguments: '{"x":', warnings: [] });
+  });
+
+  it("sends custom calls back as they are", async () => {
+    const response = await answerTo([
+      { tool_calls: [{ index: 0, id: "a", type: "custom", custom: { name: "g", input: "x" } }] },
+    ]);
+    const { messages } = await converted([
+      response.message ?? {},
+      toolResult({ toolCallId: "a", content: "1" }),
+    ]);
+    expect(messages[0]?.tool_calls).toEqual([{ id: "a", type: "custom", custom: { name: "g", input: "x" } }]);
+  });
+
+  it.each<[string, object, ProfileInit, object]>([
+    [
+      "reasoning_content",
+      { reasoning_content: "hm", content: "x" },
+      {},
+      { reasoning_content: "hm", content: "x" },
+    ],
+    ["reasoning", { reasoning: "hm", content: "x" }, {}, { reasoning: "hm", content: "x" }],
+    [
+      "another field than it came in",
+      { reasoning_content: "hm", content: "x" },
+      { reasoningField: "reasoning" },
+      { reasoning: "hm", content: "x" },
+    ],
+    [
+      "details, signatures and all",
+      {
+        reasoning: "hm",
+        reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s", format: null, index: 0 }],
+        content: "x",
+      },
+      {},
+      {
+        content: "x",
+        reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s", format: null, index: 0 }],
+      },
+    ],
+    [
+      "a content list with its signature",
+      {
+        content: [
+          { type: "thinking", thinking: [{ type: "text", text: "hm" }], signature: "s", closed: true },
+          { type: "reference", reference_ids: [1] },
+          { type: "text", text: "x" },
+        ],
+      },
+      {},
+      {
+        content: [
+          { type: "thinking", thinking: [{ type: "text", text: "hm" }], signature: "s", closed: true },
+          { type: "reference", reference_ids: [1] },
+          { type: "text", text: "x" },
+        ],
+      },
+    ],
+    [
+      "a content list with more than text in its thinking",
+      {
+        content: [
+          {
+            type: "thinking",
+            thinking: [
+              { type: "text", text: "hm" },
+              { type: "reference", reference_ids: [1] },
+            ],
+          },
+        ],
+      },
+      {},
+      {
+        content: [
+          {
+            type: "thinking",
+            thinking: [
+              { type: "text", text: "hm" },
+              { type: "reference", reference_ids: [1] },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      "tags, with the white space beside them",
+      { content: "<think>\nhm\n</think>\n\nx" },
+      { thinkTags: true },
+      { content: "<think>\nhm\n</think>\n\nx" },
+    ],
+  ])("goes back with its reasoning in %s", async (_, message, init, expected) => {
+    const profile = { replayReasoning: true, ...(init as object) };
+    const response = respond({ model: "model-1", choices: [{ message }] }, profile);
+    const { messages, warnings } = await converted([response.message ?? {}], profile);
+    expect(messages).toEqual([{ role: "assistant", ...expected }]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("goes without its reasoning where the server takes none back, and says so", async () => {
+    const response = respond({ model: "model-1", choices: [{ message: { reasoning: "hm", content: "x" } }] });
+    const { messages, warnings } = await converted([response.message ?? {}], {}, { strict: true });
+    expect(messages).toEqual([{ role: "assistant", content: "x" }]);
+    expect(warnings).toEqual(["foreign_state_stripped messages[0].content[0]"]);
+  });
+
+  it("has an empty reasoning where the server wants one", async () => {
+    const { messages } = await converted([assistantMessage("x")], "deepseek");
+    expect(messages).toEqual([{ role: "assistant", content: "x", reasoning_content: "" }]);
+  });
+
+  it("keeps thought signatures and whatever else rides on a call", async () => {
+    const wire = {
+      id: "a",
+      type: "function",
+      function: { name: "f", arguments: "{}" },
+      extra_content: { google: { thought_signature: "c2ln" } },
+    };
+    const response = await answerTo([{ tool_calls: [{ index: 0, ...wire }] }]);
+    const history = [response.message ?? {}, toolResult({ toolCallId: "a", content: "1" })];
+    expect((await converted(history)).messages[0]?.tool_calls).toEqual([wire]);
+    // Another model could not read it.
+    const { extra_content: _, ...bare } = wire;
+    expect((await converted(history, {}, { model: "model-2" })).messages[0]?.tool_calls).toEqual([bare]);
+  });
+
+  it("sends a refusal, generated images and spoken answers back in their own fields", async () => {
+    const message = {
+      refusal: "no",
+      images: [{ type: "image_url", image_url: { url: PNG_URL } }],
+      audio: { id: "audio_1", data: "AQID", transcript: "hi", expires_at: 1 },
+    };
+    const response = respond({ model: "model-1", choices: [{ message }] });
+    const { messages } = await converted([response.message ?? {}]);
+    expect(messages).toEqual([
+      {
+        role: "assistant",
+        content: null,
+        refusal: "no",
+        images: message.images,
+        audio: { id: "audio_1" },
+      },
+    ]);
+  });
+
+  it("sends an image of another's as the user's, with a warning", async () => {
+    const { messages, warnings } = await converted([assistantMessage([textPart("see"), imagePart(PNG)])]);
+    expect(messages).toEqual([
+      { role: "assistant", content: "see" },
+      { role: "user", content: [{ type: "image_url", image_url: { url: PNG_URL } }] },
+    ]);
+    expect(warnings).toEqual(["converted_content messages[0].content[1].image"]);
+  });
+
+  it.each([
+    [StatePolicy.STRIP, "x", "foreign_state_stripped messages[0].content[0]"],
+    [StatePolicy.TO_TEXT, "hm\n\nx", "foreign_state_to_text messages[0].content[0]"],
+  ])("obeys foreign_state %i for thinking of another provider", async (foreignState, content, warning) => {
+    const history = [assistantMessage([thinking("hm"), textPart("x")])];
+    const { messages, warnings } = await converted(history, { replayReasoning: true }, { foreignState });
+    expect(messages).toEqual([{ role: "assistant", content }]);
+    expect(warnings).toEqual([warning]);
+  });
+
+  it("refuses another provider's thinking and blocks where it is told to", async () => {
+    const foreignState = StatePolicy.REJECT;
+    const native: PartInit = {
+      part: { case: "native", value: { provider: "gemini", kind: "k", dataJson: "{}" } },
+    };
+    for (const part of [thinking("hm"), native]) {
+      await expect(converted([assistantMessage([part])], {}, { foreignState })).rejects.toThrow("REJECT");
+    }
+    await expect(converted([userMessage([native])], {}, { foreignState })).rejects.toThrow("REJECT");
+  });
+
+  it("leaves another provider's blocks out, with a warning", async () => {
+    const native: PartInit = {
+      part: { case: "native", value: { provider: "gemini", kind: "k", dataJson: "{}" } },
+    };
+    const { messages, warnings } = await converted([assistantMessage([textPart("x"), native])]);
+    expect(messages).toEqual([{ role: "assistant", content: "x" }]);
+    expect(warnings).toEqual(["foreign_state_stripped messages[0].content[1]"]);
+  });
+
+  it("refuses parts that no assistant says", async () => {
+    await expect(converted([assistantMessage([documentPart(PNG)])])).rejects.toMatchObject({
+      violations: [{ field: "messages[0].content[0]" }],
+    });
+  });
+
+  it("knows its own state by the provider's name", async () => {
+    const own = thinking("hm", PROVIDER);
+    const { messages } = await converted([assistantMessage([own, textPart("x")])], {
+      replayReasoning: true,
+      reasoningField: "reasoning",
+    });
+    expect(messages).toEqual([{ role: "assistant", content: "x", reasoning: "hm" }]);
+  });
+});

@@ -1,0 +1,203 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import {
+  type ContentPart,
+  ContentPartSchema,
+  type Message,
+} from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ToolChoice_Mode as Mode, ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { StateWriter } from "../../../src/providers/openai-chat/state.ts";
+import {
+  assistantMessage,
+  systemMessage,
+  textPart,
+  toolResult,
+  userMessage,
+} from "../../../src/spec/message.ts";
+import { factsFor } from "../../support/decode.ts";
+import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import { list, type Wire } from "./reading.ts";
+import { PROVIDER, type ProfileInit, profile, type RequestInit, sent } from "./support.ts";
+
+const FOLDER = "chat-completions";
+const recorded = [...recordingsOf(FOLDER, ".sse"), ...recordingsOf(FOLDER, ".json")].filter(
+  (recording): recording is Recording & { request: string } => "request" in recording,
+);
+
+/** A request that no caller of ours can write: its temperature is a text. */
+const UNWRITABLE = "llamacpp-error-malformed-request-field";
+
+describe("our request for a recorded conversation", () => {
+  const cases = recorded.filter(({ request }) => !request.includes(UNWRITABLE));
+
+  it("is there", () => expect(cases).toHaveLength(82));
+
+  it.each(cases)("$request is the one that was sent", async (recording) => {
+    const theirs: Wire = JSON.parse(bytesOf({ ...recording, file: recording.request }).toString("utf8"));
+    const name = profileFor(recording.request);
+    const { body, warnings } = await sent(requestOf(theirs), name, theirs.stream === true);
+    expect(body).toEqual(inOurWords(theirs, name));
+    const loses = theirs.parallel_tool_calls !== undefined && !profile(name).supportsParallelToolCalls;
+    expect(warnings).toEqual(loses ? ["unsupported_setting tool_choice.parallel"] : []);
+  });
+});
+
+function profileFor(file: string): ProfileInit {
+  const [server = ""] = file.slice(FOLDER.length + 1).split("-");
+  return (
+    {
+      llamacpp: "llama-cpp",
+      mistral: "mistral",
+      mistralrs: {},
+      openrouter: "openrouter",
+      deepseek: "deepseek",
+    }[server] ?? "openai"
+  );
+}
+
+/**
+ * Fields in which we differ from the client that was recorded, and why:
+ * - `max_tokens` is `max_completion_tokens` at OpenAI: its reasoning models refuse the old name;
+ * - `store: false` at OpenAI, which otherwise keeps answers;
+ * - usage is asked for in every stream, where the server takes that;
+ * - a single text is a string, where the client wrote a list of one;
+ * - `any`, Mistral's older word, is `required`;
+ * - an assistant message without content says so;
+ * - `parallel_tool_calls` is left out, with a warning, where it is not documented (DeepSeek);
+ * - a schema that is enforced goes without what says nothing to the server.
+ */
+function inOurWords(theirs: Wire, name: ProfileInit): Wire {
+  const { maxTokensField, supportsStore, supportsUsageInStreaming, supportsParallelToolCalls } =
+    profile(name);
+  const {
+    max_tokens: limit,
+    tool_choice: choice,
+    response_format: format,
+    messages,
+    parallel_tool_calls: parallel,
+    ...rest
+  } = theirs;
+  return {
+    ...rest,
+    messages: list(messages).map(messageInOurWords),
+    ...(limit === undefined ? {} : { [maxTokensField]: limit }),
+    ...(choice === undefined ? {} : { tool_choice: choice === "any" ? "required" : choice }),
+    ...(format === undefined ? {} : { response_format: formatInOurWords(format as Wire) }),
+    ...(parallel === undefined || !supportsParallelToolCalls ? {} : { parallel_tool_calls: parallel }),
+    ...(supportsStore ? { store: false } : {}),
+    ...(theirs.stream === true && supportsUsageInStreaming
+      ? { stream_options: { include_usage: true } }
+      : {}),
+  };
+}
+
+function messageInOurWords({ content = null, ...message }: Wire): Wire {
+  const [only] = list(content);
+  return { ...message, content: list(content).length === 1 && only?.type === "text" ? only.text : content };
+}
+
+function formatInOurWords(format: Wire): Wire {
+  const named = format.json_schema as Wire;
+  const { $schema: _, ...schema } = named.schema as Wire;
+  return { ...format, json_schema: { ...named, schema } };
+}
+
+/** Our request for what a client sent: the conversation as our callers would hold it. */
+function requestOf(theirs: Wire): RequestInit {
+  const {
+    model,
+    messages,
+    tools,
+    tool_choice,
+    parallel_tool_calls,
+    response_format,
+    temperature,
+    max_tokens,
+    reasoning_effort,
+    stream: _,
+    ...further
+  } = theirs;
+  const choice = { any: Mode.REQUIRED, required: Mode.REQUIRED }[String(tool_choice)] ?? Mode.UNSPECIFIED;
+  return {
+    model: String(model),
+    messages: list(messages).map((message) => messageOf(message, String(model))),
+    tools: list(tools).map(({ function: tool }) => toolOf(tool as Wire)),
+    ...(tool_choice === undefined && parallel_tool_calls === undefined
+      ? {}
+      : { toolChoice: { mode: choice, ...parallelOf(parallel_tool_calls) } }),
+    ...(response_format === undefined ? {} : { responseFormat: formatOf(response_format as Wire) }),
+    ...(temperature === undefined ? {} : { temperature: Number(temperature) }),
+    ...(max_tokens === undefined ? {} : { maxTokens: Number(max_tokens) }),
+    ...(reasoning_effort === undefined ? {} : { reasoningEffort: String(reasoning_effort) }),
+    // What the contract has no field for: the caller's own words.
+    providerOptionsJson: Object.keys(further).length === 0 ? {} : { [PROVIDER]: JSON.stringify(further) },
+  };
+}
+
+function parallelOf(value: unknown): { parallel?: boolean } {
+  return typeof value === "boolean" ? { parallel: value } : {};
+}
+
+function toolOf({ name, description, parameters }: Wire) {
+  const value = {
+    name: String(name),
+    description: String(description),
+    parametersJson: JSON.stringify(parameters),
+  };
+  return { tool: { case: "function", value } } as const;
+}
+
+function formatOf({ json_schema }: Wire) {
+  const { name, schema, strict } = json_schema as Wire;
+  const type = ResponseFormat_Type.JSON_SCHEMA;
+  return { type, name: String(name), schemaJson: JSON.stringify(schema), strict: strict === true };
+}
+
+function messageOf(message: Wire, model: string): Message {
+  switch (message.role) {
+    case "system":
+      return systemMessage(textOf(message.content));
+    case "user":
+      return userMessage(textOf(message.content));
+    case "tool":
+      return toolResult({
+        toolCallId: String(message.tool_call_id),
+        content: textPart(textOf(message.content)),
+      });
+    case "assistant":
+      return assistantMessage([...thinkingOf(message, model), ...list(message.tool_calls).map(callOf)]);
+    default:
+      throw new Error(`no recording has a message of the role ${message.role}`);
+  }
+}
+
+function textOf(content: unknown): string {
+  return typeof content === "string"
+    ? content
+    : list(content)
+        .map(({ text }) => text)
+        .join("");
+}
+
+function thinkingOf({ reasoning_details }: Wire, model: string): ContentPart[] {
+  const details = list(reasoning_details) as Record<string, string>[];
+  if (details.length === 0) return [];
+  const states = new StateWriter(factsFor(PROVIDER, { model }));
+  const text = details.map((detail) => detail.text).join("");
+  return [
+    create(ContentPartSchema, {
+      part: { case: "thinking", value: { text } },
+      providerState: states.ofThinking({ field: "reasoning", details, chunk: undefined, tags: undefined }),
+    }),
+  ];
+}
+
+function callOf({ id, function: said }: Wire): ContentPart {
+  const { name, arguments: argumentsJson } = said as Record<string, string>;
+  return create(ContentPartSchema, {
+    part: {
+      case: "toolCall",
+      value: { id: String(id), name: name ?? "", argumentsJson: argumentsJson ?? "" },
+    },
+  });
+}

@@ -1,0 +1,399 @@
+import { describe, expect, it } from "vitest";
+import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ToolChoice_Mode as Mode, ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import type { CompatProfile } from "../../../src/providers/openai-chat/profile.ts";
+import { takesToolChoice } from "../../../src/providers/openai-chat/tools.ts";
+import { UnsupportedToolChoiceError } from "../../../src/spec/errors.ts";
+import { developerMessage, systemMessage, userMessage } from "../../../src/spec/message.ts";
+import { messagesOf, PROVIDER, type ProfileInit, profile, type RequestInit, sent } from "./support.ts";
+
+const HI = { messages: [userMessage("hi")] };
+const SCHEMA = '{"type":"object","properties":{"n":{"type":"number","minimum":1.0}},"required":["n"]}';
+
+function functionTool(name: string, more: object = {}) {
+  return {
+    tool: { case: "function", value: { name, description: "d", parametersJson: SCHEMA, ...more } },
+  } as const;
+}
+
+/** What a request comes to, beside its model and messages. */
+async function settingsOf(request: RequestInit, init: ProfileInit = {}, streaming = false) {
+  const { body, warnings } = await sent({ ...request, ...HI }, init, streaming);
+  const { model: _, messages: __, ...settings } = body;
+  return { settings, warnings };
+}
+
+describe("the settings of a request", () => {
+  it("are few where the caller sets none", async () => {
+    expect(await settingsOf({})).toEqual({ settings: {}, warnings: [] });
+    expect((await settingsOf({}, "openai")).settings).toEqual({ store: false });
+  });
+
+  it("ask for a stream, and for its counts where the server takes that", async () => {
+    expect((await settingsOf({}, {}, true)).settings).toEqual({
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    expect((await settingsOf({}, "mistral", true)).settings).toEqual({ stream: true });
+  });
+
+  it("hold sampling, limits and stop sequences under the server's names", async () => {
+    const request = { temperature: 0, topP: 0.5, maxTokens: 7, stopSequences: ["a", "b"] };
+    expect(await settingsOf(request)).toEqual({
+      settings: { temperature: 0, top_p: 0.5, max_tokens: 7, stop: ["a", "b"] },
+      warnings: [],
+    });
+    expect((await settingsOf({ maxTokens: 7 }, "openai")).settings).toMatchObject({
+      max_completion_tokens: 7,
+    });
+  });
+
+  it("leave out what a model refuses, with warnings, or refuse where the caller is strict", async () => {
+    const request = { model: "gpt-5", temperature: 1, topP: 1, stopSequences: ["a"] };
+    expect(await settingsOf(request, "openai")).toEqual({
+      settings: { store: false },
+      warnings: [
+        "unsupported_setting temperature",
+        "unsupported_setting top_p",
+        "unsupported_setting stop_sequences",
+      ],
+    });
+    await expect(settingsOf({ ...request, strict: true }, "openai")).rejects.toMatchObject({
+      violations: [{ field: "temperature" }, { field: "top_p" }, { field: "stop_sequences" }],
+    });
+  });
+
+  it("hold as many stop sequences as the server takes, and no more", async () => {
+    const stopSequences = ["a", "b", "c", "d", "e"];
+    await expect(settingsOf({ stopSequences })).rejects.toThrow(
+      "stop_sequences: expected at most 4, found 5",
+    );
+    expect((await settingsOf({ stopSequences }, "vllm")).settings.stop).toEqual(stopSequences);
+  });
+
+  it("merge the caller's own words last, by the provider's name or that of the API", async () => {
+    const options = '{"seed":1,"temperature":null,"stream_options":{"x":true}}';
+    for (const name of [PROVIDER, "openai-chat"]) {
+      const request = { temperature: 1, providerOptionsJson: { [name]: options, groq: '{"n":2}' } };
+      expect((await settingsOf(request, {}, true)).settings).toEqual({
+        seed: 1,
+        stream: true,
+        stream_options: { include_usage: true, x: true },
+      });
+    }
+  });
+
+  it("refuse options that decide what the method decides, or that are none", async () => {
+    const withOptions = (text: string) => settingsOf({ providerOptionsJson: { [PROVIDER]: text } });
+    await expect(withOptions('{"stream":true}')).rejects.toThrow("stream");
+    await expect(withOptions('{"unsupported_tool_choice":1}')).rejects.toThrow("unsupported_tool_choice");
+    await expect(withOptions("[]")).rejects.toThrow("provider_options_json");
+  });
+
+  it.each<[string, RequestInit, ProfileInit, object, string[]]>([
+    ["not taken", {}, {}, {}, ["unsupported_setting metadata"]],
+    ["taken", {}, "mistral", { metadata: { k: "v" } }, []],
+    ["taken only with stored answers", {}, "openai", { store: false }, ["unsupported_setting metadata"]],
+    [
+      "with a stored answer",
+      { providerOptionsJson: { [PROVIDER]: '{"store":true}' } },
+      "openai",
+      { store: true, metadata: { k: "v" } },
+      [],
+    ],
+  ])("treat metadata as the server does: %s", async (_, request, init, settings, warnings) => {
+    expect(await settingsOf({ ...request, metadata: { k: "v" } }, init)).toEqual({ settings, warnings });
+  });
+
+  it("leave out metadata beyond OpenAI's limits, with a warning", async () => {
+    const pairs = Array.from({ length: 17 }, (_, index) => [`k${index}`, "v"]);
+    const metadata = Object.fromEntries([...pairs, ["long", "v".repeat(513)]]);
+    const { settings, warnings } = await settingsOf(
+      { metadata, providerOptionsJson: { [PROVIDER]: '{"store":true}' } },
+      "openai",
+    );
+    expect(Object.keys(settings.metadata as object)).toHaveLength(16);
+    expect(warnings).toEqual(["unsupported_setting metadata"]);
+  });
+});
+
+describe("reasoning effort", () => {
+  it.each<[string, ProfileInit, string, object, string[]]>([
+    ["OpenAI's field", {}, "high", { reasoning_effort: "high" }, []],
+    ["a level of the server's own", {}, "ultra", { reasoning_effort: "ultra" }, []],
+    ["OpenRouter's object", "openrouter", "low", { reasoning: { effort: "low" } }, []],
+    [
+      "a switch and a level",
+      "deepseek",
+      "high",
+      { thinking: { type: "enabled" }, reasoning_effort: "high" },
+      [],
+    ],
+    ["a switch that is off", "deepseek", "none", { thinking: { type: "disabled" } }, []],
+    [
+      "the nearest level that reasons",
+      "deepseek",
+      "minimal",
+      { thinking: { type: "enabled" }, reasoning_effort: "low" },
+      ["adjusted_setting reasoning_effort"],
+    ],
+    [
+      "a switch alone",
+      "zai",
+      "high",
+      { thinking: { type: "enabled" } },
+      ["adjusted_setting reasoning_effort"],
+    ],
+    ["Qwen's switch, off", "alibaba", "none", { enable_thinking: false }, []],
+    ["Qwen's switch, on", "alibaba", "low", { enable_thinking: true }, ["adjusted_setting reasoning_effort"]],
+    [
+      "the template's switch",
+      "vllm",
+      "medium",
+      { chat_template_kwargs: { enable_thinking: true }, reasoning_effort: "medium" },
+      [],
+    ],
+    [
+      "the template's switch, off",
+      "llama-cpp",
+      "none",
+      { chat_template_kwargs: { enable_thinking: false } },
+      [],
+    ],
+    ["nothing", { thinkingFormat: "none" }, "low", {}, ["unsupported_setting reasoning_effort"]],
+  ])("is asked for in %s", async (_, init, reasoningEffort, settings, warnings) => {
+    expect(await settingsOf({ reasoningEffort }, init)).toEqual({ settings, warnings });
+  });
+
+  it("is the nearest that the model has", async () => {
+    const request = { model: "gpt-5", reasoningEffort: "none" };
+    const { settings, warnings } = await settingsOf(request, "openai");
+    expect(settings.reasoning_effort).toBe("minimal");
+    expect(warnings).toEqual(["adjusted_setting reasoning_effort"]);
+  });
+});
+
+describe("tools", () => {
+  const tools = [functionTool("f"), functionTool("g")];
+
+  it("are nested, in the caller's order, their schemas letter by letter", async () => {
+    const { text, warnings } = await sent({ ...HI, tools: [functionTool("f")] });
+    const parameters = `"parameters":${SCHEMA}`;
+    expect(text).toContain(`{"type":"function","function":{"name":"f","description":"d",${parameters}}}`);
+    expect(warnings).toEqual([]);
+  });
+
+  it("have a schema also where they take no arguments", async () => {
+    const { settings } = await settingsOf({
+      tools: [functionTool("f", { parametersJson: "", description: "" })],
+    });
+    expect(settings.tools).toEqual([
+      {
+        type: "function",
+        function: { name: "f", parameters: { type: "object", properties: {}, additionalProperties: false } },
+      },
+    ]);
+  });
+
+  it("are strict where the server takes that, with a schema that it takes", async () => {
+    const { settings, warnings } = await settingsOf(
+      { tools: [functionTool("f", { strict: true })] },
+      "openai",
+    );
+    expect(settings.tools).toMatchObject([
+      { function: { strict: true, parameters: { additionalProperties: false, required: ["n"] } } },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("are not strict where the server takes no such word", async () => {
+    const { settings, warnings } = await settingsOf({ tools: [functionTool("f", { strict: true })] });
+    expect(settings.tools).toEqual([
+      { type: "function", function: { name: "f", description: "d", parameters: JSON.parse(SCHEMA) } },
+    ]);
+    expect(warnings).toEqual(["unsupported_setting tools[0].function.strict"]);
+  });
+
+  it("are shown, not enforced, where the server cannot enforce their schema", async () => {
+    const free = '{"type":"object","additionalProperties":{"type":"string"}}';
+    const tool = functionTool("f", { strict: true, parametersJson: free });
+    const { settings, warnings } = await settingsOf({ tools: [tool] }, "openai");
+    expect(settings.tools).toEqual([
+      { type: "function", function: { name: "f", description: "d", parameters: JSON.parse(free) } },
+    ]);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/^adjusted_schema tools\[0\]\.function\.parameters_json/);
+  });
+
+  it("go as they are where they are the server's own, and are left out where they are another's", async () => {
+    const hosted = (provider: string) =>
+      ({
+        tool: { case: "hosted", value: { provider, configJson: '{"type":"custom","custom":{"name":"c"}}' } },
+      }) as const;
+    const { settings, warnings } = await settingsOf({
+      tools: [hosted(PROVIDER), hosted("openai-chat"), hosted("anthropic")],
+    });
+    const own = { type: "custom", custom: { name: "c" } };
+    expect(settings.tools).toEqual([own, own]);
+    expect(warnings).toEqual(["unsupported_setting tools[2]"]);
+  });
+
+  it("are added to by the caller's options", async () => {
+    const options = '{"tools":[{"type":"browser_search"}]}';
+    const { settings } = await settingsOf({
+      tools: [functionTool("f")],
+      providerOptionsJson: { [PROVIDER]: options },
+    });
+    expect(settings.tools).toMatchObject([{ type: "function" }, { type: "browser_search" }]);
+  });
+
+  it.each<[string, object, string]>([
+    ["a name that is too long", { name: "n".repeat(65) }, "tools[0].function.name"],
+    ["parameters that are no JSON", { parametersJson: "{" }, "tools[0].function.parameters_json"],
+  ])("are refused with their field: %s", async (_, more, field) => {
+    const refused = settingsOf({ tools: [functionTool("f", more)] }, "openai");
+    await expect(refused).rejects.toMatchObject({ violations: [{ field }] });
+  });
+
+  it("are neither function nor hosted: refused", async () => {
+    await expect(settingsOf({ tools: [{}] })).rejects.toThrow("tools[0]: expected `function` or `hosted`");
+  });
+
+  it.each<[Mode, unknown]>([
+    [Mode.UNSPECIFIED, undefined],
+    [Mode.AUTO, "auto"],
+    [Mode.NONE, "none"],
+    [Mode.REQUIRED, "required"],
+    [Mode.NAMED, { type: "function", function: { name: "g" } }],
+  ])("are chosen from by mode %i", async (mode, expected) => {
+    const toolChoice = { mode, toolName: mode === Mode.NAMED ? "g" : "", parallel: false };
+    const { settings, warnings } = await settingsOf({ tools, toolChoice });
+    expect(settings.tool_choice).toEqual(expected);
+    expect(settings.parallel_tool_calls).toBe(false);
+    expect(settings.tools).toHaveLength(2);
+    expect(warnings).toEqual([]);
+  });
+
+  it("are not chosen from where there are none", async () => {
+    expect((await settingsOf({ toolChoice: { mode: Mode.NONE, parallel: true } })).settings).toEqual({});
+  });
+
+  it("are left out where none may be called and the server has no word for that", async () => {
+    const { settings, warnings } = await settingsOf({ tools, toolChoice: { mode: Mode.NONE } }, "ollama");
+    expect({ settings, warnings }).toEqual({ settings: {}, warnings: [] });
+  });
+
+  it.each([Mode.REQUIRED, Mode.NAMED])(
+    "cannot be forced by mode %i where the server does not",
+    async (mode) => {
+      const request = { tools, toolChoice: { mode, toolName: "g" } };
+      await expect(settingsOf(request, "ollama")).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
+      const freed = { ...request, providerOptionsJson: { [PROVIDER]: '{"unsupported_tool_choice":"auto"}' } };
+      const { settings, warnings } = await settingsOf(freed, "ollama");
+      expect(settings.tools).toHaveLength(mode === Mode.NAMED ? 1 : 2);
+      expect(settings.tool_choice).toBeUndefined();
+      expect(warnings).toEqual(["adjusted_setting tool_choice.mode"]);
+    },
+  );
+
+  it("say in advance which choices there are", () => {
+    const taken = (known: CompatProfile) =>
+      [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED].filter((mode) => takesToolChoice(known, mode));
+    expect(taken(profile())).toEqual([Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED]);
+    expect(taken(profile("ollama"))).toEqual([Mode.AUTO, Mode.NONE]);
+    expect(taken(profile("moonshot"))).toEqual([Mode.AUTO, Mode.NONE, Mode.NAMED]);
+  });
+
+  it("have no parallel switch where the server has none", async () => {
+    const toolChoice = { mode: Mode.AUTO, parallel: false };
+    const { settings, warnings } = await settingsOf({ tools, toolChoice }, "deepseek");
+    expect(settings.parallel_tool_calls).toBeUndefined();
+    expect(warnings).toEqual(["unsupported_setting tool_choice.parallel"]);
+  });
+});
+
+describe("the shape of the answer", () => {
+  const json = { responseFormat: { type: ResponseFormat_Type.JSON } };
+  const schema = (more: object = {}) => ({
+    responseFormat: { type: ResponseFormat_Type.JSON_SCHEMA, schemaJson: SCHEMA, ...more },
+  });
+
+  it("is text unless it is asked for", async () => {
+    const request = { responseFormat: { type: ResponseFormat_Type.TEXT } };
+    expect((await settingsOf(request)).settings).toEqual({});
+  });
+
+  it("is a schema in the server's own words, letter by letter", async () => {
+    const { text, warnings } = await sent({ ...HI, ...schema({ name: "answer" }) });
+    expect(text).toContain(
+      `"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":${SCHEMA}}}`,
+    );
+    expect(warnings).toEqual([]);
+  });
+
+  it("is enforced where it is asked for, in the server's dialect", async () => {
+    const { settings } = await settingsOf(schema({ strict: true }), "openai");
+    expect(settings.response_format).toEqual({
+      type: "json_schema",
+      json_schema: {
+        name: "response",
+        strict: true,
+        schema: { ...JSON.parse(SCHEMA), additionalProperties: false },
+      },
+    });
+    expect((await settingsOf(schema({ strict: true }), "vllm")).settings).toMatchObject({
+      response_format: { json_schema: { strict: true, schema: JSON.parse(SCHEMA) } },
+    });
+  });
+
+  it("is JSON with the schema in the instructions where the server takes none, the same in every turn", async () => {
+    const turn = { ...schema({ strict: true }), messages: [systemMessage("Be brief."), userMessage("hi")] };
+    const { body, warnings } = await sent(turn, "deepseek");
+    expect(body.response_format).toEqual({ type: "json_object" });
+    const [system, user] = messagesOf(body);
+    expect(system?.content).toMatch(/^Be brief\.\n\nAnswer with JSON/);
+    expect(system?.content).toContain(SCHEMA);
+    expect(user?.content).toBe("hi");
+    expect(warnings).toEqual(["adjusted_setting response_format"]);
+    await expect(sent({ ...turn, strict: true }, "deepseek")).rejects.toThrow("response_format");
+  });
+
+  it("is asked for in words alone where the server has no JSON mode", async () => {
+    const { body, warnings } = await sent({ ...HI, ...json }, "perplexity");
+    expect(body.response_format).toBeUndefined();
+    expect(messagesOf(body)[0]).toEqual({
+      role: "system",
+      content: "Answer with one JSON object and nothing else.",
+    });
+    expect(warnings).toEqual(["adjusted_setting response_format"]);
+  });
+
+  it("is JSON, with the word in the instructions where it is not there", async () => {
+    const contents = async (messages: Message[]) =>
+      messagesOf((await sent({ ...json, messages })).body).map(({ content }) => content);
+    const sentence = "Answer with one JSON object and nothing else.";
+    expect(await contents([userMessage("JSON please")])).toEqual([sentence, "JSON please"]);
+    expect(await contents([developerMessage("Use json."), userMessage("hi")])).toEqual(["Use json.", "hi"]);
+    const two = {
+      ...systemMessage("a"),
+      content: [...systemMessage("a").content, ...systemMessage("b").content],
+    };
+    expect(await contents([two, userMessage("hi")])).toEqual([
+      [
+        { type: "text", text: "a" },
+        { type: "text", text: "b" },
+        { type: "text", text: sentence },
+      ],
+      "hi",
+    ]);
+    expect((await settingsOf(json)).settings).toEqual({ response_format: { type: "json_object" } });
+  });
+
+  it("is no JSON Schema: refused with its field", async () => {
+    for (const init of ["openai", "deepseek"]) {
+      await expect(settingsOf(schema({ schemaJson: "[]" }), init)).rejects.toMatchObject({
+        violations: [{ field: "response_format.schema_json" }],
+      });
+    }
+  });
+});

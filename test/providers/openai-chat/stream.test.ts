@@ -1,0 +1,622 @@
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { StreamError } from "../../../src/spec/errors.ts";
+import { reasoningOf, textOf, toolCallsOf } from "../../../src/spec/message.ts";
+import { readParts } from "./reading.ts";
+import { answerTo, chunk, decodeBytes, decodeEvents, finalOf, respond } from "./support.ts";
+
+const text = (content: string) => chunk({ content });
+const piece = (call: object) => ({ tool_calls: [call] });
+
+/** The calls that deltas come to: id, name and arguments. */
+async function callsOf(deltas: readonly object[]): Promise<string[]> {
+  const calls = toolCallsOf(await answerTo(deltas, {}, "tool_calls"));
+  return calls.map(({ id, name, argumentsJson }) => `${id} ${name} ${argumentsJson}`);
+}
+
+describe("tool calls in a stream", () => {
+  const fn = (name: string, args: unknown) => ({ name, arguments: args });
+
+  it.each<[string, object[], string[]]>([
+    [
+      "arguments in pieces",
+      [
+        piece({ index: 0, id: "a", type: "function", function: fn("f", "") }),
+        piece({ index: 0, function: { arguments: '{"x"' } }),
+        piece({ index: 0, function: { arguments: ":1}" } }),
+      ],
+      ['a f {"x":1}'],
+    ],
+    ["the whole call at once", [piece({ index: 0, id: "a", function: fn("f", '{"x":1}') })], ['a f {"x":1}']],
+    [
+      "arguments as an object",
+      [piece({ index: 0, id: "a", function: fn("f", { x: 1, y: { z: null } }) })],
+      ['a f {"x":1,"y":{"z":null}}'],
+    ],
+    ["no arguments", [piece({ index: 0, id: "a", function: fn("f", "") })], ["a f {}"]],
+    ["null arguments", [piece({ index: 0, id: "a", function: fn("f", null) })], ["a f {}"]],
+    [
+      "calls that interleave",
+      [
+        piece({ index: 0, id: "a", function: fn("f", '{"x":') }),
+        piece({ index: 1, id: "b", function: fn("g", '{"y":') }),
+        piece({ index: 0, function: { arguments: "1}" } }),
+        piece({ index: 1, function: { arguments: "2}" } }),
+      ],
+      ['a f {"x":1}', 'b g {"y":2}'],
+    ],
+    [
+      "no index, told apart by ids",
+      [
+        piece({ id: "a", function: fn("f", '{"x":') }),
+        piece({ function: { arguments: "1}" } }),
+        piece({ id: "b", function: fn("g", '{"y":') }),
+        piece({ id: "b", function: { arguments: "2}" } }),
+      ],
+      ['a f {"x":1}', 'b g {"y":2}'],
+    ],
+    [
+      "neither index nor id",
+      [
+        piece({ function: fn("f", '{"x":') }),
+        piece({ function: { arguments: "1}" } }),
+        piece({ function: fn("g", "{}") }),
+        piece({ function: fn("g", "{}") }),
+      ],
+      ['call_run_test f {"x":1}', "call_run_test_2 g {}", "call_run_test_3 g {}"],
+    ],
+    [
+      "several in one list, neither index nor id nor arguments",
+      [{ tool_calls: [{ function: fn("f", "") }, { function: fn("f", "") }] }],
+      ["call_run_test f {}", "call_run_test_2 f {}"],
+    ],
+    [
+      "every call counted as number 0",
+      [
+        piece({ index: 0, id: "a", function: fn("f", '{"x":1}') }),
+        piece({ index: 0, id: "b", function: fn("f", '{"x":2}') }),
+      ],
+      ['a f {"x":1}', 'b f {"x":2}'],
+    ],
+    [
+      "every call counted as number 0, with the same id",
+      [
+        piece({ index: 0, id: "a", function: fn("f", '{"x":1}') }),
+        piece({ index: 0, id: "a", function: fn("g", '{"x":2}') }),
+      ],
+      ['a f {"x":1}', 'a_2 g {"x":2}'],
+    ],
+    [
+      "the same id for two calls",
+      [
+        piece({ index: 0, id: "a", function: fn("f", "{}") }),
+        piece({ index: 1, id: "a", function: fn("g", "{}") }),
+      ],
+      ["a f {}", "a_2 g {}"],
+    ],
+    [
+      "the id repeated as an empty one",
+      [
+        piece({ index: 0, id: "a", function: fn("f", '{"x"') }),
+        piece({ index: 0, id: "", function: { name: "", arguments: ":1}" } }),
+      ],
+      ['a f {"x":1}'],
+    ],
+    [
+      "a new id with every piece",
+      [
+        piece({ index: 0, id: "a", function: fn("f", '{"x"') }),
+        piece({ index: 0, id: "b", function: { arguments: ":1}" } }),
+      ],
+      ['a f {"x":1}'],
+    ],
+    [
+      "a new id with every piece, and no index",
+      [piece({ id: "a", function: fn("f", '{"x"') }), piece({ id: "b", function: { arguments: ":1}" } })],
+      ['a f {"x":1}'],
+    ],
+    [
+      "an id that comes late",
+      [
+        piece({ index: 0, function: fn("f", "") }),
+        piece({ index: 0, id: "a", function: { arguments: "{}" } }),
+      ],
+      ["a f {}"],
+    ],
+    [
+      "a name in pieces",
+      [
+        piece({ index: 0, id: "a", function: { name: "get_" } }),
+        piece({ index: 0, function: fn("weather", "{}") }),
+      ],
+      ["a get_weather {}"],
+    ],
+    [
+      "a name that is repeated with every piece",
+      [
+        piece({ index: 0, id: "a", function: fn("f", '{"x"') }),
+        piece({ index: 0, id: "a", function: fn("f", ":1}") }),
+      ],
+      ['a f {"x":1}'],
+    ],
+    [
+      "a name that grows",
+      [
+        piece({ index: 0, id: "a", function: { name: "get_" } }),
+        piece({ index: 0, id: "a", function: { name: "get_weather" } }),
+        piece({ index: 0, function: { arguments: "{}" } }),
+      ],
+      ["a get_weather {}"],
+    ],
+    [
+      "a name behind the arguments",
+      [
+        piece({ index: 0, id: "a", function: { arguments: '{"x"' } }),
+        piece({ index: 0, function: { arguments: ":1}" } }),
+        piece({ index: 0, function: { name: "f" } }),
+      ],
+      ['a f {"x":1}'],
+    ],
+    [
+      "an entry without anything, and one that is cut before its name",
+      [piece({ index: 0 }), piece({ index: 1, id: "a", function: { name: "", arguments: "" } })],
+      [],
+    ],
+    [
+      "the older form of a single function",
+      [{ function_call: { name: "f" } }, { function_call: { arguments: '{"x":1}' } }],
+      ['call_run_test f {"x":1}'],
+    ],
+    ["null where there are none", [{ tool_calls: null, content: null, refusal: null }], []],
+  ])("survive %s", async (_, deltas, calls) => {
+    expect(await callsOf(deltas)).toEqual(calls);
+  });
+
+  it("keep a custom tool's free text", async () => {
+    const response = await answerTo([
+      piece({ index: 0, id: "a", type: "custom", custom: { name: "grep", input: "fo" } }),
+      piece({ index: 0, type: "custom", custom: { input: "o.*" } }),
+    ]);
+    expect(toolCallsOf(response)).toMatchObject([
+      { id: "a", name: "grep", type: "custom", argumentsJson: "foo.*", argumentsInvalid: false },
+    ]);
+  });
+
+  it("mark arguments that were cut, and keep them", async () => {
+    const response = await answerTo([piece({ index: 0, id: "a", function: fn("f", '{"x":') })], {}, "length");
+    expect(toolCallsOf(response)).toMatchObject([{ argumentsJson: '{"x":', argumentsInvalid: true }]);
+    expect(response.finishReason?.reason).toBe(Reason.LENGTH);
+  });
+
+  it("begin as soon as name and arguments are known, and end together", async () => {
+    const { events } = await decodeEvents([
+      chunk(piece({ index: 0, id: "a", function: fn("f", "{") })),
+      chunk(piece({ index: 0, function: { arguments: "}" } })),
+      chunk({}, "tool_calls"),
+      "[DONE]",
+    ]);
+    expect(events.map(({ event }) => event.case)).toEqual([
+      "streamStart",
+      "toolCallStart",
+      "toolCallDelta",
+      "toolCallDelta",
+      "toolCallEnd",
+      "finish",
+    ]);
+  });
+});
+
+describe("the parts of a stream", () => {
+  it("are in the order in which they came", async () => {
+    const response = await answerTo([
+      { reasoning_content: "hm" },
+      { content: "one " },
+      { content: "two" },
+      piece({ index: 0, id: "a", function: { name: "f", arguments: "{}" } }),
+      { content: " three" },
+    ]);
+    expect(readParts(response.message?.content ?? [])).toEqual([
+      { reasoning: "hm" },
+      { text: "one two three", citations: [] },
+      { call: "f", id: "a", input: "{}" },
+    ]);
+  });
+
+  it("end thinking where text or a call begins, and begin it anew where it comes again", async () => {
+    const { events } = await decodeEvents([
+      chunk({ reasoning: "a" }),
+      chunk({ reasoning: "b", content: "" }),
+      text("c"),
+      chunk({ reasoning: "d" }),
+      text("e"),
+      chunk({}, "stop"),
+      "[DONE]",
+    ]);
+    const cases = events.map(({ event }) => event.case);
+    expect(cases.indexOf("reasoningEnd")).toBeLessThan(cases.indexOf("textStart"));
+    expect(readParts(finalOf({ events, error: undefined }).message?.content ?? [])).toEqual([
+      { reasoning: "ab" },
+      { text: "c", citations: [] },
+      { reasoning: "d" },
+      { text: "e", citations: [] },
+    ]);
+  });
+
+  it.each([
+    ["reasoning_content", { reasoning_content: "hm" }],
+    ["reasoning", { reasoning: "hm" }],
+    ["reasoning_text", { reasoning_text: "hm" }],
+    ["both, the same twice", { reasoning_content: "hm", reasoning: "hm" }],
+    ["details alone", { reasoning_details: [{ type: "reasoning.summary", summary: "hm", index: 0 }] }],
+    ["a content list", { content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }] }],
+    ["a content list with a bare text", { content: [{ type: "thinking", thinking: "hm" }] }],
+  ])("find reasoning in %s", async (_, delta) => {
+    expect(reasoningOf(await answerTo([delta]))).toBe("hm");
+  });
+
+  it("mark reasoning redacted where only its encrypted form is there", async () => {
+    const encrypted = { type: "reasoning.encrypted", data: "sealed", format: "x", index: 0 };
+    const response = await answerTo([{ reasoning: null, reasoning_details: [encrypted] }, { content: "hi" }]);
+    const [first] = response.message?.content ?? [];
+    expect(first?.part).toMatchObject({ case: "thinking", value: { text: "", redacted: true } });
+    expect(JSON.parse(first?.providerState?.dataJson ?? "")).toEqual({
+      field: "reasoning",
+      details: [encrypted],
+    });
+  });
+
+  it("keep unknown pieces of a content list in their place", async () => {
+    const reference = { type: "reference", reference_ids: [1] };
+    const response = await answerTo([
+      { content: [{ type: "text", text: "a" }, reference] },
+      { content: [{ type: "text", text: "b" }] },
+    ]);
+    expect(response.message?.content.map(({ part }) => part)).toMatchObject([
+      { case: "text", value: "a" },
+      {
+        case: "native",
+        value: { provider: "compatible", kind: "reference", dataJson: JSON.stringify(reference) },
+      },
+      { case: "text", value: "b" },
+    ]);
+  });
+
+  it("hold images, as bytes where they are by value", async () => {
+    const url = `data:image/png;base64,${Buffer.from("picture").toString("base64")}`;
+    const images = [
+      { type: "image_url", image_url: { url } },
+      { type: "image_url", image_url: { url: "https://x.example/a.png" } },
+    ];
+    const response = await answerTo([{ content: "see" }, { images }]);
+    expect(response.message?.content.map(({ part }) => part)).toMatchObject([
+      { case: "text" },
+      {
+        case: "image",
+        value: {
+          mediaType: "image/png",
+          source: { case: "data", value: new Uint8Array(Buffer.from("picture")) },
+        },
+      },
+      { case: "image", value: { source: { case: "url", value: "https://x.example/a.png" } } },
+    ]);
+  });
+
+  it("hold a spoken answer, its sound put together and its transcript as text", async () => {
+    const base64 = (sound: string) => Buffer.from(sound).toString("base64");
+    const response = await answerTo([
+      { audio: { id: "audio_1" } },
+      { audio: { transcript: "Good ", data: base64("ab") } },
+      { audio: { transcript: "day", data: base64("cde") } },
+      { audio: { expires_at: 7 } },
+    ]);
+    const [sound, transcript] = response.message?.content ?? [];
+    expect(textOf(response)).toBe("Good day");
+    expect(transcript?.part.case).toBe("text");
+    expect(sound?.part).toMatchObject({ case: "native", value: { kind: "audio" } });
+    const data = sound?.part.case === "native" ? JSON.parse(sound.part.value.dataJson) : {};
+    expect(data).toEqual({ id: "audio_1", expires_at: 7, data: base64("abcde"), transcript: "Good day" });
+  });
+
+  it("hold the sources that are named in the text, and those beside it", async () => {
+    const said = { start_index: 0, end_index: 2, url: "https://a.example", title: "A" };
+    const annotation = { type: "url_citation", url_citation: said };
+    const { events } = await decodeEvents([
+      text("hi"),
+      chunk({ annotations: [annotation] }, null, { citations: ["https://b.example"] }),
+      chunk({}, "stop"),
+      "[DONE]",
+    ]);
+    const [part] = finalOf({ events, error: undefined }).message?.content ?? [];
+    expect(part?.citations).toMatchObject([
+      { type: "url_citation", url: "https://a.example", title: "A", startIndex: 0, endIndex: 2 },
+      { type: "citation", url: "https://b.example", rawJson: '"https://b.example"' },
+    ]);
+  });
+
+  it("hold sources also where there is no text", async () => {
+    const { events } = await decodeEvents([
+      chunk({}, "stop", { search_results: [{ url: "u", title: "T", snippet: "S" }] }),
+    ]);
+    const [part] = finalOf({ events, error: undefined }).message?.content ?? [];
+    expect(part?.citations).toMatchObject([{ type: "search_result", url: "u", title: "T", citedText: "S" }]);
+  });
+
+  it("keep log probabilities in the state of their text", async () => {
+    const probability = (token: string) => ({ token, logprob: -0.5 });
+    const { events } = await decodeEvents([
+      {
+        choices: [
+          { index: 0, delta: { content: "a" }, logprobs: { content: [probability("a")], refusal: null } },
+        ],
+      },
+      {
+        choices: [
+          {
+            index: 0,
+            delta: { content: "b" },
+            logprobs: { content: [probability("b")] },
+            finish_reason: "stop",
+          },
+        ],
+      },
+      "[DONE]",
+    ]);
+    const [part] = finalOf({ events, error: undefined }).message?.content ?? [];
+    expect(JSON.parse(part?.providerState?.dataJson ?? "").logprobs).toEqual([
+      probability("a"),
+      probability("b"),
+    ]);
+  });
+
+  it("never hold half of a surrogate pair", async () => {
+    const response = await answerTo([{ content: "\ud83d" }, { content: "\ude00" }]);
+    expect(textOf(response)).toBe("😀");
+  });
+
+  it("are none where the model says nothing", async () => {
+    const response = await answerTo([{ role: "assistant", content: "" }, { content: null }]);
+    expect(response.message?.content).toEqual([]);
+  });
+});
+
+describe("the frame of a stream", () => {
+  it("survives missing choices, comments, empty data, event names and CRLF", async () => {
+    const lines = [
+      ": OPENROUTER PROCESSING",
+      "",
+      'data: {"id":"1","model":"m"}',
+      "",
+      "data:",
+      "",
+      'event: message\r\ndata: {"choices":[{"delta":{"content":"hi"}}]}\r',
+      "\r",
+      'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}',
+      "",
+      "data: [DONE]",
+      "",
+      "",
+    ];
+    const response = finalOf(await decodeBytes([Buffer.from(lines.join("\n"))]));
+    expect({ text: textOf(response), model: response.model }).toEqual({ text: "hi", model: "m" });
+  });
+
+  it("starts with the model's name, also where the first chunk has none", async () => {
+    const { events } = await decodeEvents([
+      { choices: [], model: "", prompt_filter_results: [] },
+      chunk({ content: "a" }),
+      chunk({}, "stop"),
+    ]);
+    expect(events[0]?.event).toMatchObject({ case: "streamStart", value: { model: "model-1" } });
+  });
+
+  it.each([
+    [
+      "with the finish reason",
+      [text("a"), chunk({}, "stop", { usage: { prompt_tokens: 1, completion_tokens: 2 } })],
+    ],
+    [
+      "behind it",
+      [text("a"), chunk({}, "stop"), { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }],
+    ],
+    [
+      "with every chunk, growing",
+      [
+        chunk({ content: "a" }, null, { usage: { prompt_tokens: 1, completion_tokens: 1 } }),
+        chunk({}, "stop", { usage: { prompt_tokens: 1, completion_tokens: 2 } }),
+      ],
+    ],
+    [
+      "under x_groq",
+      [text("a"), chunk({}, "stop", { x_groq: { usage: { prompt_tokens: 1, completion_tokens: 2 } } })],
+    ],
+    [
+      "in the choice",
+      [
+        text("a"),
+        {
+          choices: [
+            { index: 0, delta: {}, finish_reason: "stop", usage: { prompt_tokens: 1, completion_tokens: 2 } },
+          ],
+        },
+      ],
+    ],
+  ])("takes the counts %s", async (_, events) => {
+    const response = finalOf(await decodeEvents([...events, "[DONE]"]));
+    expect(response.usage).toMatchObject({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
+  });
+
+  it("is finished by a clean end after a finish reason, and by nothing less", async () => {
+    expect(textOf(finalOf(await decodeEvents([text("a"), chunk({}, "stop")])))).toBe("a");
+    for (const events of [[text("a")], [text("a"), "[DONE]"], ["[DONE]"], []]) {
+      const { error, events: ours } = await decodeEvents(events);
+      expect(error).toBeInstanceOf(StreamError);
+      expect(ours.at(-1)?.event.case).toBe(ours.length === 0 ? undefined : "error");
+    }
+  });
+
+  it("wants its end marker where the profile says so, and no finish reason where it does not", async () => {
+    const unmarked = await decodeEvents([text("a"), chunk({}, "stop")], { requireDone: true });
+    expect(unmarked.error).toBeInstanceOf(StreamError);
+    const lenient = { requireFinishReason: false };
+    const response = finalOf(await decodeEvents([text("a"), "[DONE]"], lenient));
+    expect(response.finishReason).toMatchObject({ reason: Reason.OTHER, raw: "" });
+    expect((await decodeEvents([text("a")], lenient)).error).toBeInstanceOf(StreamError);
+  });
+
+  it("takes what comes after the finish reason", async () => {
+    const response = finalOf(
+      await decodeEvents([
+        text("a"),
+        chunk({}, "length"),
+        text("b"),
+        chunk({ content: "" }, "stop"),
+        "[DONE]",
+      ]),
+    );
+    expect(textOf(response)).toBe("ab");
+    expect(response.finishReason).toMatchObject({ reason: Reason.LENGTH, raw: "length" });
+  });
+
+  it("tells of further answers and passes them on", async () => {
+    const other = { index: 1, delta: { content: "b" } };
+    const { events } = await decodeEvents([
+      text("a"),
+      { object: "chat.completion.chunk", choices: [other] },
+      chunk({}, "stop"),
+      "[DONE]",
+    ]);
+    const response = finalOf({ events, error: undefined });
+    expect(textOf(response)).toBe("a");
+    expect(response.warnings.map(({ code }) => code)).toEqual(["further_candidates"]);
+    const passed = events.flatMap(({ event }) => (event.case === "providerEvent" ? [event.value] : []));
+    expect(passed.map(({ type, dataJson }) => [type, JSON.parse(dataJson).choices])).toEqual([
+      ["chat.completion.chunk", [other]],
+    ]);
+  });
+
+  it("passes every chunk on where the caller asks for everything", async () => {
+    const chunks = [
+      { choices: [], prompt_filter_results: [] },
+      text("a"),
+      chunk({}, "stop", { system_fingerprint: "fp" }),
+    ];
+    const { events } = await decodeEvents([...chunks, "[DONE]"], {}, { model: "m", includeRaw: true });
+    const passed = events.flatMap(({ event }) =>
+      event.case === "providerEvent" ? [event.value.dataJson] : [],
+    );
+    expect(passed.map((data) => JSON.parse(data))).toEqual(chunks);
+  });
+
+  it("may be a whole answer without any frame", async () => {
+    const body = { id: "1", model: "m", choices: [{ message: { content: "hi" }, finish_reason: "stop" }] };
+    const response = finalOf(await decodeBytes([Buffer.from(JSON.stringify(body))]));
+    expect({ id: response.id, text: textOf(response) }).toEqual({ id: "1", text: "hi" });
+  });
+});
+
+describe("a failure in a stream", () => {
+  it.each<[string, object, Partial<{ kind: ErrorKind; errorCode: string; retryable: boolean }>]>([
+    [
+      "OpenAI's shape",
+      { error: { message: "busy", type: "server_error", code: null } },
+      { kind: ErrorKind.SERVER },
+    ],
+    ["a number for a code", { error: { message: "slow down", code: 429 } }, { kind: ErrorKind.RATE_LIMIT }],
+    ["a number as text", { error: { message: "slow down", code: "429" } }, { kind: ErrorKind.RATE_LIMIT }],
+    [
+      "beside a choice (OpenRouter)",
+      {
+        error: { message: "gone", code: 502 },
+        choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
+      },
+      { kind: ErrorKind.SERVER },
+    ],
+    [
+      "inside a choice",
+      {
+        choices: [{ index: 0, delta: {}, error: { message: "no money", code: 402 }, finish_reason: "error" }],
+      },
+      { kind: ErrorKind.QUOTA_EXCEEDED, retryable: false },
+    ],
+    ["a bare text", { error: "model crashed" }, { kind: ErrorKind.PROVIDER }],
+    [
+      "at the top (vLLM)",
+      { object: "error", message: "bad", type: "BadRequestError", code: 400 },
+      { kind: ErrorKind.INVALID_REQUEST },
+    ],
+    [
+      "no choices, but a message",
+      { message: "Unauthorized", status: 401 },
+      { kind: ErrorKind.AUTHENTICATION },
+    ],
+  ])("is told in %s", async (_, failure, expected) => {
+    const { events, error } = await decodeEvents([text("a"), failure, "[DONE]"]);
+    expect(error).toMatchObject({ ...expected, outputStarted: true });
+    expect(events.map(({ event }) => event.case)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
+  });
+
+  it("before the first chunk is all there is", async () => {
+    const { events, error } = await decodeEvents([{ error: { message: "no", code: 401 } }]);
+    expect(events).toEqual([]);
+    expect(error).toMatchObject({ kind: ErrorKind.AUTHENTICATION, outputStarted: false });
+  });
+
+  it("written into the stream without a frame is found at its end", async () => {
+    const bytes = `data: ${JSON.stringify(text("a"))}\n\n{"error":{"message":"out of memory","code":500}}`;
+    const { error } = await decodeBytes([Buffer.from(bytes)]);
+    expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: true });
+  });
+
+  it("tells what the call had cost", async () => {
+    const usage = { prompt_tokens: 5, completion_tokens: 1 };
+    const { error } = await decodeEvents([
+      chunk({ content: "a" }, null, { usage }),
+      { error: { code: 500 } },
+    ]);
+    expect(error).toMatchObject({ usage: { inputTokens: 5, outputTokens: 1 } });
+  });
+
+  it("is broken JSON, or JSON that is no object", async () => {
+    for (const data of ["{broken", "null", "[1]", '"text"']) {
+      expect((await decodeEvents([text("a"), data])).error).toBeInstanceOf(StreamError);
+    }
+  });
+});
+
+describe("why the model stopped", () => {
+  it.each([
+    ["stop", Reason.STOP],
+    ["eos", Reason.STOP],
+    ["end_turn", Reason.STOP],
+    ["stop_sequence", Reason.STOP],
+    ["length", Reason.LENGTH],
+    ["model_length", Reason.LENGTH],
+    ["tool_calls", Reason.TOOL_CALLS],
+    ["function_call", Reason.TOOL_CALLS],
+    ["content_filter", Reason.CONTENT_FILTER],
+    ["SAFETY", Reason.CONTENT_FILTER],
+    ["error", Reason.ERROR],
+    ["insufficient_system_resource", Reason.ERROR],
+    ["something_new", Reason.OTHER],
+  ])("is told by %s", async (raw, reason) => {
+    expect((await answerTo([{ content: "a" }], {}, raw)).finishReason).toMatchObject({ reason, raw });
+  });
+
+  it("is the tool calls that wait, whatever the server calls it", async () => {
+    const calls = { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] };
+    expect((await answerTo([calls])).finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "stop" });
+    expect((await answerTo([calls], {}, "length")).finishReason?.reason).toBe(Reason.LENGTH);
+  });
+
+  it("is a filter where the model refuses", async () => {
+    const response = await answerTo([{ refusal: "I " }, { refusal: "won't" }]);
+    expect(response.finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw: "stop" });
+    expect(textOf(response)).toBe("I won't");
+  });
+
+  it("may be missing from a whole answer", () => {
+    const response = respond({ choices: [{ message: { content: "hi" } }] });
+    expect(response.finishReason).toMatchObject({ reason: Reason.OTHER, raw: "" });
+  });
+});
