@@ -10,7 +10,10 @@ export function failedStatus(
   if (options.status === undefined) return undefined;
   const { status, code, retry_after: seconds, retry_after_ms: milliseconds } = options;
   const retryAfterMs = milliseconds ?? (seconds === undefined ? undefined : seconds * 1000);
-  const answer = format.reject({ kind: "status", status, code, retryAfterMs }, request);
+  const answer = format.reject(
+    { kind: "status", status, code, retryAfterMs, shape: options.error_shape },
+    request,
+  );
   return withBody(
     { ...answer, headers: { ...answer.headers, ...retryHeaders(options) } },
     options.error_body ?? "json",

@@ -1,12 +1,6 @@
-import { decimal, flag, integer, type OptionKind, oneOf, seededSplit, word } from "./option-kinds.ts";
-
-/** One option of a model string. */
-interface OptionDefinition<Value> extends OptionKind<Value> {
-  /** `script` shapes what the model says, `pace` when it is sent, `fault` what goes wrong. */
-  readonly group: "script" | "pace" | "fault";
-  /** What it does, in one sentence. */
-  readonly summary: string;
-}
+import { chatQuirks } from "./openai-chat/quirks.ts";
+import { fault, type OptionDefinition, pace, script } from "./option-definition.ts";
+import { decimal, flag, integer, oneOf, seededSplit, word } from "./option-kinds.ts";
 
 /** Longest wait that an option can ask for, in milliseconds: ten minutes. */
 const longestWait = 600_000;
@@ -93,6 +87,7 @@ export const optionDefinitions = {
   trickle_ms: fault(integer(1, longestWait), "Writes a few bytes at a time, and waits so long between them."),
   trickle_bytes: fault(integer(1, 65_536), "How many bytes those are. Default 5."),
   chunk: fault(seededSplit, "Splits the body into writes of seeded sizes, inside characters too."),
+  ...chatQuirks,
 } as const satisfies Readonly<Record<string, OptionDefinition<unknown>>>;
 
 /** Name of an option. */
@@ -111,16 +106,4 @@ export function withoutFaults(options: ModelOptions): ModelOptions {
     ([name]) => optionDefinitions[name as OptionName].group !== "fault",
   );
   return Object.fromEntries(kept);
-}
-
-function script<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
-  return { ...kind, group: "script", summary };
-}
-
-function pace<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
-  return { ...kind, group: "pace", summary };
-}
-
-function fault<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
-  return { ...kind, group: "fault", summary };
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ModelChoice, ModelMistake } from "./model-choice.ts";
+import type { ModelOptions } from "./model-options.ts";
 import type { Prompt } from "./script/prompt.ts";
 import type { Turn } from "./script/turn.ts";
 
@@ -79,7 +80,7 @@ export interface WholeAnswer {
 /** An answer as a stream. Its methods share the numbering of events. */
 export interface StreamedAnswer {
   readonly headers: Readonly<Record<string, string>>;
-  /** Begins to draw the events, each rendered when it is drawn. The last one is marked. */
+  /** Begins to draw the events, each rendered when it is drawn. The one that completes the answer is marked. */
   events(): Iterator<WireEvent, undefined>;
   /** Renders the events with which the provider reports a failure at this place; without a code one of its server. */
   failure(style: FailureStyle, code: string | undefined): readonly WireEvent[];
@@ -109,6 +110,8 @@ export type Failure =
       readonly code: string | undefined;
       /** When a retry is welcome, in milliseconds; undefined where nothing is said of it. */
       readonly retryAfterMs: number | undefined;
+      /** Form of the error, where a format has several. */
+      readonly shape: ModelOptions["error_shape"];
     }
   | { readonly kind: "oversized_body"; readonly limit: number };
 

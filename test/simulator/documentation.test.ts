@@ -18,6 +18,6 @@ describe("docs/simulator.md", () => {
     const rows = Object.entries(optionDefinitions).map(
       ([name, { group, expected, summary }]) => `| \`${name}\` | ${group} | ${expected} | ${summary} |`,
     );
-    expect(lines.filter((line) => /^\| `[^`]*` \| (script|pace|fault) /.test(line))).toEqual(rows);
+    expect(lines.filter((line) => /^\| `[^`]*` \| (script|pace|fault|quirk) /.test(line))).toEqual(rows);
   });
 });

@@ -19,6 +19,9 @@ const codeByStatus: Readonly<Record<number, string>> = {
 
 type Wording = Pick<OpenAIError, "message" | "type"> & { readonly param?: string };
 
+/** What is said with some codes. */
+export type Wordings = Readonly<Record<string, Wording>>;
+
 const quota: Wording = {
   type: "insufficient_quota",
   message:
@@ -31,8 +34,15 @@ const flagged: Wording = {
     "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
 };
 
+/** The status that goes with a type where the code has none of its own. */
+const statusByType: Readonly<Record<string, number>> = {
+  insufficient_quota: 429,
+  requests: 429,
+  server_error: 500,
+};
+
 /** What OpenAI says with each code. */
-const wordingByCode: Readonly<Record<string, Wording>> = {
+const wordingByCode: Wordings = {
   insufficient_quota: quota,
   credit_balance_exhausted: quota,
   rate_limit_exceeded: {
@@ -76,8 +86,11 @@ const wordingByCode: Readonly<Record<string, Wording>> = {
   },
 };
 
-/** Says in OpenAI's words that a request failed. */
-export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest): WholeAnswer {
+/**
+ * Says in OpenAI's words that a request failed.
+ * @param own What one of its APIs says differently.
+ */
+export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest, own?: Wordings): WholeAnswer {
   switch (failure.kind) {
     case "unknown_model":
       return renderProblem(request, unknownModel(failure.model));
@@ -88,23 +101,34 @@ export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest): Whol
       return renderProblem(request, invalidRequest(message, null, "request_too_large", 413));
     }
     case "status":
-      return rejectWithStatus(failure, request);
+      return rejectWithStatus(failure, request, own);
     default:
       return failure satisfies never;
   }
 }
 
-/** The words for a failure by its code, for events and answers that failed. */
-export function describeFailure(code = "server_error"): OpenAIError & { readonly code: string } {
-  const wording = wordingByCode[code] ?? {
-    type: "server_error",
-    message: `The simulator was asked to fail with ${code}.`,
-  };
+/**
+ * The words for a failure by its code, for events and answers that failed.
+ * @param own What one of OpenAI's APIs says differently.
+ */
+export function describeFailure(
+  code = "server_error",
+  own: Wordings = {},
+): OpenAIError & { readonly code: string } {
+  const wording = own[code] ??
+    wordingByCode[code] ?? {
+      type: "server_error",
+      message: `The simulator was asked to fail with ${code}.`,
+    };
   return { message: wording.message, type: wording.type, param: wording.param ?? null, code };
 }
 
-function rejectWithStatus(failure: Failure & { kind: "status" }, request: ReceivedRequest): WholeAnswer {
-  const { status, retryAfterMs } = failure;
+function rejectWithStatus(
+  failure: Failure & { kind: "status" },
+  request: ReceivedRequest,
+  own: Wordings | undefined,
+): WholeAnswer {
+  const { status, retryAfterMs, shape } = failure;
   const code = failure.code ?? codeByStatus[status];
   const error =
     code === undefined
@@ -114,14 +138,20 @@ function rejectWithStatus(failure: Failure & { kind: "status" }, request: Receiv
           param: null,
           code: null,
         }
-      : describeFailure(code);
-  const answer = renderProblem(request, new Problem(status, error));
+      : describeFailure(code, own);
+  const answer = renderProblem(request, new Problem(status, error), shape);
   if (status !== 429) return answer;
   const exhaustedForMs = retryAfterMs ?? usualRetry;
   return {
     ...answer,
     headers: openaiHeaders(request, { contentType: "application/json", inputTokens: 0, exhaustedForMs }),
   };
+}
+
+/** The status that goes with a code. */
+export function statusOfCode(code: string): number {
+  const known = Object.entries(codeByStatus).find(([, each]) => each === code);
+  return known === undefined ? (statusByType[describeFailure(code).type] ?? 400) : Number(known[0]);
 }
 
 function errorType(status: number): string {

@@ -1,4 +1,5 @@
-import { type ReceivedRequest, Rejection } from "../wire-format.ts";
+import { type ReceivedRequest, Rejection, type WholeAnswer } from "../wire-format.ts";
+import { type ErrorShape, shapeError } from "./error-shape.ts";
 import { openaiHeaders } from "./headers.ts";
 
 /** The `error` object of OpenAI's APIs. */
@@ -34,18 +35,25 @@ export function invalidRequest(
 }
 
 /** Runs what may find a problem, and turns it into the answer to the request. */
-export function rejectingProblems<Result>(request: ReceivedRequest, run: () => Result): Result {
+export function rejectingProblems<Result>(
+  request: ReceivedRequest,
+  run: () => Result,
+  shape?: ErrorShape,
+): Result {
   try {
     return run();
   } catch (error) {
-    throw error instanceof Problem ? new Rejection(renderProblem(request, error)) : error;
+    throw error instanceof Problem ? new Rejection(renderProblem(request, error, shape)) : error;
   }
 }
 
-/** Renders a problem as OpenAI's error body. A 401 repeats its status in the body, as OpenAI's does. */
-export function renderProblem(request: ReceivedRequest, problem: Problem): Rejection["answer"] {
-  const { status, error } = problem;
-  const body = status === 401 ? { error, status } : { error };
+/** Renders a problem as an error of OpenAI's, or in the form of a server that is compatible with it. */
+export function renderProblem(
+  request: ReceivedRequest,
+  { status, error }: Problem,
+  shape: ErrorShape = "openai",
+): WholeAnswer {
+  const body = shapeError(error, status, shape);
   const headers = openaiHeaders(request, { contentType: "application/json", inputTokens: 0 });
   return { status, headers, body: `${JSON.stringify(body, undefined, 2)}\n` };
 }

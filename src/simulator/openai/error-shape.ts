@@ -1,0 +1,31 @@
+import type { ModelOptions } from "../model-options.ts";
+import type { OpenAIError } from "./problem.ts";
+
+/** Form in which a server of OpenAI's API, or one that is compatible with it, says that something failed. */
+export type ErrorShape = NonNullable<ModelOptions["error_shape"]>;
+
+/** The body of an error. OpenAI's repeats the status of a 401. */
+export function shapeError(error: OpenAIError, status: number, shape: ErrorShape): object {
+  const { message, type, param, code } = error;
+  switch (shape) {
+    case "openai":
+      return status === 401 ? { error, status } : { error };
+    case "numeric":
+      return { error: { code: status, message, type } };
+    case "top_level":
+      return { object: "error", message, type, param, code: status };
+    case "text":
+      return {
+        code: status < 500 ? "Client specified an invalid argument" : "Service error",
+        error: message,
+      };
+    case "message":
+      return { message };
+    case "detail":
+      return {
+        detail: [{ type: code ?? type, loc: ["body", ...(param === null ? [] : [param])], msg: message }],
+      };
+    default:
+      return shape satisfies never;
+  }
+}
