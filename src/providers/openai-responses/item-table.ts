@@ -43,6 +43,7 @@ export class ItemTable {
 
   begin(index: number, open: OpenItem): void {
     this.#open.set(index, open);
+    this.#last = index;
     this.#next = Math.max(this.#next, index + 1);
   }
 

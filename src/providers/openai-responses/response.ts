@@ -77,10 +77,10 @@ function messageParts(item: Item, states: StateWriter): ContentPart[] {
 
 /** One content part of an output message. */
 export function messagePart(item: Item, part: JsonObject, states: StateWriter): ContentPart {
-  const providerState = states.ofMessagePart(item, part);
   const text = messageText(part);
-  if (text === undefined) return nativePart(states.provider, part, providerState);
+  if (text === undefined) return nativePart(states.provider, part, states.ofNativePart(item));
   const citations = citationsOf(part);
+  const providerState = states.ofMessagePart(item, part);
   return create(ContentPartSchema, {
     part: { case: "text", value: text.toWellFormed() },
     citations,

@@ -51,6 +51,11 @@ export class StateWriter {
     });
   }
 
+  /** State of a content part that is kept whole. */
+  ofNativePart(item: Item): ProviderState {
+    return this.#state({ item: without(item, "content") });
+  }
+
   /** State of a message that came without content. */
   ofEmptyMessage(item: Item): ProviderState {
     return this.#state({ item: without(item, "content"), empty: true });

@@ -44,7 +44,10 @@ function readTool({ name, description, parameters }: Wire) {
   });
 }
 
-function readToolChoice({ tool_choice: choice, parallel_tool_calls: parallel }: Wire): RequestInit {
+function readToolChoice({
+  tool_choice: choice,
+  parallel_tool_calls: parallel,
+}: Wire): Pick<RequestInit & object, "toolChoice"> {
   if (choice === undefined && parallel === undefined) return {};
   return {
     toolChoice: {
@@ -54,7 +57,7 @@ function readToolChoice({ tool_choice: choice, parallel_tool_calls: parallel }: 
   };
 }
 
-function readFormat(format: Wire | undefined): RequestInit {
+function readFormat(format: Wire | undefined): Pick<RequestInit & object, "responseFormat"> {
   if (format === undefined) return {};
   const schemaJson = JSON.stringify(format.schema);
   const { name, strict } = format;

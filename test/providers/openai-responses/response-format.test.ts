@@ -3,8 +3,6 @@ import { ResponseFormat_Type as Format } from "../../../src/gen/outrigger/v1/req
 import { assistantMessage, systemMessage, userMessage } from "../../../src/spec/message.ts";
 import { build, PLAIN_BODY, refusalOf } from "./build.ts";
 
-const _ENCRYPTED = ["reasoning.encrypted_content"];
-
 describe("the response format", () => {
   const schema = '{"type":"object","properties":{"z":{"type":"string"},"1":{"type":"integer"}}}';
   const asking = (text: string) => ({ ...PLAIN_BODY, input: [message("user", text)] });

@@ -10,8 +10,6 @@ import {
   refusalOf,
 } from "./build.ts";
 
-const _ENCRYPTED = ["reasoning.encrypted_content"];
-
 describe("tools", () => {
   it("are flat, and say whether they are strict", async () => {
     const parameters = {

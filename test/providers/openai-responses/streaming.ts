@@ -1,0 +1,99 @@
+/** Streams of events that a test makes up, and what becomes of them. */
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { expect } from "vitest";
+import type { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
+import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
+import { SDKError } from "../../../src/spec/errors.ts";
+import { decode, factsFor } from "../../support/decode.ts";
+import { type Told, toldEvent } from "./told.ts";
+
+/** An event as a server sends it; a string is sent as it is. */
+export type Sent = string | Readonly<Record<string, unknown>>;
+
+/** What a stream came to. */
+export interface Streamed {
+  /** Every event. */
+  readonly told: readonly Told[];
+  /** Undefined where the stream failed. */
+  readonly response: Response | undefined;
+  /** Undefined where the stream finished. */
+  readonly error: SDKError | undefined;
+}
+
+/** Decodes a stream, holding it to the laws; what its events add up to is its response. */
+export async function stream(
+  sent: readonly Sent[],
+  init: MessageInitShape<typeof RequestSchema> = {},
+): Promise<Streamed> {
+  const facts = { ...factsFor("openai", { model: "gpt-5", ...init }), providerRequestId: "req_1" };
+  const bytes = Buffer.from(sent.map(wireText).join(""));
+  const { events, error } = await decode([bytes], facts, (own, writer) => new ResponsesDecoder(own, writer));
+  const told = events.map(toldEvent);
+  const last = events.at(-1)?.event;
+  if (error !== undefined) {
+    expect(error).toBeInstanceOf(SDKError);
+    return { told, response: undefined, error: error as SDKError };
+  }
+  const response = last?.case === "finish" ? last.value.response : undefined;
+  const accumulator = new StreamAccumulator();
+  for (const event of events) accumulator.process(event);
+  expect(accumulator.response()).toEqual(response);
+  return { told, response, error: undefined };
+}
+
+function wireText(sent: Sent): string {
+  return typeof sent === "string" ? sent : `event: ${sent.type}\ndata: ${JSON.stringify(sent)}\n\n`;
+}
+
+/** The first event. */
+export const CREATED: Sent = {
+  type: "response.created",
+  response: { id: "resp_1", model: "gpt-5", status: "in_progress", output: [] },
+};
+
+/** The last event of a stream that went well. */
+export function completed(rest: Readonly<Record<string, unknown>> = {}): Sent {
+  return {
+    type: "response.completed",
+    response: { id: "resp_1", model: "gpt-5", status: "completed", ...rest },
+  };
+}
+
+/** An item begins. */
+export function added(index: number | undefined, item: object): Sent {
+  return { type: "response.output_item.added", output_index: index, item };
+}
+
+/** An item is whole. */
+export function done(index: number | undefined, item: object): Sent {
+  return { type: "response.output_item.done", output_index: index, item };
+}
+
+/** A piece of text. */
+export function textDelta(index: number | undefined, delta: string, rest: object = {}): Sent {
+  return { type: "response.output_text.delta", output_index: index, content_index: 0, delta, ...rest };
+}
+
+/** A piece of a call's arguments. */
+export function argumentsDelta(index: number | undefined, delta: string, rest: object = {}): Sent {
+  return { type: "response.function_call_arguments.delta", output_index: index, delta, ...rest };
+}
+
+/** A piece of a summary of reasoning. */
+export function summaryDelta(index: number | undefined, part: number, delta: string): Sent {
+  return { type: "response.reasoning_summary_text.delta", output_index: index, summary_index: part, delta };
+}
+
+/** A message with one text, whole; `rest` replaces what is common. */
+export function message(text: string, rest: object = {}) {
+  const content = [{ type: "output_text", text, annotations: [] }];
+  return { type: "message", id: "msg_1", role: "assistant", status: "completed", content, ...rest };
+}
+
+/** A call, whole; `rest` replaces what is common. */
+export function call(text: string, rest: object = {}) {
+  return { type: "function_call", id: "fc_1", call_id: "call_1", name: "look", arguments: text, ...rest };
+}

@@ -1,0 +1,96 @@
+/** Parts and events in a form that is short to write down and leaves nothing out. */
+import type { Citation, ContentPart, ProviderState } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { FinishReason_ReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+
+/** What a part or an event says; its state and citations as the JSON that they hold. */
+export type Told = Readonly<Record<string, unknown>>;
+
+/** A part of a message. */
+export function toldPart({ part, citations, providerState }: ContentPart): Told {
+  return { ...toldContent(part), ...toldCitations(citations), ...toldState(providerState) };
+}
+
+function toldContent(part: ContentPart["part"]): Told {
+  switch (part.case) {
+    case "text":
+      return { text: part.value };
+    case "thinking":
+      return { thinking: part.value.text, redacted: part.value.redacted };
+    case "toolCall": {
+      const { name, id, type, argumentsJson: input, argumentsInvalid: invalid } = part.value;
+      return { call: name, id, type, input, invalid };
+    }
+    case "image": {
+      const { mediaType, source } = part.value;
+      return { image: Buffer.from(source.value as Uint8Array).toString("base64"), mediaType };
+    }
+    case "native": {
+      const { dataJson, kind, provider } = part.value;
+      return { native: JSON.parse(dataJson), kind, provider };
+    }
+    default:
+      throw new Error(`a ${part.case} part cannot come from the Responses API`);
+  }
+}
+
+function toldCitations(citations: readonly Citation[]): Told {
+  if (citations.length === 0) return {};
+  return {
+    citations: citations.map(({ $typeName: _, rawJson, ...citation }) => ({
+      ...Object.fromEntries(Object.entries(citation).filter(([, value]) => value !== undefined)),
+      raw: JSON.parse(rawJson),
+    })),
+  };
+}
+
+function toldState(state: ProviderState | undefined): Told {
+  return state === undefined ? {} : { state: JSON.parse(state.dataJson) };
+}
+
+/** An event without its number and times, which the laws hold. */
+export function toldEvent({ event }: StreamEvent): Told {
+  switch (event.case) {
+    case "streamStart":
+      return { start: event.value.model };
+    case "textStart":
+      return { textStart: event.value.partIndex };
+    case "reasoningStart":
+      return { thinkingStart: event.value.partIndex };
+    case "toolCallStart": {
+      const { partIndex, id, name, type } = event.value;
+      return { callStart: partIndex, id, name, type };
+    }
+    case "textDelta":
+    case "reasoningDelta":
+    case "toolCallDelta":
+      return { delta: event.value.partIndex, says: event.value.delta };
+    case "textEnd": {
+      const { partIndex, text, citations, providerState } = event.value;
+      return { textEnd: partIndex, text, ...toldCitations(citations), ...toldState(providerState) };
+    }
+    case "reasoningEnd": {
+      const { partIndex, text, redacted, providerState } = event.value;
+      return { thinkingEnd: partIndex, thinking: text, redacted, ...toldState(providerState) };
+    }
+    case "toolCallEnd": {
+      const { partIndex, toolCall, providerState } = event.value;
+      const call = toolCall === undefined ? {} : toldContent({ case: "toolCall", value: toolCall });
+      return { callEnd: partIndex, ...call, ...toldState(providerState) };
+    }
+    case "partAdded":
+      return { added: event.value.partIndex, ...(event.value.part && toldPart(event.value.part)) };
+    case "providerEvent":
+      return { event: event.value.type, data: JSON.parse(event.value.dataJson) };
+    case "finish": {
+      const { finishReason, usage } = event.value;
+      const reason = FinishReason_ReasonSchema.value[finishReason?.reason ?? 0]?.localName;
+      const told = { finish: reason, raw: finishReason?.raw };
+      return usage === undefined ? told : { ...told, tokens: usage.totalTokens };
+    }
+    case "error":
+      return { error: event.value.message, outputStarted: event.value.outputStarted };
+    default:
+      throw new Error("an event without content");
+  }
+}
