@@ -10,6 +10,7 @@ import type { CallOptions, ProviderAdapter } from "../spec/adapter.ts";
 import type { SDKError } from "../spec/errors.ts";
 import { EventStream } from "../spec/event-stream.ts";
 import type { CallFacts } from "./call-facts.ts";
+import { withoutKeys } from "./classify.ts";
 import { decodeStream, type StreamDecoder } from "./decode-stream.ts";
 import type { HttpAnswer, HttpHeaders, HttpTransport } from "./http.ts";
 import { replayResponse } from "./replay-response.ts";
@@ -35,7 +36,7 @@ export interface WireFailure {
   readonly provider: string;
   readonly status: number;
   readonly headers: HttpHeaders;
-  /** The body, at most `MAX_ERROR_BYTES`. */
+  /** The body without the adapter's keys; empty where it is over `MAX_ERROR_BYTES`. */
   readonly body: string;
   /** The request that failed. */
   readonly request: Request;
@@ -111,9 +112,9 @@ export class HttpAdapter implements ProviderAdapter {
     const answer = await this.#send(request, wire, "text/event-stream", options);
     const facts = this.#factsOf(request, wire, answer, options);
     const writer = new StreamWriter(facts, toolCallIdsOf(facts));
-    if (isStream(answer))
-      yield* decodeStream(answer.body, this.#protocol.createDecoder(facts, writer), writer);
-    else yield await this.#replay(answer, facts, writer);
+    if (!isStream(answer)) return yield await this.#replay(answer, facts, writer);
+    const decoder = this.#protocol.createDecoder(facts, writer);
+    yield* decodeStream(answer.body, decoder, writer, () => answer.release());
   }
 
   /** Some servers answer a request for a stream with a whole answer. */
@@ -137,19 +138,13 @@ export class HttpAdapter implements ProviderAdapter {
       timeouts: timeoutsOf(request.timeouts),
     });
     if (answer.status >= 200 && answer.status < 300) return answer;
-    throw await this.#failureOf(request, answer);
+    throw await this.#failureOf(request, answer, options);
   }
 
-  async #failureOf(request: Request, answer: HttpAnswer): Promise<SDKError> {
+  async #failureOf(request: Request, answer: HttpAnswer, { signal }: CallOptions): Promise<SDKError> {
     const { status, headers } = answer;
-    const body = await answer.text(MAX_ERROR_BYTES).catch(() => "");
-    return this.#protocol.toError({
-      provider: this.name,
-      status,
-      headers,
-      body,
-      request,
-    });
+    const body = withoutKeys(await readFailure(answer, signal), this.#headers);
+    return this.#protocol.toError({ provider: this.name, status, headers, body, request });
   }
 
   #factsOf(request: Request, wire: WireRequest, { headers }: HttpAnswer, options: CallOptions): CallFacts {
@@ -161,6 +156,16 @@ export class HttpAdapter implements ProviderAdapter {
       rateLimit: this.#protocol.rateLimitOf(headers),
       providerRequestId: this.#protocol.requestIdOf(headers),
     };
+  }
+}
+
+/** The body of a failed answer; empty where it cannot be read, since the status alone says enough. */
+async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined): Promise<string> {
+  try {
+    return await answer.text(MAX_ERROR_BYTES);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return "";
   }
 }
 

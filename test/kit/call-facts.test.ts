@@ -1,0 +1,55 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
+import { FinishReasonSchema, RateLimitInfoSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
+import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
+import { type Answer, responseOf } from "../../src/kit/call-facts.ts";
+import { warning } from "../../src/kit/loss-report.ts";
+import { textPart } from "../../src/spec/message.ts";
+import { factsFor } from "../support/decode.ts";
+
+const answer: Answer = {
+  id: "resp_1",
+  model: "reported",
+  content: [textPart("hi")],
+  finishReason: create(FinishReasonSchema, { reason: 1, raw: "stop" }),
+  usage: create(UsageSchema, { inputTokens: 1, totalTokens: 1 }),
+  rawJson: '{"id":"resp_1"}',
+};
+
+const facts = {
+  ...factsFor("main", { model: "asked" }),
+  warnings: [warning("top_p", "unsupported_setting", "left out")],
+  rateLimit: create(RateLimitInfoSchema, { requestsRemaining: 0 }),
+  providerRequestId: "req_1",
+};
+
+describe("responseOf()", () => {
+  it("puts an answer and the facts of its call together", () => {
+    expect(responseOf(facts, answer)).toMatchObject({
+      id: "resp_1",
+      model: "reported",
+      provider: "main",
+      message: { role: Role.ASSISTANT, content: answer.content },
+      finishReason: answer.finishReason,
+      usage: answer.usage,
+      warnings: facts.warnings,
+      rateLimit: facts.rateLimit,
+      rawJson: '{"id":"resp_1"}',
+      runId: "run_test",
+      providerRequestId: "req_1",
+    });
+  });
+
+  it("leaves unset what nobody said, and names the model that was asked for", () => {
+    const response = responseOf(
+      { ...facts, rateLimit: undefined },
+      { ...answer, model: "", usage: undefined },
+    );
+    expect([response.model, response.usage, response.rateLimit]).toEqual(["asked", undefined, undefined]);
+  });
+
+  it("takes the id of the exchange from the body where that tells it", () => {
+    expect(responseOf(facts, { ...answer, providerRequestId: "in_body" }).providerRequestId).toBe("in_body");
+  });
+});
