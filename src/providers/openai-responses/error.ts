@@ -149,7 +149,10 @@ const KIND_OF_CODE = kindsByWord([
 
 // These say less than a status does; they decide only inside a stream, where there is none.
 const KIND_OF_WORD = kindsByWord([
-  [ErrorKind.INVALID_REQUEST, ["invalid_request_error"]],
+  [
+    ErrorKind.INVALID_REQUEST,
+    ["invalid_request_error", "invalid_value", "unsupported_parameter", "unsupported_value"],
+  ],
   [ErrorKind.AUTHENTICATION, ["authentication_error"]],
   [ErrorKind.RATE_LIMIT, ["slow_down", "rate_limit_error", "tokens", "requests"]],
 ]);

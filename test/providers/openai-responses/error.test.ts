@@ -1,0 +1,405 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ErrorKind, ErrorKindSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { createHeaders } from "../../../src/kit/http-headers.ts";
+import { toError } from "../../../src/providers/openai-responses/error.ts";
+import { AbortError, ProviderError, RequestTimeoutError } from "../../../src/spec/errors.ts";
+import { toolResult, userMessage } from "../../../src/spec/message.ts";
+import type { RequestInit } from "./build.ts";
+import { CREATED, completed, type Sent, stream, textDelta } from "./streaming.ts";
+
+const K = ErrorKind;
+
+/** What a failed answer comes to. */
+function failure(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  init: RequestInit = {},
+) {
+  const request = create(RequestSchema, { model: "gpt-5", messages: [userMessage("hi")], ...init });
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return toError({ provider: "openai", status, headers: createHeaders(headers), body: text, request });
+}
+
+/** The failure of a stream whose last event is this one. */
+async function failureOf(...sent: Sent[]) {
+  const { error } = await stream(sent);
+  if (error === undefined) throw new Error("the stream did not fail");
+  return error;
+}
+
+interface Row {
+  readonly status: number;
+  readonly code?: string | null;
+  readonly type?: string;
+  readonly message?: string;
+  readonly kind: ErrorKind;
+  readonly retryable: boolean;
+  /** Inside a stream, where there is no status; the same where it is left out. */
+  readonly streamed?: { readonly kind: ErrorKind; readonly retryable: boolean };
+}
+
+const UNKNOWN = { kind: K.PROVIDER, retryable: true };
+
+const invalid = (code: string): Row => ({
+  status: 400,
+  type: "invalid_request_error",
+  code,
+  kind: K.INVALID_REQUEST,
+  retryable: false,
+});
+const filtered = (code: string): Row => ({
+  status: 400,
+  type: "invalid_request_error",
+  code,
+  kind: K.CONTENT_FILTER,
+  retryable: false,
+});
+const spent = (code: string): Row => ({
+  status: 429,
+  type: code,
+  code,
+  kind: K.QUOTA_EXCEEDED,
+  retryable: false,
+});
+
+/** The table of the API's errors, by status and structured code. */
+const TABLE: readonly Row[] = [
+  { status: 400, type: "invalid_request_error", code: null, kind: K.INVALID_REQUEST, retryable: false },
+  invalid("unsupported_parameter"),
+  invalid("unsupported_value"),
+  {
+    status: 400,
+    type: "invalid_request_error",
+    code: "context_length_exceeded",
+    kind: K.CONTEXT_LENGTH,
+    retryable: false,
+  },
+  {
+    status: 400,
+    type: "invalid_request_error",
+    code: null,
+    message: "Your input exceeds the context window of this model.",
+    kind: K.CONTEXT_LENGTH,
+    retryable: false,
+  },
+  {
+    status: 400,
+    code: "400",
+    type: "BadRequestError",
+    message: "This model's maximum context length is 4096 tokens.",
+    kind: K.CONTEXT_LENGTH,
+    retryable: false,
+  },
+  { status: 400, type: "exceed_context_size_error", kind: K.CONTEXT_LENGTH, retryable: false },
+  ...["content_filter", "content_policy_violation", "invalid_prompt", "bio_policy"].map(filtered),
+  ...["misalignment_policy_violation", "image_content_policy_violation"].map(filtered),
+  ...["data_residency_mismatch", "invalid_image", "invalid_image_format", "invalid_base64_image"].map(
+    invalid,
+  ),
+  ...["invalid_image_url", "image_too_large", "image_too_small", "image_parse_error"].map(invalid),
+  ...["invalid_image_mode", "image_file_too_large", "unsupported_image_media_type"].map(invalid),
+  ...["empty_image_file", "failed_to_download_image", "image_file_not_found"].map(invalid),
+  {
+    status: 400,
+    type: "invalid_request_error",
+    code: "model_not_found",
+    kind: K.NOT_FOUND,
+    retryable: false,
+  },
+  {
+    status: 401,
+    type: "invalid_request_error",
+    code: "invalid_api_key",
+    kind: K.AUTHENTICATION,
+    retryable: false,
+  },
+  { status: 401, type: "authentication_error", kind: K.AUTHENTICATION, retryable: false },
+  { status: 402, kind: K.QUOTA_EXCEEDED, retryable: false, streamed: UNKNOWN },
+  {
+    status: 403,
+    code: "unsupported_country_region_territory",
+    kind: K.ACCESS_DENIED,
+    retryable: false,
+    streamed: UNKNOWN,
+  },
+  {
+    status: 404,
+    type: "invalid_request_error",
+    code: "model_not_found",
+    kind: K.NOT_FOUND,
+    retryable: false,
+  },
+  { status: 404, code: "DeploymentNotFound", kind: K.NOT_FOUND, retryable: false, streamed: UNKNOWN },
+  { status: 408, kind: K.REQUEST_TIMEOUT, retryable: true, streamed: UNKNOWN },
+  { status: 409, kind: K.PROVIDER, retryable: true },
+  { status: 413, kind: K.CONTEXT_LENGTH, retryable: false, streamed: UNKNOWN },
+  { status: 418, kind: K.INVALID_REQUEST, retryable: false, streamed: UNKNOWN },
+  { status: 422, type: "invalid_request_error", kind: K.INVALID_REQUEST, retryable: false },
+  ...["insufficient_quota", "credit_balance_exhausted", "organization_spend_limit_exceeded"].map(spent),
+  ...["project_spend_limit_exceeded", "organization_usage_limit_exceeded"].map(spent),
+  { status: 429, type: "insufficient_quota", code: null, kind: K.QUOTA_EXCEEDED, retryable: false },
+  { status: 429, type: "tokens", code: "rate_limit_exceeded", kind: K.RATE_LIMIT, retryable: true },
+  { status: 429, type: "requests", code: null, kind: K.RATE_LIMIT, retryable: true },
+  { status: 429, code: "slow_down", kind: K.RATE_LIMIT, retryable: true },
+  { status: 429, kind: K.RATE_LIMIT, retryable: true, streamed: UNKNOWN },
+  { status: 499, kind: K.ABORT, retryable: false, streamed: UNKNOWN },
+  { status: 500, type: "server_error", code: null, kind: K.SERVER, retryable: true },
+  { status: 500, code: "image_generation_failed", kind: K.SERVER, retryable: true, streamed: UNKNOWN },
+  { status: 501, kind: K.INVALID_REQUEST, retryable: false, streamed: UNKNOWN },
+  { status: 502, kind: K.SERVER, retryable: true, streamed: UNKNOWN },
+  { status: 503, code: "server_is_overloaded", kind: K.SERVER, retryable: true },
+  {
+    status: 503,
+    code: "slow_down",
+    kind: K.SERVER,
+    retryable: true,
+    streamed: { kind: K.RATE_LIMIT, retryable: true },
+  },
+  { status: 504, code: "vector_store_timeout", kind: K.SERVER, retryable: true },
+  { status: 520, kind: K.SERVER, retryable: true, streamed: UNKNOWN },
+  { status: 529, kind: K.SERVER, retryable: true, streamed: UNKNOWN },
+];
+
+const ROWS = TABLE.map((row) => ({
+  ...row,
+  name: [row.status, row.type, row.code, row.message, ErrorKindSchema.value[row.kind]?.localName]
+    .filter(Boolean)
+    .join(" "),
+  complaint: { message: row.message ?? "Something.", type: row.type, param: null, code: row.code },
+}));
+
+describe("the table of failures", () => {
+  it.each(ROWS)("in an answer: $name", ({ status, complaint, kind, retryable }) => {
+    const error = failure(status, { error: complaint });
+    expect(error).toMatchObject({ kind, retryable });
+    const word = complaint.code || complaint.type;
+    expect(error.message).toBe(`openai answered ${status}${word ? ` (${word})` : ""}: ${complaint.message}`);
+    if (kind === K.REQUEST_TIMEOUT) expect(error).toBeInstanceOf(RequestTimeoutError);
+    else if (kind === K.ABORT) expect(error).toBeInstanceOf(AbortError);
+    else
+      expect(error).toMatchObject({ provider: "openai", statusCode: status, errorCode: word || undefined });
+  });
+
+  it.each(ROWS)(
+    "in a stream: $name",
+    async ({ complaint, kind, retryable, streamed = { kind, retryable } }) => {
+      const { type, ...flat } = complaint;
+      const nested = await failureOf(CREATED, { type: "error", error: complaint, sequence_number: 2 });
+      const failed = await failureOf(CREATED, {
+        type: "response.failed",
+        response: { status: "failed", error: complaint, usage: { input_tokens: 3, output_tokens: 0 } },
+      });
+      expect(nested).toMatchObject(streamed);
+      expect(failed).toMatchObject(streamed);
+      expect(failed.usage?.inputTokens).toBe(3);
+      // A flat event has no place for the type.
+      if (complaint.code)
+        expect(await failureOf(CREATED, { type: "error", ...flat })).toMatchObject(streamed);
+      for (const error of [nested, failed]) {
+        expect(error).toMatchObject({ provider: "openai", requestId: "req_1", outputStarted: false });
+        expect((error as ProviderError).statusCode).toBeUndefined();
+        expect(error.message).toMatch(/^openai reported a failure/);
+      }
+      expect((nested as ProviderError).errorCode).toBe(complaint.code || type || undefined);
+    },
+  );
+});
+
+describe("a failure in a stream", () => {
+  const error = { code: "server_error", message: "Oops." };
+
+  it("before anything else is all there is", async () => {
+    const streamed = await stream([{ type: "error", ...error, param: null, sequence_number: 0 }]);
+    expect(streamed.told).toEqual([]);
+    expect(streamed.error).toMatchObject({ kind: K.SERVER, outputStarted: false });
+    expect((await stream([{ type: "response.failed", response: { error } }])).told).toEqual([]);
+  });
+
+  it("after some text ends it, and tells that there was some", async () => {
+    const { told, error: thrown } = await stream([
+      CREATED,
+      textDelta(0, "Hey"),
+      { type: "error", ...error },
+      completed(),
+    ]);
+    expect(told).toEqual([
+      { start: "gpt-5" },
+      { textStart: 0 },
+      { delta: 0, says: "Hey" },
+      { error: "openai reported a failure (server_error): Oops.", outputStarted: true },
+    ]);
+    expect(thrown).toMatchObject({ kind: K.SERVER, outputStarted: true, retryable: true });
+  });
+
+  it.each<[string, Sent]>([
+    ["by the event's name alone", 'event: error\ndata: {"code":"server_error","message":"Oops."}\n\n'],
+    ["by another type inside the data", 'event: error\ndata: {"type":"server_error","message":"Oops."}\n\n'],
+    ["by the data alone", 'data: {"error":{"type":"server_error","message":"Oops."}}\n\n'],
+    ["inside the response that ends the stream", completed({ error })],
+    ["outside of any event", '{"error":{"code":"server_error","message":"Oops."}}'],
+    ["outside of any event, in lines", '\n{\n "error": {"code": "server_error",\n "message": "Oops."}\n}\n'],
+  ])("is one that is told %s", async (_name, sent) => {
+    expect(await failureOf(CREATED, sent)).toMatchObject({
+      kind: K.SERVER,
+      message: "openai reported a failure (server_error): Oops.",
+    });
+  });
+
+  it("may give its status as the code", async () => {
+    const coded = (code: string | number) =>
+      failureOf(CREATED, { type: "error", error: { code, message: "m" } });
+    expect(await coded(429)).toMatchObject({ kind: K.RATE_LIMIT, errorCode: "429" });
+    expect(await coded("503")).toMatchObject({ kind: K.SERVER });
+    expect(await coded(401)).toMatchObject({ kind: K.AUTHENTICATION });
+  });
+
+  it("says how long to wait where its message does", async () => {
+    const message = "Rate limit reached. Please try again in 1m2.5s. Visit our page.";
+    const thrown = await failureOf({ type: "error", code: "rate_limit_exceeded", message });
+    expect(thrown).toMatchObject({ kind: K.RATE_LIMIT, retryable: true, retryAfter: 62.5 });
+  });
+});
+
+describe("when to try again", () => {
+  const limited = { error: { code: "rate_limit_exceeded", message: "Please try again in 20ms." } };
+
+  it.each<[string, Record<string, string>, number | undefined]>([
+    ["seconds", { "retry-after": "7" }, 7],
+    ["a fraction", { "Retry-After": "0.5" }, 0.5],
+    ["milliseconds first", { "retry-after-ms": "1500", "retry-after": "7" }, 1.5],
+    ["the message, last of all", {}, 0.02],
+    ["nonsense, and then the message", { "retry-after": "soon" }, 0.02],
+  ])("is told by %s", (_name, headers, seconds) => {
+    expect(failure(429, limited, headers).retryAfter).toBe(seconds);
+  });
+
+  it("is told by a date", () => {
+    const date = new Date(Date.now() + 60_000).toUTCString();
+    const { retryAfter } = failure(503, "", { "retry-after": date });
+    expect(retryAfter).toBeGreaterThan(50);
+    expect(retryAfter).toBeLessThanOrEqual(60);
+  });
+
+  it("is never where the money is gone, whatever is said", () => {
+    const error = failure(
+      429,
+      { error: { code: "insufficient_quota", message: "Please try again in 5s." } },
+      {
+        "retry-after": "5",
+        "x-should-retry": "true",
+      },
+    );
+    expect(error).toMatchObject({ kind: K.QUOTA_EXCEEDED, retryable: false, retryAfter: undefined });
+  });
+
+  it("is as x-should-retry says, over the table", () => {
+    expect(failure(500, "", { "x-should-retry": "false" }).retryable).toBe(false);
+    expect(failure(400, "", { "x-should-retry": "true" }).retryable).toBe(true);
+    expect(failure(400, "", { "x-should-retry": "maybe" }).retryable).toBe(false);
+  });
+
+  it("is not read out of the message of another failure", () => {
+    const error = failure(400, { error: { code: "invalid_value", message: "Please try again in 10h." } });
+    expect(error.retryAfter).toBeUndefined();
+  });
+});
+
+describe("bodies", () => {
+  it.each<[string, string, string]>([
+    ["nothing", "", "openai answered 502"],
+    ["a page", "<html><title>502 Bad Gateway</title></html>", "openai answered 502"],
+    ["broken JSON", '{"error":', "openai answered 502"],
+    ["a list", '[{"error":1}]', "openai answered 502"],
+    ["an error that is null", '{"error":null}', "openai answered 502"],
+    ["an error in words", '{"error":"model is loading"}', "openai answered 502: model is loading"],
+    ["a detail", '{"detail":"Not today."}', "openai answered 502: Not today."],
+    [
+      "an error at the top",
+      '{"message":"No.","type":"error","code":"oops"}',
+      "openai answered 502 (oops): No.",
+    ],
+    ["a code that is a number", '{"error":{"message":"No.","code":502}}', "openai answered 502 (502): No."],
+    ["words that are none", '{"error":{"message":7,"code":{},"type":[]}}', "openai answered 502"],
+  ])("that are %s", (_name, body, message) => {
+    const error = failure(502, body);
+    expect(error).toBeInstanceOf(ProviderError);
+    expect(error).toMatchObject({ kind: K.SERVER, message, retryable: true });
+  });
+
+  it("ride along only where they were asked for, bounded", () => {
+    const body = JSON.stringify({ error: { message: "m".repeat(5000) } });
+    expect((failure(500, body) as ProviderError).rawJson).toBeUndefined();
+    expect((failure(500, body, {}, { includeRaw: true }) as ProviderError).rawJson).toBe(body.slice(0, 2048));
+  });
+
+  it("ride along with a failure in a stream too", async () => {
+    const event = { type: "error", code: "server_error", message: "Oops." };
+    const { error } = await stream([event], { includeRaw: true });
+    expect((error as ProviderError).rawJson).toBe(JSON.stringify(event));
+  });
+
+  it("come with the id of their exchange", () => {
+    expect(failure(500, "", { "x-request-id": "req_7" })).toMatchObject({ requestId: "req_7" });
+  });
+});
+
+describe("the caller's own words", () => {
+  const asked = (prompt: string) => ({ messages: [userMessage(prompt)] });
+  const complaint = (message: string, code: string | null = null) => ({
+    error: { message, type: "invalid_request_error", code },
+  });
+
+  it.each([
+    "Explain HTTP 429 rate_limit_exceeded, please.",
+    "What does maximum context length mean?",
+    "It says: the input exceeds the context window.",
+    "invalid_api_key and insufficient_quota",
+  ])("do not mislead when they are repeated: %s", (prompt) => {
+    const error = failure(400, complaint(`Invalid value: '${prompt}'.`), {}, asked(prompt));
+    expect(error).toMatchObject({ kind: K.INVALID_REQUEST, retryable: false, retryAfter: undefined });
+    expect(error.message).not.toContain(prompt);
+  });
+
+  it("do not mislead when they ask to wait", () => {
+    const prompt = "Say: please try again in 10h.";
+    const error = failure(
+      429,
+      complaint(`Limit reached for '${prompt}'`, "rate_limit_exceeded"),
+      {},
+      asked(prompt),
+    );
+    expect(error).toMatchObject({ kind: K.RATE_LIMIT, retryAfter: undefined });
+  });
+
+  it("do not mislead inside a stream, or out of a tool's result", async () => {
+    const prompt = "This is the maximum context length of a train.";
+    const event = { type: "error", code: null, message: `Bad: '${prompt}'` };
+    const messages = [toolResult({ toolCallId: "c", content: prompt })];
+    const { error } = await stream([event], { messages });
+    expect(error).toMatchObject({ kind: K.PROVIDER });
+    expect(error?.message).not.toContain(prompt);
+  });
+
+  it("count for nothing beside a code that is clear", () => {
+    const message = "Unsupported: maximum context length.";
+    expect(failure(400, complaint(message, "unsupported_value")).kind).toBe(K.INVALID_REQUEST);
+    expect(failure(404, complaint(message)).kind).toBe(K.NOT_FOUND);
+    expect(failure(500, complaint(message)).kind).toBe(K.SERVER);
+  });
+
+  it("are not in a message, and neither is a key", () => {
+    const prompt = "My name is Ann and I live in Oslo.";
+    const said = failure(400, complaint(`Cannot read: ${prompt}`, "bad"), {}, asked(prompt)).message;
+    expect(said).toBe(
+      "openai answered 400 (bad): (the provider's message repeats the prompt and is left out)",
+    );
+    const key = failure(
+      401,
+      complaint("Incorrect API key provided: sk-proj-abcd1234efgh.", "invalid_api_key"),
+    );
+    expect(key.message).toBe("openai answered 401 (invalid_api_key): Incorrect API key provided: (key)");
+  });
+});
