@@ -1,0 +1,202 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { ToolChoice_Mode as Mode, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import {
+  OpenAICompatibleAdapter,
+  type OpenAICompatibleAdapterOptions,
+} from "../../../src/providers/openai-chat/adapter.ts";
+import { ConfigurationError } from "../../../src/spec/errors.ts";
+import { imagePart, textOf, userMessage } from "../../../src/spec/message.ts";
+import { serveHttp } from "../../kit/servers.ts";
+import { messagesOf, type RequestInit } from "./support.ts";
+
+/** What the server was asked. */
+interface Asked {
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: Record<string, unknown>;
+}
+
+const ANSWER = {
+  id: "chat_1",
+  object: "chat.completion",
+  model: "model-1",
+  choices: [{ index: 0, message: { role: "assistant", content: "Hello." }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
+
+/** An adapter, and a server that answers it and remembers what it was asked. */
+async function setUp(
+  answer: (response: ServerResponse) => void,
+  options: Partial<OpenAICompatibleAdapterOptions> = {},
+) {
+  const asked: Asked[] = [];
+  const { port, sockets } = await serveHttp((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+      asked.push({ url: request.url ?? "", headers: request.headers, body });
+      answer(response);
+    });
+  });
+  const adapter = new OpenAICompatibleAdapter({ baseUrl: `http://127.0.0.1:${port}/v1/`, ...options });
+  onTestFinished(() => adapter.close());
+  return { adapter, asked, sockets };
+}
+
+function whole(response: ServerResponse): void {
+  response.setHeader("x-request-id", "req_1");
+  response.setHeader("x-ratelimit-remaining-requests", "9");
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify(ANSWER));
+}
+
+function streamed(response: ServerResponse): void {
+  response.setHeader("content-type", "text/event-stream");
+  const { choices: _, usage, ...rest } = ANSWER;
+  const chunk = (delta: object, finish: string | null, more: object = {}) =>
+    `data: ${JSON.stringify({ ...rest, choices: [{ index: 0, delta, finish_reason: finish }], ...more })}\n\n`;
+  response.write(": keep-alive\n\n");
+  response.write(chunk({ content: "Hello." }, null));
+  response.write(chunk({}, "stop", { usage }));
+  response.end("data: [DONE]\n\n");
+}
+
+const request = (more: RequestInit = {}) =>
+  create(RequestSchema, { model: "model-1", messages: [userMessage("hi")], ...more });
+
+async function eventsOf(adapter: OpenAICompatibleAdapter): Promise<StreamEvent[]> {
+  const events: StreamEvent[] = [];
+  for await (const event of adapter.stream(request())) events.push(event);
+  return events;
+}
+
+describe("the adapter for OpenAI-compatible servers", () => {
+  it("asks for a whole answer", async () => {
+    const { adapter, asked } = await setUp(whole, { apiKey: "key-1", defaultHeaders: { "x-title": "t" } });
+    const response = await adapter.complete(request());
+    expect(textOf(response)).toBe("Hello.");
+    expect(response).toMatchObject({
+      id: "chat_1",
+      provider: "compatible",
+      providerRequestId: "req_1",
+      rateLimit: { requestsRemaining: 9 },
+      usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
+    });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.url).toBe("/v1/chat/completions");
+    expect(asked[0]?.body).toEqual({ model: "model-1", messages: [{ role: "user", content: "hi" }] });
+    expect(asked[0]?.headers).toMatchObject({
+      authorization: "Bearer key-1",
+      accept: "application/json",
+      "content-type": "application/json",
+      "x-title": "t",
+    });
+  });
+
+  it("asks for a stream", async () => {
+    const { adapter, asked } = await setUp(streamed);
+    const events = await eventsOf(adapter);
+    expect(events.map(({ event }) => event.case)).toEqual([
+      "streamStart",
+      "textStart",
+      "textDelta",
+      "textEnd",
+      "finish",
+    ]);
+    expect(asked[0]?.headers.accept).toBe("text/event-stream");
+    expect(asked[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+  });
+
+  it("takes a whole answer for a stream, whatever it is called", async () => {
+    for (const type of ["application/json", "text/plain"]) {
+      const { adapter } = await setUp((response) => {
+        response.setHeader("content-type", type);
+        response.end(JSON.stringify(ANSWER));
+      });
+      const last = (await eventsOf(adapter)).at(-1)?.event;
+      expect(last?.case === "finish" && textOf(last.value.response)).toBe("Hello.");
+    }
+  });
+
+  it("sends no key where it has none", async () => {
+    const { adapter, asked } = await setUp(whole);
+    await adapter.complete(request());
+    expect(asked[0]?.headers).not.toHaveProperty("authorization");
+  });
+
+  it("sends the key and the query as Azure wants them, and no key in an address", async () => {
+    const options = { apiKey: "key-1", profile: "azure", query: { "api-version": "2026-10-01" } };
+    const { adapter, asked } = await setUp(whole, options);
+    await adapter.complete(request());
+    expect(asked[0]?.url).toBe("/v1/chat/completions?api-version=2026-10-01");
+    expect(asked[0]?.headers["api-key"]).toBe("key-1");
+    expect(asked[0]?.headers).not.toHaveProperty("authorization");
+  });
+
+  it("speaks as its profile says", async () => {
+    const { adapter, asked } = await setUp(whole, { profile: { maxTokensField: "max_completion_tokens" } });
+    await adapter.complete(request({ maxTokens: 5 }));
+    expect(asked[0]?.body).toMatchObject({ max_completion_tokens: 5 });
+    expect(adapter.supportsToolChoice(Mode.REQUIRED, "model-1")).toBe(true);
+    const ollama = new OpenAICompatibleAdapter({ baseUrl: "http://localhost:11434/v1", name: "ollama" });
+    onTestFinished(() => ollama.close());
+    expect(ollama.name).toBe("ollama");
+    expect(ollama.supportsToolChoice(Mode.REQUIRED, "model-1")).toBe(false);
+  });
+
+  it("tells a failure by its kind, before and inside a stream", async () => {
+    const { adapter } = await setUp((response) => {
+      response.statusCode = 429;
+      response.setHeader("retry-after", "3");
+      response.end('{"error":{"message":"slow down"}}');
+    });
+    const expected = { kind: ErrorKind.RATE_LIMIT, statusCode: 429, retryAfter: 3 };
+    await expect(adapter.complete(request())).rejects.toMatchObject(expected);
+    await expect(eventsOf(adapter)).rejects.toMatchObject(expected);
+  });
+
+  it("leaves the server at once when its caller leaves", async () => {
+    const { adapter, sockets } = await setUp((response) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write('data: {"model":"m","choices":[{"delta":{"content":"a"}}]}\n\n');
+    });
+    for await (const { event } of adapter.stream(request())) if (event.case === "textDelta") break;
+    const [socket] = sockets;
+    if (socket !== undefined && !socket.destroyed)
+      await new Promise((resolve) => socket.once("close", resolve));
+    expect(socket?.destroyed).toBe(true);
+  });
+
+  it("reads files only under the folders that it may", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "openai-chat-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, "a.png");
+    await writeFile(path, new Uint8Array([1, 2, 3]));
+    const message = userMessage([imagePart(path)]);
+    const allowed = await setUp(whole, { allowFilesUnder: [folder] });
+    await allowed.adapter.complete(request({ messages: [message] }));
+    expect(messagesOf(allowed.asked[0]?.body ?? {})[0]?.content).toEqual([
+      { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
+    ]);
+    const refused = await setUp(whole);
+    await expect(refused.adapter.complete(request({ messages: [message] }))).rejects.toThrow(
+      "messages[0].content[0].image.url",
+    );
+    expect(refused.asked).toEqual([]);
+  });
+
+  it("is refused a configuration that cannot work", () => {
+    const make = (options: OpenAICompatibleAdapterOptions) => () => new OpenAICompatibleAdapter(options);
+    expect(make({ baseUrl: "http://x.example", apiKey: "" })).toThrow(ConfigurationError);
+    expect(make({ baseUrl: "x.example" })).toThrow(ConfigurationError);
+    expect(make({ baseUrl: "http://x.example", profile: "gpt" })).toThrow(ConfigurationError);
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { guessProfile, PLAIN, profileNames, profileOf } from "../../../src/providers/openai-chat/profiles.ts";
+import { ConfigurationError } from "../../../src/spec/errors.ts";
+
+describe("the profile of a server", () => {
+  it.each([
+    ["https://api.openai.com/v1", "openai"],
+    ["https://eu.api.openai.com/v1", "openai"],
+    ["https://mine.openai.azure.com/openai/v1", "azure"],
+    ["https://api.mistral.ai/v1", "mistral"],
+    ["https://api.deepseek.com", "deepseek"],
+    ["https://api.groq.com/openai/v1", "groq"],
+    ["https://api.x.ai/v1", "xai"],
+    ["https://openrouter.ai/api/v1", "openrouter"],
+    ["https://api.together.xyz/v1", "together"],
+    ["https://api.cerebras.ai/v1", "cerebras"],
+    ["https://api.perplexity.ai", "perplexity"],
+    ["https://api.z.ai/api/paas/v4", "zai"],
+    ["https://api.moonshot.ai/v1", "moonshot"],
+    ["https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "alibaba"],
+    ["https://generativelanguage.googleapis.com/v1beta/openai", "gemini"],
+    ["http://localhost:11434/v1", "ollama"],
+    ["http://localhost:8000/v1", "plain"],
+    ["https://my-vllm.example/v1", "plain"],
+    ["https://api.openai.com.evil.example/v1", "plain"],
+    ["no address", "plain"],
+  ])("is guessed from the host of %s", (baseUrl, expected) => {
+    expect(guessProfile(baseUrl)).toBe(expected);
+  });
+
+  it("is the named one, whole", () => {
+    expect(profileNames).toEqual(
+      expect.arrayContaining([
+        "openai",
+        "mistral",
+        "deepseek",
+        "groq",
+        "xai",
+        "openrouter",
+        "vllm",
+        "ollama",
+        "llama-cpp",
+        "together",
+        "azure",
+      ]),
+    );
+    for (const name of profileNames) {
+      const profile = profileOf(name, "http://localhost:8000/v1");
+      expect(Object.keys(profile).sort()).toEqual(Object.keys(PLAIN).sort());
+    }
+    expect(profileOf("groq", "https://api.openai.com/v1").reasoningField).toBe("reasoning");
+  });
+
+  it("is what differs, laid over the one that the host tells", () => {
+    const profile = profileOf({ replayReasoning: false }, "https://api.deepseek.com");
+    expect(profile).toEqual({ ...profileOf("deepseek", ""), replayReasoning: false });
+    expect(profileOf(undefined, "http://localhost:8000")).toEqual(PLAIN);
+  });
+
+  it("is refused where there is none of that name", () => {
+    expect(() => profileOf("gpt", "")).toThrow(ConfigurationError);
+    expect(() => profileOf("toString", "")).toThrow(/expected one of plain, openai, azure/);
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { ServerError } from "../../../src/spec/errors.ts";
+import { textOf } from "../../../src/spec/message.ts";
+import { respond } from "./support.ts";
+
+const answer = (usage: object | null) => ({
+  choices: [{ message: { content: "hi" }, finish_reason: "stop" }],
+  usage,
+});
+
+describe("the counts of an answer", () => {
+  it.each<[string, object, object]>([
+    [
+      "OpenAI",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 15,
+        prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 },
+        completion_tokens_details: { reasoning_tokens: 2 },
+      },
+      {
+        inputTokens: 10,
+        outputTokens: 5,
+        totalTokens: 15,
+        cacheReadTokens: 4,
+        cacheWriteTokens: 3,
+        reasoningTokens: 2,
+      },
+    ],
+    [
+      "xAI, which counts reasoning beside",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 22,
+        completion_tokens_details: { reasoning_tokens: 7 },
+      },
+      { inputTokens: 10, outputTokens: 12, totalTokens: 22, reasoningTokens: 7 },
+    ],
+    [
+      "DeepSeek",
+      { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 8, prompt_cache_miss_tokens: 2 },
+      { inputTokens: 10, outputTokens: 5, cacheReadTokens: 8 },
+    ],
+    ["Moonshot", { prompt_tokens: 10, completion_tokens: 5, cached_tokens: 8 }, { cacheReadTokens: 8 }],
+    ["Mistral", { prompt_tokens: 10, completion_tokens: 5, num_cached_tokens: 8 }, { cacheReadTokens: 8 }],
+    [
+      "Anthropic's names",
+      { prompt_tokens: 10, completion_tokens: 5, cache_read_input_tokens: 2, cache_creation_input_tokens: 3 },
+      { cacheReadTokens: 2, cacheWriteTokens: 3 },
+    ],
+    [
+      "Alibaba",
+      { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cache_creation_input_tokens: 3 } },
+      { cacheWriteTokens: 3 },
+    ],
+    [
+      "reasoning at the top",
+      { prompt_tokens: 1, completion_tokens: 5, reasoning_tokens: 3 },
+      { reasoningTokens: 3 },
+    ],
+    [
+      "the names of Responses",
+      {
+        input_tokens: 3,
+        output_tokens: 4,
+        input_tokens_details: { cached_tokens: 1, cache_write_tokens: 2 },
+        output_tokens_details: { reasoning_tokens: 2 },
+      },
+      { inputTokens: 3, outputTokens: 4, cacheReadTokens: 1, cacheWriteTokens: 2, reasoningTokens: 2 },
+    ],
+    [
+      "zeros",
+      { prompt_tokens: 1, completion_tokens: 0, prompt_tokens_details: { cached_tokens: 0 } },
+      { cacheReadTokens: 0 },
+    ],
+    [
+      "OpenRouter's cost",
+      { prompt_tokens: 1, completion_tokens: 1, cost: 0.001149 },
+      { costNanoUsd: 1149000n },
+    ],
+    [
+      "Perplexity's cost",
+      { prompt_tokens: 1, completion_tokens: 1, cost: { total_cost: 0.005 } },
+      { costNanoUsd: 5000000n },
+    ],
+    [
+      "xAI's cost",
+      { prompt_tokens: 1, completion_tokens: 1, cost_in_usd_ticks: 1330500 },
+      { costNanoUsd: 133050n },
+    ],
+  ])("are read by the names of %s", (_, usage, expected) => {
+    const response = respond(answer(usage));
+    expect(response.usage).toMatchObject(expected);
+    expect(response.warnings).toEqual([]);
+  });
+
+  it("stay unset where the server does not say them", () => {
+    const { usage } = respond(answer({ prompt_tokens: 1, completion_tokens: 2 }));
+    expect([
+      usage?.reasoningTokens,
+      usage?.cacheReadTokens,
+      usage?.cacheWriteTokens,
+      usage?.costNanoUsd,
+    ]).toEqual([undefined, undefined, undefined, undefined]);
+    for (const counts of [null, {}, { prompt_tokens: null }, { total_tokens: 3 }, { prompt_tokens: "1" }])
+      expect(respond(answer(counts)).usage).toBeUndefined();
+  });
+
+  it.each([
+    ["another total", { prompt_tokens: 1, completion_tokens: 2, total_tokens: 9 }],
+    ["more cached tokens than the prompt has", { prompt_tokens: 1, completion_tokens: 2, cached_tokens: 64 }],
+    ["more reasoning than text", { prompt_tokens: 1, completion_tokens: 2, reasoning_tokens: 3 }],
+  ])("are reported as they came where they tell of %s, with a warning", (_, usage) => {
+    const response = respond(answer(usage));
+    expect(response.usage).toMatchObject({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
+    expect(response.warnings.map(({ code }) => code)).toEqual(["count_mismatch"]);
+  });
+
+  it("are there verbatim where the caller asks for that", () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 2, queue_time: 0.5 };
+    const response = respond(answer(usage), {}, { model: "m", includeRaw: true });
+    expect(JSON.parse(response.usage?.rawJson ?? "")).toEqual(usage);
+  });
+});
+
+describe("a whole answer", () => {
+  it("is there verbatim where the caller asks for that", () => {
+    const body = '{"choices":[{"message":{"content":"hi"}}], "created": 12345678901234567890}';
+    expect(respond(body, {}, { model: "m", includeRaw: true }).rawJson).toBe(body);
+    expect(respond(body).rawJson).toBe("");
+  });
+
+  it("tells of further answers", () => {
+    const message = (content: string) => ({ message: { content } });
+    const response = respond({
+      choices: [
+        { index: 0, ...message("a") },
+        { index: 1, ...message("b") },
+      ],
+    });
+    expect(textOf(response)).toBe("a");
+    expect(response.warnings.map(({ code }) => code)).toEqual(["further_candidates"]);
+  });
+
+  it.each([
+    ["is no JSON", "<html>"],
+    ["is no object", "[]"],
+    ["has no choices", '{"id":"1"}'],
+    ["has an empty list of choices", '{"choices":[]}'],
+  ])("is the server's failure where it %s", (_, body) => {
+    expect(() => respond(body)).toThrow(ServerError);
+  });
+
+  it("may report a failure in the place of an answer", () => {
+    const failure = { error: { message: "no", code: 402 } };
+    expect(() => respond(failure)).toThrow(expect.objectContaining({ kind: ErrorKind.QUOTA_EXCEEDED }));
+    const inChoice = { choices: [{ message: { content: "" }, error: { message: "no", code: 503 } }] };
+    expect(() => respond(inChoice)).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { ThinkTagSplitter } from "../../../src/providers/openai-chat/think-tags.ts";
+import { reasoningOf, textOf } from "../../../src/spec/message.ts";
+import { randomOf } from "../../support/random.ts";
+import { answerTo, respond } from "./support.ts";
+
+/** What a text comes to in pieces: thinking, text and the tags. */
+function split(pieces: readonly string[]) {
+  let thinking = "";
+  let text = "";
+  const splitter = new ThinkTagSplitter({
+    thinking: (piece) => {
+      thinking += piece;
+    },
+    text: (piece) => {
+      text += piece;
+    },
+  });
+  for (const piece of pieces) splitter.push(piece);
+  splitter.end();
+  return { thinking, text, ...splitter.tags };
+}
+
+const CASES: readonly [string, object][] = [
+  ["<think>hm</think>x", { thinking: "hm", text: "x", open: "<think>", close: "</think>" }],
+  [
+    "\n<think>\nhm\n</think>\n\nx",
+    { thinking: "hm\n", text: "x", open: "\n<think>\n", close: "</think>\n\n" },
+  ],
+  ["<think>a < b </thin> c</think>x", { thinking: "a < b </thin> c", text: "x" }],
+  ["<think></think>x", { thinking: "", text: "x", open: "<think>", close: "</think>" }],
+  ["<think>cut", { thinking: "cut", text: "", close: "" }],
+  ["<think>cut</thi", { thinking: "cut</thi", text: "", close: "" }],
+  ["<thin", { thinking: "", text: "<thin", open: "" }],
+  ["<thinking>x", { thinking: "", text: "<thinking>x", open: "" }],
+  ["x <think>no</think>", { thinking: "", text: "x <think>no</think>" }],
+  ["<think>a</think>b<think>c</think>", { thinking: "a", text: "b<think>c</think>" }],
+  ["  ", { thinking: "", text: "  " }],
+  ["", { thinking: "", text: "" }],
+];
+
+describe("think tags", () => {
+  it.each(CASES)("split %j", (text, expected) => {
+    expect(split([text])).toMatchObject(expected);
+  });
+
+  it.each(CASES)("split %j alike wherever it is cut", (text) => {
+    const whole = split([text]);
+    expect(split([...text])).toEqual(whole);
+    const random = randomOf(text.length + 1);
+    for (let round = 0; round < 50; round += 1) {
+      const at = Math.floor(random() * (text.length + 1));
+      const later = at + Math.floor(random() * (text.length - at + 1));
+      expect(split([text.slice(0, at), text.slice(at, later), text.slice(later)])).toEqual(whole);
+    }
+  });
+
+  it.each(CASES)("of %j can be put together again", (text) => {
+    const { open, thinking, close, text: rest } = split([text]);
+    expect(open + thinking + close + rest).toBe(text);
+  });
+
+  it("are split where the profile says so, in a stream and in a whole answer", async () => {
+    const streamed = await answerTo([{ content: "<th" }, { content: "ink>hm</th" }, { content: "ink>x" }], {
+      thinkTags: true,
+    });
+    const whole = respond({ choices: [{ message: { content: "<think>hm</think>x" } }] }, { thinkTags: true });
+    for (const response of [streamed, whole])
+      expect([reasoningOf(response), textOf(response)]).toEqual(["hm", "x"]);
+    expect(textOf(await answerTo([{ content: "<think>hm</think>x" }]))).toBe("<think>hm</think>x");
+  });
+});
