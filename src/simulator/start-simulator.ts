@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createAnthropicMessages } from "./anthropic-messages/format.ts";
 import { createFaultCounter } from "./fault-counter.ts";
 import { type Floor, handleRequest, type SimulatorLogLine } from "./handle-request.ts";
 import { isMistake, type ModelNaming, readOptions } from "./model-choice.ts";
@@ -38,6 +39,8 @@ export interface Simulator {
   readonly url: string;
   /** Base URL for clients of OpenAI: {@link url} and `/v1`. */
   readonly openaiBaseUrl: string;
+  /** Base URL for clients of Anthropic, which add the version themselves: {@link url}. */
+  readonly anthropicBaseUrl: string;
   /** What arrived at the providers' endpoints, oldest first; bounded by {@link SimulatorOptions.requestLog}. */
   readonly requests: readonly SimulatedRequest[];
   /** Forgets the requests, and counts the faults of the option `times` anew. */
@@ -68,6 +71,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   return {
     url,
     openaiBaseUrl: `${url}/v1`,
+    anthropicBaseUrl: url,
     requests: floor.log.entries,
     clearRequests: () => floor.forget(),
     waitForRequest: floor.log.waitForRequest,
@@ -87,7 +91,7 @@ function prepareFloor(options: SimulatorOptions): Floor {
   return {
     house: { naming: readNaming(options), faults, cache: createPromptCache() },
     log,
-    formats: [createOpenAIResponses()],
+    formats: [createOpenAIResponses(), createAnthropicMessages()],
     report: options.log ?? (() => {}),
     forget: () => {
       log.clear();

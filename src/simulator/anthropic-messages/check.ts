@@ -1,0 +1,172 @@
+import { invalidAt, type Problem } from "./problem.ts";
+
+/**
+ * Checks a value that stands at a path such as `messages.0.role`, and throws the problem that Anthropic would find. A check
+ * never sees undefined: {@link object} sorts out what is missing.
+ */
+export type Check = (value: unknown, path: string) => void;
+
+/** The fields of an object: how each is checked, and which must be there. */
+export interface Fields {
+  readonly [name: string]: Check | RequiredField;
+}
+
+interface RequiredField {
+  readonly required: Check;
+}
+
+/** Marks a field that must be there. */
+export function required(check: Check): RequiredField {
+  return { required: check };
+}
+
+/** Accepts anything. */
+export const anything: Check = () => {};
+
+/** Accepts what another check accepts, and null. */
+export function nullable(check: Check): Check {
+  return (value, path) => {
+    if (value !== null) check(value, path);
+  };
+}
+
+/** A boolean. */
+export const boolean: Check = (value, path) => {
+  if (typeof value !== "boolean") throw invalidAt(path, "Input should be a valid boolean");
+};
+
+/** A string of bounded length, in UTF-16 units. */
+export function string(limits: { minimum?: number; maximum?: number; pattern?: RegExp } = {}): Check {
+  const { minimum = 0, maximum = Infinity, pattern } = limits;
+  return (value, path) => {
+    if (typeof value !== "string") throw invalidAt(path, "Input should be a valid string");
+    if (value.length < minimum) throw invalidAt(path, `String should have at least ${characters(minimum)}`);
+    if (value.length > maximum) throw invalidAt(path, `String should have at most ${characters(maximum)}`);
+    if (pattern?.test(value) === false) {
+      throw invalidAt(path, `String should match pattern '${pattern.source}'`);
+    }
+  };
+}
+
+/** A whole number of at least so much. */
+export function integer(minimum: number): Check {
+  return (value, path) => {
+    if (typeof value !== "number") throw invalidAt(path, "Input should be a valid integer");
+    if (!Number.isInteger(value)) {
+      throw invalidAt(path, "Input should be a valid integer, got a number with a fractional part");
+    }
+    if (value < minimum) throw invalidAt(path, `Input should be greater than or equal to ${minimum}`);
+  };
+}
+
+/** A number from 0 to 1. */
+export const fraction: Check = (value, path) => {
+  if (typeof value !== "number") throw invalidAt(path, "Input should be a valid number");
+  if (value < 0 || value > 1) throw invalidAt(path, "range: 0..1");
+};
+
+/** One of some words. */
+export function oneOf(words: readonly string[]): Check {
+  return (value, path) => {
+    if (typeof value !== "string" || !words.includes(value)) {
+      throw invalidAt(path, `Input should be ${enumerate(words)}`);
+    }
+  };
+}
+
+/** A list whose elements are all checked alike. */
+export function array(element: Check): Check {
+  return (value, path) => {
+    if (!Array.isArray(value)) throw invalidAt(path, "Input should be a valid list");
+    value.forEach((each, index) => void element(each, `${path}.${index}`));
+  };
+}
+
+/** A string, or a list whose elements are all checked alike. */
+export function stringOrArray(element: Check): Check {
+  const list = array(element);
+  return (value, path) => {
+    if (typeof value !== "string") list(value, path);
+  };
+}
+
+/** Any object. */
+export const dictionary: Check = (value, path) => {
+  if (!isObject(value)) throw invalidAt(path, "Input should be a valid dictionary");
+};
+
+/** An object that has the fields and no others. At the top, the path is empty. */
+export function object(fields: Fields): Check {
+  const check = openObject(fields);
+  return (value, path) => {
+    check(value, path);
+    for (const name of Object.keys(value as object)) {
+      if (!Object.hasOwn(fields, name)) {
+        throw invalidAt(join(path, name), "Extra inputs are not permitted");
+      }
+    }
+  };
+}
+
+/** An object that has the fields, and may have others. */
+export function openObject(fields: Fields = {}): Check {
+  return (value, path) => {
+    if (!isObject(value)) {
+      throw invalidAt(path, "Input should be a valid dictionary or object to extract fields from");
+    }
+    for (const [name, field] of Object.entries(fields)) {
+      const at = join(path, name);
+      const check = typeof field === "function" ? field : field.required;
+      if (value[name] !== undefined) check(value[name], at);
+      else if (typeof field !== "function") throw missing(at);
+    }
+  };
+}
+
+/**
+ * An object whose check is chosen by the word in its field `type`, which may be missing where a default is given. The
+ * word is part of the path of what is wrong within.
+ */
+export function tagged(checks: Readonly<Record<string, Check>>, fallback?: string): Check {
+  return (value, path) => {
+    openObject()(value, path);
+    const tag = (value as { type?: unknown }).type ?? fallback;
+    if (tag === undefined) throw missing(join(path, "type"));
+    const check = typeof tag === "string" && Object.hasOwn(checks, tag) ? checks[tag] : undefined;
+    if (check === undefined) throw unexpectedTag(tag, path, Object.keys(checks));
+    check(value, join(path, String(tag)));
+  };
+}
+
+/** A field that must be there and is not. */
+export function missing(path: string): Problem {
+  return invalidAt(path, "Field required");
+}
+
+function unexpectedTag(tag: unknown, path: string, expected: readonly string[]): Problem {
+  const shown = String(tag).slice(0, 64);
+  const tags = expected.map((word) => `'${word}'`).join(", ");
+  return invalidAt(
+    path,
+    `Input tag '${shown}' found using 'type' does not match any of the expected tags: ${tags}`,
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function join(path: string, name: string): string {
+  return path === "" ? name : `${path}.${name}`;
+}
+
+function characters(count: number): string {
+  return `${count} character${count === 1 ? "" : "s"}`;
+}
+
+/** Joins words as the API does: `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`. */
+function enumerate(words: readonly string[]): string {
+  const quoted = words.map((word) => `'${word}'`);
+  if (quoted.length < 2) return quoted.join("");
+  return `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
+}

@@ -1,0 +1,104 @@
+import type { ModelChoice } from "../model-choice.ts";
+import { namedModel } from "../named-model.ts";
+import type { Turn } from "../script/turn.ts";
+import type { ModelCall, PreparedCall, ReceivedRequest, WireFormat } from "../wire-format.ts";
+import { type RenderedBlock, renderBlocks } from "./answer-blocks.ts";
+import { authenticate, readVersion } from "./authenticate.ts";
+import { missing, string } from "./check.ts";
+import { checkConversation } from "./conversation.ts";
+import type { ConversationPrint } from "./conversation-print.ts";
+import { rejectAsAnthropic, renderFailed } from "./failure.ts";
+import { anthropicHeaders } from "./headers.ts";
+import { finishedMessage } from "./message-object.ts";
+import { checkCreateRequest } from "./parameters.ts";
+import { invalidRequest, Problem, rejectingProblems } from "./problem.ts";
+import { readPrompt } from "./read-prompt.ts";
+import { renderEvents } from "./stream.ts";
+import { checkThinkingBlocks } from "./thinking-checks.ts";
+import { checkToolUse } from "./tool-checks.ts";
+import type { CreateRequest } from "./wire.ts";
+
+const messagesPath = "/v1/messages";
+
+/** Anthropic's Messages API: `POST /v1/messages`, streaming and not. */
+export function createAnthropicMessages(): WireFormat {
+  return {
+    name: "anthropic-messages",
+    endpoints: [`POST ${messagesPath}`],
+    matches: ({ path }) => path === messagesPath,
+    modelOf: namedModel,
+    read: (request) => rejectingProblems(request, () => read(request)),
+    reject: rejectAsAnthropic,
+  };
+}
+
+function read(request: ReceivedRequest): ModelCall {
+  if (request.method !== "POST") {
+    throw new Problem(405, { type: "invalid_request_error", message: "Method Not Allowed" });
+  }
+  authenticate(request.headers);
+  readVersion(request.headers);
+  const model = readModel(request);
+  return { model, prepare: (choice) => rejectingProblems(request, () => prepare(request, choice)) };
+}
+
+function readModel({ body }: ReceivedRequest): string {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw invalidRequest("The request body is not valid JSON: expected an object");
+  }
+  const { model } = body as { model?: unknown };
+  if (model === undefined) throw missing("model");
+  string({ minimum: 1 })(model, "model");
+  return String(model);
+}
+
+function prepare(received: ReceivedRequest, choice: ModelChoice): PreparedCall {
+  const request = checkCreateRequest(received);
+  checkToolUse(request);
+  const turns = checkConversation(request);
+  const before = checkThinkingBlocks(request, turns, choice.script);
+  const call: Call = { received, request, script: choice.script, before };
+  return {
+    prompt: readPrompt(request, turns),
+    stream: request.stream === true,
+    renderWhole: (turn) => {
+      const content = blocksOf(call, turn).map(({ whole }) => whole);
+      const message = finishedMessage(received.number, request.model, turn, content);
+      const headers = headersOf(call, turn, "application/json");
+      return { status: 200, headers, body: JSON.stringify(message) };
+    },
+    renderFailed: (_turn, code) => renderFailed(received, code),
+    renderStream: (turn) =>
+      renderEvents(
+        { requestNumber: received.number, model: request.model, turn, blocks: blocksOf(call, turn) },
+        headersOf(call, turn, "text/event-stream; charset=utf-8"),
+      ),
+  };
+}
+
+interface Call {
+  readonly received: ReceivedRequest;
+  readonly request: CreateRequest;
+  readonly script: string;
+  /** Fingerprint of the conversation before the answer. */
+  readonly before: ConversationPrint;
+}
+
+function blocksOf({ received, request, script, before }: Call, turn: Turn): readonly RenderedBlock[] {
+  return renderBlocks(turn, {
+    requestNumber: received.number,
+    script,
+    before,
+    showsThinking: showsThinking(request),
+  });
+}
+
+/** Models that steer their thinking themselves keep it to themselves, unless asked; those with a budget show it. */
+function showsThinking({ thinking }: CreateRequest): boolean {
+  const display = thinking?.display ?? (thinking?.type === "enabled" ? "summarized" : "omitted");
+  return display === "summarized";
+}
+
+function headersOf(call: Call, { usage }: Turn, contentType: string): Record<string, string> {
+  return anthropicHeaders(call.received, { contentType, usage });
+}

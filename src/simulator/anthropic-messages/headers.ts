@@ -1,0 +1,66 @@
+import type { Turn } from "../script/turn.ts";
+import type { ReceivedRequest } from "../wire-format.ts";
+
+/** Limits a minute that the headers tell. They are never enforced: the option `status=429` does that. */
+const limits = { requests: 4000, inputTokens: 2_000_000, outputTokens: 400_000 };
+
+const minute = 60_000;
+
+/** What the headers of an answer say besides the request's id. */
+export interface HeaderFacts {
+  readonly contentType: string;
+  /** Tokens that count against the limits; undefined where the request never reached a model. */
+  readonly usage: Turn["usage"] | undefined;
+  /** When the limits are free again, in milliseconds, where they are used up. */
+  readonly exhaustedForMs?: number;
+}
+
+/** The headers of Anthropic's answers. Rate limits are in those that reached a model, and in those that met a limit. */
+export function anthropicHeaders(request: ReceivedRequest, facts: HeaderFacts): Record<string, string> {
+  const { usage, exhaustedForMs } = facts;
+  const counts = usage !== undefined || exhaustedForMs !== undefined;
+  return {
+    "content-type": facts.contentType,
+    "request-id": request.requestId,
+    "anthropic-organization-id": "00000000-0000-4000-8000-000000000000",
+    ...(counts ? rateLimits(request, facts) : {}),
+  };
+}
+
+/** Cached tokens are read for free. */
+function rateLimits(
+  request: ReceivedRequest,
+  { usage, exhaustedForMs }: HeaderFacts,
+): Record<string, string> {
+  const input = (usage?.inputTokens ?? 0) - (usage?.cachedTokens ?? 0);
+  const output = usage?.outputTokens ?? 0;
+  const requests = 1 + ((request.number - 1) % limits.requests);
+  const limit = (what: string, most: number, used: number): Record<string, string> =>
+    rateLimit(what, most, Math.min(used, most), exhaustedForMs);
+  return {
+    ...limit("requests", limits.requests, requests),
+    ...limit("input-tokens", limits.inputTokens, input),
+    ...limit("output-tokens", limits.outputTokens, output),
+    ...limit("tokens", limits.inputTokens + limits.outputTokens, input + output),
+  };
+}
+
+function rateLimit(
+  what: string,
+  limit: number,
+  used: number,
+  exhaustedForMs: number | undefined,
+): Record<string, string> {
+  const name = `anthropic-ratelimit-${what}`;
+  return {
+    [`${name}-limit`]: String(limit),
+    [`${name}-remaining`]: String(exhaustedForMs === undefined ? limit - used : 0),
+    [`${name}-reset`]: formatTime(exhaustedForMs ?? (used / limit) * minute),
+  };
+}
+
+/** Writes the time in so many milliseconds as RFC 3339 does, in whole seconds. */
+function formatTime(milliseconds: number): string {
+  const seconds = Math.ceil((Date.now() + milliseconds) / 1000);
+  return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+}

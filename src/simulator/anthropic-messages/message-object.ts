@@ -1,0 +1,100 @@
+import type { Turn } from "../script/turn.ts";
+import { messageIdOf } from "./ids.ts";
+import type { AnswerBlock } from "./wire.ts";
+
+/** Why an answer ended, as `message_delta` and the whole message tell it. */
+export interface StopFacts {
+  readonly stop_reason: string;
+  readonly stop_sequence: string | null;
+  readonly stop_details: object | null;
+}
+
+/** Counts of tokens in Anthropic's accounting: what was read from the cache or written to it is no input. */
+type UsageCounts = Readonly<Record<string, unknown>>;
+
+/** The message while it is written, as `message_start` holds it. */
+export function openMessage(requestNumber: number, model: string, turn: Turn): object {
+  return {
+    ...head(requestNumber, model),
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+    usage: { ...inputCounts(turn), ...cacheCreation(turn), output_tokens: 1, ...serviceFacts },
+  };
+}
+
+/** The whole message. */
+export function finishedMessage(
+  requestNumber: number,
+  model: string,
+  turn: Turn,
+  content: readonly AnswerBlock[],
+): object {
+  return {
+    ...head(requestNumber, model),
+    content,
+    ...stopFactsOf(turn),
+    usage: { ...finalUsage(turn), ...cacheCreation(turn), ...serviceFacts },
+  };
+}
+
+/** Why an answer ended. */
+export function stopFactsOf(turn: Turn): StopFacts {
+  const refusal = turn.parts.find((part) => part.kind === "refusal");
+  const stop_sequence = turn.stopSequence ?? null;
+  if (refusal !== undefined) return refused("general_harms", refusal.text);
+  if (turn.stop === "content_filter") return refused(null, null);
+  return { stop_reason: stopReasonOf(turn), stop_sequence, stop_details: null };
+}
+
+/** The counts that `message_delta` tells. */
+export function finalUsage(turn: Turn): UsageCounts {
+  const searches = turn.parts.filter((part) => part.kind === "web_search").length;
+  const { outputTokens, reasoningTokens } = turn.usage;
+  return {
+    ...inputCounts(turn),
+    output_tokens: outputTokens,
+    ...(reasoningTokens > 0 ? { output_tokens_details: { thinking_tokens: reasoningTokens } } : {}),
+    ...(searches > 0 ? { server_tool_use: { web_search_requests: searches, web_fetch_requests: 0 } } : {}),
+  };
+}
+
+const serviceFacts: UsageCounts = { service_tier: "standard", inference_geo: "global" };
+
+function head(requestNumber: number, model: string): object {
+  return { model, id: messageIdOf(requestNumber), type: "message", role: "assistant" };
+}
+
+function refused(category: string | null, explanation: string | null): StopFacts {
+  return {
+    stop_reason: "refusal",
+    stop_sequence: null,
+    stop_details: { type: "refusal", category, explanation },
+  };
+}
+
+function stopReasonOf(turn: Turn): string {
+  if (turn.stop === "length") return "max_tokens";
+  if (turn.stopSequence !== undefined) return "stop_sequence";
+  return turn.parts.some((part) => part.kind === "tool_call") ? "tool_use" : "end_turn";
+}
+
+function inputCounts({ usage }: Turn): UsageCounts {
+  const { inputTokens, cachedTokens, cacheWriteTokens } = usage;
+  return {
+    input_tokens: inputTokens - cachedTokens - cacheWriteTokens,
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cachedTokens,
+  };
+}
+
+function cacheCreation({ usage }: Turn): UsageCounts {
+  const { cacheWriteTokens, longCacheWriteTokens } = usage;
+  return {
+    cache_creation: {
+      ephemeral_5m_input_tokens: cacheWriteTokens - longCacheWriteTokens,
+      ephemeral_1h_input_tokens: longCacheWriteTokens,
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import type { ReceivedRequest } from "../wire-format.ts";
+import { readVersion } from "./authenticate.ts";
+import { cacheControl, messageBlock, systemBlock } from "./block-checks.ts";
+import {
+  anything,
+  array,
+  boolean,
+  type Check,
+  type Fields,
+  fraction,
+  integer,
+  nullable,
+  object,
+  oneOf,
+  openObject,
+  required,
+  string,
+  stringOrArray,
+  tagged,
+} from "./check.ts";
+import { invalidAt, invalidRequest } from "./problem.ts";
+import { checkClosedSchema } from "./schema-checks.ts";
+import { tool, toolChoice } from "./tool-checks.ts";
+import type { CreateRequest } from "./wire.ts";
+
+const message = object({
+  role: required(oneOf(["user", "assistant", "system"])),
+  content: required(stringOrArray(messageBlock)),
+});
+
+const messages: Check = (value, path) => {
+  array(message)(value, path);
+  if ((value as readonly unknown[]).length === 0) throw invalidAt(path, "at least one message is required");
+};
+
+const stopSequences: Check = (value, path) => {
+  array(string())(value, path);
+  for (const sequence of value as readonly string[]) {
+    if (sequence.trim() === "") throw invalidAt(path, "each stop sequence must contain non-whitespace");
+  }
+};
+
+const display = nullable(oneOf(["summarized", "omitted"]));
+
+const thinking = tagged({
+  adaptive: object({ type: anything, display }),
+  enabled: object({ type: anything, budget_tokens: required(integer(1024)), display }),
+  disabled: object({ type: anything }),
+  between_tools: object({ type: anything }),
+});
+
+const outputConfig = object({
+  effort: nullable(oneOf(["low", "medium", "high", "xhigh", "max"])),
+  format: nullable(tagged({ json_schema: object({ type: anything, schema: required(openObject()) }) })),
+});
+
+const fields: Fields = {
+  model: required(string({ minimum: 1, maximum: 256 })),
+  max_tokens: required(integer(0)),
+  messages: required(messages),
+  cache_control: cacheControl,
+  container: anything,
+  diagnostics: anything,
+  inference_geo: nullable(string()),
+  metadata: nullable(object({ user_id: nullable(string({ maximum: 256 })) })),
+  output_config: nullable(outputConfig),
+  service_tier: nullable(oneOf(["auto", "standard_only"])),
+  speed: nullable(oneOf(["standard", "fast"])),
+  stop_sequences: nullable(stopSequences),
+  stream: nullable(boolean),
+  system: nullable(stringOrArray(systemBlock)),
+  thinking: nullable(thinking),
+  tool_choice: nullable(toolChoice),
+  tools: nullable(array(tool)),
+  user_profile_id: nullable(string()),
+  workspace_id: nullable(string()),
+};
+
+/** Settings that newer versions of the API have no more. */
+const sampling: Fields = {
+  temperature: nullable(fraction),
+  top_k: nullable(integer(0)),
+  top_p: nullable(fraction),
+};
+
+/** Parameters in beta, which need the header `anthropic-beta`. They are taken and left alone. */
+const betas: Fields = { context_management: anything, fallbacks: anything, mcp_servers: anything };
+
+/**
+ * Checks the body of `POST /v1/messages`: types, ranges, and that no parameter is unknown to the version of the API. Throws
+ * the problem that Anthropic would find first.
+ */
+export function checkCreateRequest({ body, headers }: ReceivedRequest): CreateRequest {
+  const { takesSampling } = readVersion(headers);
+  const hasBeta = headers["anthropic-beta"] !== undefined;
+  object({ ...fields, ...(takesSampling ? sampling : {}), ...(hasBeta ? betas : {}) })(body, "");
+  const request = body as CreateRequest;
+  checkThinking(request);
+  checkClosedSchema(request.output_config?.format?.schema, "output_config.format.schema");
+  return request;
+}
+
+function checkThinking({ thinking: config, max_tokens: limit, temperature }: CreateRequest): void {
+  if (config?.type !== "enabled" && config?.type !== "adaptive") return;
+  if (limit <= (config.budget_tokens ?? 0)) {
+    throw invalidRequest("`max_tokens` must be greater than `thinking.budget_tokens`.");
+  }
+  if ((temperature ?? 1) !== 1) {
+    throw invalidRequest("`temperature` may only be set to 1 when thinking is enabled.");
+  }
+}

@@ -1,0 +1,46 @@
+import { invalidAt } from "./problem.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Keywords that enforced schemas may not have, by type. */
+const unsupported: Readonly<Record<string, readonly string[]>> = {
+  integer: ["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"],
+  number: ["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"],
+  string: ["maxLength", "minLength"],
+  array: ["maxItems", "uniqueItems"],
+  object: ["maxProperties", "minProperties"],
+};
+
+/** Keywords below which a list or a table of further schemas stands. */
+const branches = ["anyOf", "allOf", "properties", "$defs", "definitions"];
+
+/**
+ * Checks that a schema is one that the API can hold an answer or a call to: its objects are closed, and it has no limits
+ * that cannot be enforced. Throws the problem that Anthropic would find; `path` is where the schema stands.
+ */
+export function checkClosedSchema(schema: unknown, path: string): void {
+  if (!isSchema(schema)) return;
+  checkObject(schema, path);
+  checkKeywords(schema, path);
+  const below = branches.flatMap((keyword) => Object.values(schema[keyword] ?? {}));
+  for (const each of [schema.items, ...below]) checkClosedSchema(each, path);
+}
+
+function checkObject(schema: Schema, path: string): void {
+  const isObject = schema.type === "object" || schema.properties !== undefined;
+  if (!isObject || schema.additionalProperties === false) return;
+  throw invalidAt(path, "For 'object' type, 'additionalProperties' must be explicitly set to false");
+}
+
+function checkKeywords(schema: Schema, path: string): void {
+  for (const type of [schema.type].flat()) {
+    const found = (unsupported[String(type)] ?? []).filter((keyword) => schema[keyword] !== undefined);
+    if (found.length === 0) continue;
+    const [verb, noun] = found.length === 1 ? ["is", "property"] : ["are", "properties"];
+    throw invalidAt(path, `For '${type}' type, ${noun} ${found.join(", ")} ${verb} not supported`);
+  }
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
