@@ -54,6 +54,7 @@ export class OpenAICompatibleAdapter extends HttpAdapter {
       protocol: protocolOf(name, profile, options),
       transport: createHttpTransport({ baseUrl: options.baseUrl, timeouts: options.timeouts ?? {} }),
       headers: headersOf(profile, options),
+      catalogProvider: profile.catalog,
     });
     this.#profile = profile;
   }

@@ -20,7 +20,7 @@ export class AnswerFacts {
   #requestId = "";
   #counts: JsonObject | undefined;
   #usage: Usage | undefined;
-  #finish: string | undefined;
+  #finish = "";
   #hasFurtherChoices = false;
   /** Sources that are named beside the message. */
   sources: readonly Citation[] = [];
@@ -36,7 +36,7 @@ export class AnswerFacts {
 
   /** Whether the server has said why the model stopped. */
   get hasFinish(): boolean {
-    return this.#finish !== undefined;
+    return this.#finish !== "";
   }
 
   /** The counts so far: those of the last chunk that has any, since they are cumulative. */
@@ -57,9 +57,9 @@ export class AnswerFacts {
     this.sources = sourcesIn(chunk) ?? this.sources;
   }
 
-  /** Takes why a choice ended. The first word stands: servers repeat it in later chunks. */
+  /** Takes why a choice ended. The first word stands: servers repeat it. An empty one is what others send for null. */
   readFinish({ finish_reason: reason }: Choice): void {
-    if (typeof reason === "string") this.#finish ??= reason;
+    this.#finish ||= textIn(reason);
   }
 
   /** Notes that there is an answer beside the first. */
@@ -77,7 +77,7 @@ export class AnswerFacts {
     return {
       id: this.#id,
       model: this.#model,
-      finishReason: finishReasonOf(this.#finish ?? "", held),
+      finishReason: finishReasonOf(this.#finish, held),
       usage,
       rawJson,
       providerRequestId: this.#facts.providerRequestId || this.#requestId,

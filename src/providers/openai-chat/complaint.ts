@@ -48,6 +48,7 @@ function messageIn(error: JsonObject, body: JsonObject): string {
   return (
     asString(error.message) ??
     asString(body.error) ??
+    asString(asObject(body.x_groq)?.error) ??
     (detailIn(nested?.detail) || detailIn(body.detail) || textIn(objectIn(body.fault).faultstring))
   );
 }

@@ -31,6 +31,8 @@ export function toError(failure: WireFailure, profile: CompatProfile): SDKError 
 export function reportsFailure(body: JsonObject): boolean {
   if (body.error !== undefined && body.error !== null) return true;
   if (body.object === "error" || body.type === "error") return true;
+  // Groq says here why it stopped a stream early.
+  if (asObject(body.x_groq)?.error !== undefined) return true;
   return body.choices === undefined && (typeof body.message === "string" || body.detail !== undefined);
 }
 

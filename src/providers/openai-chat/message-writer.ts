@@ -9,7 +9,7 @@ import type { CompatProfile } from "./profile.ts";
 import { addDetails, textOfDetails } from "./reasoning-details.ts";
 import type { StateWriter, TextRole } from "./state.ts";
 import { ThinkTagSplitter } from "./think-tags.ts";
-import { ThinkingChunkCollector } from "./thinking-chunk.ts";
+import { saysNothing, ThinkingChunkCollector } from "./thinking-chunk.ts";
 import { ToolCallReader } from "./tool-calls.ts";
 import { type ContentChunk, type Delta, objectIn, objectsIn, textIn } from "./wire.ts";
 
@@ -97,12 +97,12 @@ export class MessageWriter {
   end(sources: readonly Citation[]): void {
     this.#splitter?.end();
     this.#endThinking();
-    this.#calls.end();
-    if (this.#audio !== undefined)
-      this.#writer.addPart(this.#nativePart("audio", this.#audio.whole), this.#audio.partIndex);
     if (sources.length > 0) this.#lastContent().citations.push(...sources);
     for (const { block, role, citations, logprobs } of this.#texts)
       block.end({ citations, providerState: this.#states.ofText(role, logprobs) });
+    this.#calls.end();
+    if (this.#audio !== undefined)
+      this.#writer.addPart(this.#nativePart("audio", this.#audio.whole), this.#audio.partIndex);
   }
 
   #addReasoning(delta: Delta): void {
@@ -144,6 +144,8 @@ export class MessageWriter {
   }
 
   #addThinkingChunk(chunk: ContentChunk): void {
+    // Some servers close thinking with a piece that says nothing.
+    if (this.#thinking === undefined && saysNothing(chunk)) return;
     const run = this.#thinkingIn(CONTENT_LIST);
     run.block.append(run.chunk.add(chunk));
   }

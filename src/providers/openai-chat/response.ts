@@ -4,7 +4,7 @@ import type { CallFacts } from "../../kit/call-facts.ts";
 import { isObject, tryParseJson } from "../../kit/json.ts";
 import { StreamWriter } from "../../kit/stream-writer.ts";
 import type { ToolCallIds } from "../../kit/tool-call-ids.ts";
-import { InternalError, ServerError } from "../../spec/errors.ts";
+import { ServerError } from "../../spec/errors.ts";
 import type { CompatProfile } from "./profile.ts";
 import { ChatDecoder } from "./stream.ts";
 
@@ -25,10 +25,6 @@ export function toResponse(
       requestId: facts.providerRequestId,
     });
   }
-  const writer = new StreamWriter(facts, toolCallIds);
-  const decoder = new ChatDecoder(facts, writer, profile);
-  decoder.readWhole(object, facts.request.includeRaw ? body : "");
-  const last = writer.take().at(-1)?.event;
-  if (last?.case === "finish" && last.value.response !== undefined) return last.value.response;
-  throw new InternalError("a whole answer did not come to an end");
+  const decoder = new ChatDecoder(facts, new StreamWriter(facts, toolCallIds), profile);
+  return decoder.readWhole(object, facts.request.includeRaw ? body : "");
 }

@@ -2,6 +2,7 @@
  * Their chunks -> our events (provider documentation: "Streaming", "The chat completion chunk
  * object"). A whole answer is read as a stream of one chunk, so that both agree.
  */
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import type { StreamDecoder } from "../../kit/decode-stream.ts";
 import { asInt32, asObject, isObject, tryParseJson } from "../../kit/json.ts";
@@ -53,22 +54,21 @@ export class ChatDecoder implements StreamDecoder {
 
   /** Many servers leave the end marker out: a clean end after a finish reason is the end too. */
   end(stray: string): void {
-    if (this.#answer.hasFinish && !this.#profile.requireDone) return this.#finish("");
     const body = asObject(tryParseJson(stray));
-    if (body === undefined) return;
-    if (reportsFailure(body)) throw reportedError(body, this.#facts);
+    if (body !== undefined && reportsFailure(body)) throw reportedError(body, this.#facts);
+    if (this.#answer.hasFinish && !this.#profile.requireDone) this.#finish("");
     // The whole answer, sent as if it were a stream.
-    if (!this.#writer.started) this.readWhole(body, "");
+    else if (body !== undefined && !this.#writer.started) this.readWhole(body, "");
   }
 
   /**
    * Takes the body of a whole answer and finishes.
    * @param rawJson The body verbatim, where it was asked for.
    */
-  readWhole(body: Chunk, rawJson: string): void {
+  readWhole(body: Chunk, rawJson: string): Response {
     this.#readChunk(body, messageOf);
     if (this.#choice === undefined) throw this.#noChoices();
-    this.#finish(rawJson);
+    return this.#finish(rawJson);
   }
 
   #readChunk(chunk: Chunk, saidBy: (choice: Choice) => Delta): void {
@@ -111,15 +111,16 @@ export class ChatDecoder implements StreamDecoder {
   }
 
   #done(): void {
-    if (this.#answer.hasFinish || !this.#profile.requireFinishReason) return this.#finish("");
-    throw new StreamError("the provider's stream ended without a finish reason");
+    if (!this.#answer.hasFinish && this.#profile.requireFinishReason)
+      throw new StreamError("the provider's stream ended without a finish reason");
+    this.#finish("");
   }
 
-  #finish(rawJson: string): void {
+  #finish(rawJson: string): Response {
     this.#start();
     this.#message.end(this.#answer.sources);
     const held = { toolCalls: this.#message.hasToolCalls, refusal: this.#message.hasRefusal };
-    this.#writer.finish(this.#answer.end(held, rawJson));
+    return this.#writer.finish(this.#answer.end(held, rawJson));
   }
 
   #noChoices(): ServerError {

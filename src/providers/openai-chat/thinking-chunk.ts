@@ -29,6 +29,11 @@ export class ThinkingChunkCollector {
   }
 }
 
+/** Whether a piece has neither thoughts nor a signature. */
+export function saysNothing({ thinking, signature }: ContentChunk): boolean {
+  return innerOf(thinking).length === 0 && textIn(signature) === "";
+}
+
 /** The chunk as it goes back. @param text The text of its part. */
 export function thinkingChunkOf(state: ContentChunk, text: string): ContentChunk {
   const inner = state.thinking ?? (text === "" ? [] : [{ type: "text", text }]);

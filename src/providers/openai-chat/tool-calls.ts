@@ -15,8 +15,8 @@ interface Piece {
   readonly name: string;
   readonly input: string;
   readonly type: "function" | "custom";
-  /** What the entry says beside, for instance `extra_content` with a thought signature (Gemini). */
-  readonly rest: JsonObject;
+  /** What the entry says beside, for instance `extra_content` with a thought signature (Gemini); mostly nothing. */
+  readonly rest: JsonObject | undefined;
 }
 
 /** A call, as far as it has arrived. */
@@ -43,9 +43,9 @@ export class ToolCallReader {
     this.#states = states;
   }
 
-  /** Whether any call has arrived. */
+  /** Whether any call has arrived, as far as its name or arguments. */
   get any(): boolean {
-    return this.#calls.length > 0;
+    return this.#calls.some(hasContent);
   }
 
   /** Takes the `tool_calls` of a delta or message. */
@@ -59,7 +59,7 @@ export class ToolCallReader {
   end(): void {
     for (const call of this.#calls) {
       // What was cut before its name came is no call.
-      if (call.name === "" && call.held === "") continue;
+      if (!hasContent(call)) continue;
       const block = call.block ?? this.#start(call);
       block.end({ providerState: this.#states.ofCall(call.rest) });
     }
@@ -69,7 +69,7 @@ export class ToolCallReader {
     const known = this.#find(piece, position);
     if (known === undefined && isBlank(piece)) return;
     const call = known ?? this.#add(piece);
-    call.rest = { ...call.rest, ...piece.rest };
+    if (piece.rest !== undefined) call.rest = { ...call.rest, ...piece.rest };
     if (call.block !== undefined) return call.block.append(piece.input);
     call.id ||= piece.id;
     call.name = joinedName(call.name, piece.name);
@@ -110,18 +110,26 @@ export class ToolCallReader {
 }
 
 function pieceOf(entry: JsonObject): Piece {
-  const isCustom = entry.type === "custom" || asObject(entry.custom) !== undefined;
-  const said = objectIn(isCustom ? entry.custom : entry.function);
-  const inner = without(said, "name", "arguments", "input");
-  const outer = without(entry, "index", "id", "type", "function", "custom");
+  const kind = entry.type === "custom" || asObject(entry.custom) !== undefined ? "custom" : "function";
+  const said = objectIn(entry[kind]);
   return {
     index: asInt32(entry.index),
     id: textIn(entry.id),
     name: textIn(said.name),
-    input: inputOf(isCustom ? said.input : said.arguments),
-    type: isCustom ? "custom" : "function",
-    rest: Object.keys(inner).length === 0 ? outer : { ...outer, [isCustom ? "custom" : "function"]: inner },
+    input: inputOf(kind === "custom" ? said.input : said.arguments),
+    type: kind,
+    rest: restOf(entry, said, kind),
   };
+}
+
+const OUTER_KEYS: readonly string[] = ["index", "id", "type", "function", "custom"];
+const INNER_KEYS: readonly string[] = ["name", "arguments", "input"];
+
+function restOf(entry: JsonObject, said: JsonObject, kind: Piece["type"]): JsonObject | undefined {
+  const hasInner = Object.keys(said).some((key) => !INNER_KEYS.includes(key));
+  if (!hasInner && Object.keys(entry).every((key) => OUTER_KEYS.includes(key))) return undefined;
+  const outer = without(entry, ...OUTER_KEYS);
+  return hasInner ? { ...outer, [kind]: without(said, ...INNER_KEYS) } : outer;
 }
 
 /** Arguments are JSON text; some servers send the object itself. */
@@ -139,6 +147,10 @@ function isAnother(call: Call, { index, id, name, input }: Piece): boolean {
   if (id !== "" && call.id !== "" && id !== call.id) return true;
   if (index === undefined && id === "" && name !== call.name) return true;
   return input !== "" && isJson(call.block?.text ?? call.held);
+}
+
+function hasContent({ name, held }: Call): boolean {
+  return name !== "" || held !== "";
 }
 
 function isBlank({ id, name, input }: Piece): boolean {

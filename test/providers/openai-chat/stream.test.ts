@@ -3,6 +3,7 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { StreamError } from "../../../src/spec/errors.ts";
 import { reasoningOf, textOf, toolCallsOf } from "../../../src/spec/message.ts";
+import { randomOf } from "../../support/random.ts";
 import { readParts } from "./reading.ts";
 import { answerTo, chunk, decodeBytes, decodeEvents, finalOf, respond } from "./support.ts";
 
@@ -173,6 +174,11 @@ describe("tool calls in a stream", () => {
     expect(await callsOf(deltas)).toEqual(calls);
   });
 
+  it("that are none do not count as calls", async () => {
+    const response = await answerTo([{ content: "a" }, piece({ index: 0, id: "a", function: { name: "" } })]);
+    expect(response.finishReason?.reason).toBe(Reason.STOP);
+  });
+
   it("keep a custom tool's free text", async () => {
     const response = await answerTo([
       piece({ index: 0, id: "a", type: "custom", custom: { name: "grep", input: "fo" } }),
@@ -253,6 +259,12 @@ describe("the parts of a stream", () => {
     ["a content list with a bare text", { content: [{ type: "thinking", thinking: "hm" }] }],
   ])("find reasoning in %s", async (_, delta) => {
     expect(reasoningOf(await answerTo([delta]))).toBe("hm");
+  });
+
+  it("take a closing piece without thoughts for no thinking", async () => {
+    const closing = { content: [{ type: "thinking", thinking: [], closed: true }] };
+    const response = await answerTo([{ content: [{ type: "text", text: "a" }] }, closing]);
+    expect(response.message?.content.map(({ part }) => part.case)).toEqual(["text"]);
   });
 
   it("mark reasoning redacted where only its encrypted form is there", async () => {
@@ -380,6 +392,43 @@ describe("the parts of a stream", () => {
   });
 });
 
+/** One step of a made-up stream: what it sends, and to which of the calls. */
+function step(random: () => number, pieces: string[]): object {
+  const letter = String.fromCharCode(97 + Math.floor(random() * 26));
+  const kind = Math.floor(random() * 4);
+  if (kind === 0) return { content: letter };
+  if (kind === 1) return { reasoning_content: letter };
+  const index = Math.floor(random() * 3);
+  const isFirst = pieces[index] === undefined;
+  pieces[index] = `${pieces[index] ?? ""}${letter}`;
+  return piece({
+    index,
+    ...(isFirst
+      ? { id: `id_${index}`, function: { name: `f${index}`, arguments: letter } }
+      : { function: { arguments: letter } }),
+  });
+}
+
+describe("any order of pieces", () => {
+  it("keeps the laws and loses none of them", async () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const random = randomOf(seed);
+      const pieces: string[] = [];
+      const deltas = Array.from({ length: 30 }, () => step(random, pieces));
+      const response = await answerTo(deltas, {}, "tool_calls");
+      const join = (key: string) =>
+        deltas.map((delta) => (delta as Record<string, string>)[key] ?? "").join("");
+      expect(textOf(response)).toBe(join("content"));
+      expect(reasoningOf(response).replaceAll("\n", "")).toBe(join("reasoning_content"));
+      const calls = toolCallsOf(response).map(({ name, argumentsJson }) => [name, argumentsJson]);
+      const expected = pieces
+        .map((text, index) => [`f${index}`, text])
+        .filter(([, text]) => text !== undefined);
+      expect(calls.sort()).toEqual(expected);
+    }
+  });
+});
+
 describe("the frame of a stream", () => {
   it("survives missing choices, comments, empty data, event names and CRLF", async () => {
     const lines = [
@@ -453,6 +502,13 @@ describe("the frame of a stream", () => {
       expect(error).toBeInstanceOf(StreamError);
       expect(ours.at(-1)?.event.case).toBe(ours.length === 0 ? undefined : "error");
     }
+  });
+
+  it("takes an empty finish reason for none", async () => {
+    const { error } = await decodeEvents([chunk({ content: "a" }, "")]);
+    expect(error).toBeInstanceOf(StreamError);
+    const response = finalOf(await decodeEvents([chunk({ content: "a" }, ""), chunk({}, "length")]));
+    expect(response.finishReason?.raw).toBe("length");
   });
 
   it("wants its end marker where the profile says so, and no finish reason where it does not", async () => {
@@ -541,6 +597,11 @@ describe("a failure in a stream", () => {
     ],
     ["a bare text", { error: "model crashed" }, { kind: ErrorKind.PROVIDER }],
     [
+      "beside the chunk (Groq)",
+      { choices: [], x_groq: { error: "Rate limit reached" } },
+      { kind: ErrorKind.RATE_LIMIT },
+    ],
+    [
       "at the top (vLLM)",
       { object: "error", message: "bad", type: "BadRequestError", code: 400 },
       { kind: ErrorKind.INVALID_REQUEST },
@@ -566,6 +627,11 @@ describe("a failure in a stream", () => {
     const bytes = `data: ${JSON.stringify(text("a"))}\n\n{"error":{"message":"out of memory","code":500}}`;
     const { error } = await decodeBytes([Buffer.from(bytes)]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: true });
+  });
+
+  it("written behind the finish reason is a failure still", async () => {
+    const bytes = `data: ${JSON.stringify(chunk({ content: "a" }, "stop"))}\n\n{"error":{"message":"x","code":500}}`;
+    expect((await decodeBytes([Buffer.from(bytes)])).error).toMatchObject({ kind: ErrorKind.SERVER });
   });
 
   it("tells what the call had cost", async () => {

@@ -1,0 +1,36 @@
+import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
+import { describe, expect, it } from "vitest";
+import { reasoningOf, textOf, toolCallsOf } from "../../../src/spec/message.ts";
+import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+import { dataOf } from "./reading.ts";
+import { decodeBytes, finalOf } from "./support.ts";
+
+/** Streams of OpenAI itself, which its SDK can read; other servers' quirks are beyond it. */
+const streams = recordingsOf("chat-completions", ".sse").filter(({ file }) =>
+  /\/(chat-|openai-sdk-|raw-|refusal-|stream-falsy|text\.|truncated-)/.test(file),
+);
+
+describe("OpenAI's own SDK, fed the same stream", () => {
+  it("has streams to read", () => expect(streams).toHaveLength(30));
+
+  it.each(streams)("reads $file as the adapter does", async (recording) => {
+    const bytes = bytesOf(recording);
+    const lines = dataOf(bytes).map((chunk) => `${JSON.stringify(chunk)}\n`);
+    const body = new Response(lines.join("")).body;
+    if (body === null) throw new Error("a response with text has a body");
+    const theirs = await ChatCompletionStream.fromReadableStream(body).finalChatCompletion();
+    const ours = finalOf(await decodeBytes([bytes]));
+    const [choice] = theirs.choices;
+    const { content, refusal, tool_calls: calls = [] } = choice?.message ?? {};
+    expect(textOf(ours)).toBe(`${content ?? ""}${refusal ?? ""}`);
+    expect(reasoningOf(ours)).toBe("");
+    expect(toolCallsOf(ours).map(({ id, name, argumentsJson }) => [id, name, argumentsJson])).toEqual(
+      calls.map((call) =>
+        call.type === "function" ? [call.id, call.function.name, call.function.arguments] : [],
+      ),
+    );
+    expect(ours.finishReason?.raw).toBe(choice?.finish_reason);
+    expect(ours.usage?.totalTokens).toBe(theirs.usage?.total_tokens);
+    expect(ours).toMatchObject({ id: theirs.id, model: theirs.model });
+  });
+});
