@@ -9,6 +9,7 @@ import {
   type Warning,
 } from "../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { costOf } from "./catalog.ts";
 
 /** What is known of a call before the provider's body is read: the same for a whole answer and a stream. */
 export interface CallFacts {
@@ -16,6 +17,8 @@ export interface CallFacts {
   readonly request: Request;
   /** Name under which the provider is registered. */
   readonly provider: string;
+  /** Name of the provider in the model catalog, for prices; undefined where it has none. */
+  readonly catalogProvider?: string | undefined;
   /** Id of the call. */
   readonly runId: string;
   /** What was changed or left out on the way to the provider. More may be added while the answer is read. */
@@ -54,7 +57,15 @@ export function responseOf(facts: CallFacts, answer: Answer): Response {
     runId: facts.runId,
     providerRequestId: answer.providerRequestId ?? facts.providerRequestId,
   });
-  if (answer.usage !== undefined) response.usage = answer.usage;
+  if (answer.usage !== undefined) response.usage = priced(answer.usage, response.model, facts);
   if (facts.rateLimit !== undefined) response.rateLimit = facts.rateLimit;
   return response;
+}
+
+/** Adds what the call cost, where neither the provider nor its adapter said it and the catalog has the prices. */
+function priced(usage: Usage, model: string, { catalogProvider }: CallFacts): Usage {
+  if (usage.costNanoUsd !== undefined || catalogProvider === undefined) return usage;
+  const cost = costOf(usage, model, catalogProvider);
+  if (cost !== undefined) usage.costNanoUsd = cost;
+  return usage;
 }

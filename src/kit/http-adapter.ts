@@ -71,6 +71,8 @@ export interface HttpAdapterParts {
   readonly transport: HttpTransport;
   /** Headers of every request, the key among them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Name of the provider in the model catalog, for prices. Absent: answers have no cost but what the adapter tells. */
+  readonly catalogProvider?: string | undefined;
 }
 
 /** A ProviderAdapter over HTTP. */
@@ -79,12 +81,14 @@ export class HttpAdapter implements ProviderAdapter {
   readonly #protocol: Protocol;
   readonly #transport: HttpTransport;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #catalogProvider: string | undefined;
 
-  constructor({ name, protocol, transport, headers }: HttpAdapterParts) {
+  constructor({ name, protocol, transport, headers, catalogProvider }: HttpAdapterParts) {
     this.name = name;
     this.#protocol = protocol;
     this.#transport = transport;
     this.#headers = headers;
+    this.#catalogProvider = catalogProvider;
   }
 
   async complete(request: Request, options: CallOptions = {}): Promise<Response> {
@@ -151,6 +155,7 @@ export class HttpAdapter implements ProviderAdapter {
     return {
       request,
       provider: this.name,
+      catalogProvider: this.#catalogProvider,
       runId: options.runId ?? createRunId(),
       warnings: wire.warnings,
       rateLimit: this.#protocol.rateLimitOf(headers),

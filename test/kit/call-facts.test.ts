@@ -52,4 +52,19 @@ describe("responseOf()", () => {
   it("takes the id of the exchange from the body where that tells it", () => {
     expect(responseOf(facts, { ...answer, providerRequestId: "in_body" }).providerRequestId).toBe("in_body");
   });
+
+  it.each([
+    // gpt-5.2 costs 1.75 and 14 USD per million tokens: 1000 and 100 of them are 3.15 thousandths of a dollar.
+    ["openai", "gpt-5.2", undefined, 3_150_000n],
+    ["openai", "gpt-5.2-2025-12-11", undefined, 3_150_000n],
+    ["openai", "nobody-knows-this", undefined, undefined],
+    [undefined, "gpt-5.2", undefined, undefined],
+    ["openai", "gpt-5.2", 7n, 7n],
+  ])("prices %s %s, told %s, at %s billionths of a dollar", (catalogProvider, model, told, cost) => {
+    const usage = create(UsageSchema, { inputTokens: 1000, outputTokens: 100, totalTokens: 1100 });
+    if (told !== undefined) usage.costNanoUsd = told;
+    expect(responseOf({ ...facts, catalogProvider }, { ...answer, model, usage }).usage?.costNanoUsd).toBe(
+      cost,
+    );
+  });
 });

@@ -45,6 +45,7 @@ export class GeminiAdapter extends HttpAdapter {
         timeouts: options.timeouts ?? {},
       }),
       headers: { "x-goog-api-key": options.apiKey, ...options.defaultHeaders },
+      catalogProvider: WIRE_NAME,
     });
   }
 

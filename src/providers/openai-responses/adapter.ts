@@ -49,6 +49,7 @@ export class OpenAIAdapter extends HttpAdapter {
         timeouts: options.timeouts ?? {},
       }),
       headers: headersOf(options),
+      catalogProvider: WIRE_NAME,
     });
   }
 }
