@@ -19,16 +19,22 @@ export interface RawAnswer {
 export interface RawOptions {
   /** Milliseconds after which the reader closes. Defaults to 5000. */
   readonly forMs?: number;
+  /** Path and query. Defaults to `/v1/responses`. */
+  readonly path?: string;
+  /** Further headers, by their names. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Posts a body to `POST /v1/responses` over a socket of its own and reads until the socket is closed. */
+/** Posts a body over a socket of its own and reads until the socket is closed. */
 export async function rawPost(
   simulator: Simulator,
   body: object,
   options: RawOptions = {},
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(simulator.url);
+  const { path = "/v1/responses", headers = {} } = options;
   const text = JSON.stringify(body);
+  const further = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const socket = connect(Number(port), hostname);
   const received: Buffer[] = [];
   let closed = true;
@@ -38,7 +44,7 @@ export async function rawPost(
     socket.destroy();
   }, options.forMs ?? 5000);
   socket.write(
-    `POST /v1/responses HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer k\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    `POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer k\r\nconnection: close\r\n${further.join("")}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   );
   await new Promise<void>((resolve) => socket.on("close", () => resolve()).on("error", () => {}));
   clearTimeout(timer);
