@@ -42,8 +42,3 @@ export function textIn(value: unknown): string {
 export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }
-
-/** Whether an object has no keys. */
-export function isEmpty(object: JsonObject): boolean {
-  return Object.keys(object).length === 0;
-}
