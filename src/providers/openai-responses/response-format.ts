@@ -2,10 +2,10 @@
 import { Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json.ts";
-import { sourceObject } from "../../kit/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
 import { textOf } from "../../spec/message.ts";
+import { answerSchema } from "./schemas.ts";
 
 /** How the model is brought to answer in a shape. */
 export interface AnswerFormat {
@@ -54,16 +54,18 @@ function schemaFormat(
   traits: ModelTraits,
   loss: LossReport,
 ): AnswerFormat {
-  parseObjectField(schemaJson, "response_format.schema_json");
   if (traits.jsonSchema) {
-    const schema = sourceObject(schemaJson);
-    const format = { type: "json_schema", name: name || "response", schema, strict };
+    const { schema, enforced } = answerSchema(schemaJson, strict, SCHEMA_FIELD, loss);
+    const format = { type: "json_schema", name: name || "response", schema, strict: enforced };
     return { settings: { text: { format } }, sentence: undefined };
   }
+  parseObjectField(schemaJson, SCHEMA_FIELD);
   const message = "the model has no JSON schemas; a sentence asks for it";
   loss.lose("response_format", "adjusted_setting", message);
   return { settings: {}, sentence: `${SCHEMA_SENTENCE}\n${schemaJson}` };
 }
+
+const SCHEMA_FIELD = "response_format.schema_json";
 
 const JSON_SENTENCE = "Answer with a JSON object.";
 

@@ -4,7 +4,9 @@ import type { FunctionTool, HostedTool, Tool } from "../../gen/outrigger/v1/tool
 import { type JsonObject, parseObjectField } from "../../kit/json.ts";
 import { sourceObject } from "../../kit/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
+import type { SentSchema } from "../../kit/schema/enforce-schema.ts";
 import { invalidField } from "../../spec/errors.ts";
+import { parametersSchema } from "./schemas.ts";
 import { objectsIn, textIn, WIRE_NAME } from "./wire.ts";
 
 /** A tool on its way out. */
@@ -37,7 +39,7 @@ export function toolSettings(
 function toolOf({ tool }: Tool, field: string, provider: string, loss: LossReport): DeclaredTool[] {
   switch (tool.case) {
     case "function": {
-      const wire = functionTool(tool.value, `${field}.function`);
+      const wire = functionTool(tool.value, `${field}.function`, loss);
       return [{ wire, declaration: { type: "function", name: tool.value.name } }];
     }
     case "hosted":
@@ -47,14 +49,16 @@ function toolOf({ tool }: Tool, field: string, provider: string, loss: LossRepor
   }
 }
 
-function functionTool(
-  { name, description, parametersJson, strict }: FunctionTool,
-  field: string,
-): JsonObject {
-  const parameters =
-    parametersJson === "" ? NO_PARAMETERS : sourceField(parametersJson, `${field}.parameters_json`);
+function functionTool(tool: FunctionTool, field: string, loss: LossReport): JsonObject {
+  const { name, description } = tool;
+  const { schema: parameters, enforced: strict } = parametersOf(tool, field, loss);
   // Where `strict` is absent the API rewrites the schema to be strict, so it is always said.
   return { type: "function", name, ...(description === "" ? {} : { description }), parameters, strict };
+}
+
+function parametersOf({ parametersJson, strict }: FunctionTool, field: string, loss: LossReport): SentSchema {
+  if (parametersJson === "") return { schema: NO_PARAMETERS, enforced: strict };
+  return parametersSchema(parametersJson, strict, `${field}.parameters_json`, loss);
 }
 
 /** No arguments, as a strict tool too has to say it. */
@@ -64,11 +68,6 @@ const NO_PARAMETERS: JsonObject = {
   required: [],
   additionalProperties: false,
 };
-
-function sourceField(text: string, field: string): JsonObject {
-  parseObjectField(text, field);
-  return sourceObject(text);
-}
 
 function hostedTool(
   { provider: owner, configJson }: HostedTool,

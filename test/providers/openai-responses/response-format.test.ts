@@ -75,6 +75,17 @@ describe("the response format", () => {
     expect(warnings).toEqual([]);
   });
 
+  const FREE = '{"type":"object","additionalProperties":{"type":"string"}}';
+
+  it("a schema that cannot be enforced is shown, and the caller is told", async () => {
+    const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: FREE, strict: true };
+    const { body, warnings } = await build({ responseFormat });
+    const format = { type: "json_schema", name: "response", schema: JSON.parse(FREE), strict: false };
+    expect(body).toEqual({ ...PLAIN_BODY, text: { format } });
+    expect(warnings).toEqual([expect.stringMatching(/^adjusted_schema response_format.schema_json/)]);
+    expect(await refusalOf(build({ responseFormat, strict: true }))).toHaveLength(1);
+  });
+
   it("a schema is asked for in words where the model has no schemas", async () => {
     const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: schema };
     const { body, warnings } = await build({ model: "gpt-4", responseFormat });
@@ -88,6 +99,12 @@ describe("the response format", () => {
     expect(warnings).toEqual(["adjusted_setting response_format"]);
     const violations = await refusalOf(build({ model: "gpt-4", responseFormat, strict: true }));
     expect(violations.map(({ field }) => field)).toEqual(["response_format"]);
+  });
+
+  it("a list cannot be enforced, since the API wants an object at the root", async () => {
+    const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: '{"type":"array"}', strict: true };
+    const [violation] = await refusalOf(build({ responseFormat }));
+    expect(violation?.field).toBe("response_format.schema_json");
   });
 
   it.each(["", "[]", "null", '"x"', "{"])(

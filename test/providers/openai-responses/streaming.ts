@@ -97,3 +97,7 @@ export function message(text: string, rest: object = {}) {
 export function call(text: string, rest: object = {}) {
   return { type: "function_call", id: "fc_1", call_id: "call_1", name: "look", arguments: text, ...rest };
 }
+
+/** A picture of one transparent pixel, as a data: URI. */
+export const PICTURE_OF_NOTHING =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

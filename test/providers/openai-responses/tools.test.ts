@@ -59,6 +59,42 @@ describe("tools", () => {
     expect(text).toContain(`"parameters":${schema},`);
   });
 
+  it("that are strict have the schema that the API enforces", async () => {
+    const parametersJson =
+      '{"type":"object","properties":{"city":{"type":"string","default":"Oslo"},"days":{"type":"integer"}},"required":["city"]}';
+    const { body, warnings } = await build({
+      tools: [functionTool({ name: "weather", parametersJson, strict: true })],
+    });
+    expect(body.tools).toEqual([
+      {
+        type: "function",
+        name: "weather",
+        parameters: {
+          type: "object",
+          properties: {
+            city: { type: "string", description: expect.stringContaining("Oslo") },
+            days: { type: ["integer", "null"] },
+          },
+          required: ["city", "days"],
+          additionalProperties: false,
+        },
+        strict: true,
+      },
+    ]);
+    expect(warnings).toEqual(["adjusted_schema tools[0].function.parameters_json#/properties/days"]);
+  });
+
+  it("that cannot be enforced are shown, and the caller is told", async () => {
+    const parametersJson = '{"type":"object","additionalProperties":{"type":"string"}}';
+    const tools = [functionTool({ name: "free", parametersJson, strict: true })];
+    const { body, warnings } = await build({ tools });
+    expect(body.tools).toEqual([
+      { type: "function", name: "free", parameters: JSON.parse(parametersJson), strict: false },
+    ]);
+    expect(warnings).toEqual([expect.stringMatching(/^adjusted_schema tools\[0\].function.parameters_json/)]);
+    expect(await refusalOf(build({ tools, strict: true }))).toHaveLength(1);
+  });
+
   it("of the provider's own go verbatim, by the name of the entry or of its API", async () => {
     const search = { type: "web_search", filters: { "2": 1, "1": 2 } };
     const grammar = {

@@ -1,0 +1,36 @@
+/** JSON Schemas of tools and answers in the dialects that the API takes (provider documentation: "Supported schemas"). */
+import { type JsonObject, parseObjectField } from "../../kit/json.ts";
+import { sourceObject } from "../../kit/json-source.ts";
+import type { LossReport } from "../../kit/loss-report.ts";
+import { compileSchema } from "../../kit/schema/compile-schema.ts";
+import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/schema/dialects.ts";
+import { enforceSchema, type SentSchema } from "../../kit/schema/enforce-schema.ts";
+
+/** The parameters of a tool. @param strict Whether the API is asked to enforce them. @param field Path of the schema. */
+export function parametersSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
+  return schemaOf(text, strict, TOOL_PARAMETERS, field, loss);
+}
+
+/** The shape of an answer. @param strict Whether the API is asked to enforce it. @param field Path of the schema. */
+export function answerSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
+  return schemaOf(text, strict, PLAIN, field, loss);
+}
+
+function schemaOf(
+  text: string,
+  strict: boolean,
+  shown: typeof PLAIN,
+  field: string,
+  loss: LossReport,
+): SentSchema {
+  const schema = parseObjectField(text, field);
+  const sent = strict
+    ? enforceSchema(schema, { enforced: OPENAI_STRICT, shown }, field, loss)
+    : { schema: compileSchema(schema, shown, field, loss), enforced: false };
+  return { ...sent, schema: asSpelled(sent.schema, schema, text) };
+}
+
+/** A schema that was not changed goes letter by letter. */
+function asSpelled(sent: JsonObject, schema: JsonObject, text: string): JsonObject {
+  return sent === schema || JSON.stringify(sent) === JSON.stringify(schema) ? sourceObject(text) : sent;
+}
