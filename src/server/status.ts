@@ -1,8 +1,7 @@
 /** The one place where failures become RPC statuses: ours, and those that Connect finds by itself. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { InvalidRequestError, RequestTimeoutError, type SDKError } from "../spec/errors.ts";
-import { boundedText } from "./bounded-text.ts";
-import { enumHint } from "./enum-hint.ts";
+import { protocolMessage } from "./protocol-message.ts";
 import { codeOf } from "./status-code.ts";
 import { detailsOf, type ErrorFacts, publicMessage, retryDelayOf } from "./status-details.ts";
 
@@ -44,11 +43,8 @@ export function describeProtocolError(error: ConnectError, served: boolean): voi
   Object.assign(error, { code, details, message, rawMessage, cause });
 }
 
-/** Largest message of a protocol error: it may quote the value that does not fit. */
-const MAX_QUOTE_BYTES = 384;
-
 function protocolErrorOf(error: ConnectError, served: boolean): SDKError | undefined {
-  const message = boundedText(error.rawMessage, MAX_QUOTE_BYTES) + enumHint(error.rawMessage);
+  const message = protocolMessage(error.rawMessage);
   switch (error.code) {
     case Code.InvalidArgument:
     case Code.ResourceExhausted:

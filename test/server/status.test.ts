@@ -219,7 +219,7 @@ describe("describeProtocolError()", () => {
     );
     describeProtocolError(error, false);
     expect(error.code).toBe(Code.ResourceExhausted);
-    expect(error.rawMessage).toContain("readMaxBytes 5");
+    expect(error.rawMessage).toContain("at most 5 bytes (limits.max_message_bytes)");
     expect(detail(error, InferenceErrorSchema)?.kind).toBe(ErrorKind.INVALID_REQUEST);
     expect(error.metadata.get("grpc-retry-pushback-ms")).toBe("-1");
   });
