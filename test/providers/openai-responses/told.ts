@@ -94,3 +94,49 @@ export function toldEvent({ event }: StreamEvent): Told {
       throw new Error("an event without content");
   }
 }
+
+/** The event that opens a stream of `CREATED`. */
+export const START: Told = { start: "gpt-5" };
+
+/** The event that ends a stream of `completed()`. */
+export const STOP: Told = { finish: "STOP", raw: "completed" };
+
+/** The same where calls wait for their results. */
+export const TOOL_CALLS: Told = { finish: "TOOL_CALLS", raw: "completed" };
+
+/** State of a text of `message()`. */
+export const textState = (item: object = {}) => ({
+  state: {
+    item: { type: "message", id: "msg_1", role: "assistant", status: "completed", ...item },
+    part: { type: "output_text" },
+  },
+});
+
+/** State of `call()`. */
+export const callState = (item: object = {}) => ({
+  state: { item: { type: "function_call", id: "fc_1", ...item } },
+});
+
+/** The events of a text that comes in pieces. */
+export function textTold(place: number, pieces: readonly string[], end: object = textState()): Told[] {
+  return [
+    { textStart: place },
+    ...pieces.map((says) => ({ delta: place, says })),
+    { textEnd: place, text: pieces.join(""), ...end },
+  ];
+}
+
+/** The events of a call whose arguments come in pieces. */
+export function callTold(
+  place: number,
+  pieces: readonly string[],
+  head: object = {},
+  end: object = callState(),
+): Told[] {
+  const named = { id: "call_1", type: "function", ...head };
+  return [
+    { callStart: place, name: "look", ...named },
+    ...pieces.map((says) => ({ delta: place, says })),
+    { callEnd: place, call: "look", input: pieces.join(""), invalid: false, ...named, ...end },
+  ];
+}
