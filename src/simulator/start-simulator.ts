@@ -5,6 +5,7 @@ import { createAnthropicMessages } from "./anthropic-messages/format.ts";
 import { createFaultCounter } from "./fault-counter.ts";
 import { type Floor, handleRequest, type SimulatorLogLine } from "./handle-request.ts";
 import { isMistake, type ModelNaming, readOptions } from "./model-choice.ts";
+import { createOpenAIChat } from "./openai-chat/format.ts";
 import { createOpenAIResponses } from "./openai-responses/format.ts";
 import {
   createRequestLog,
@@ -91,7 +92,7 @@ function prepareFloor(options: SimulatorOptions): Floor {
   return {
     house: { naming: readNaming(options), faults, cache: createPromptCache() },
     log,
-    formats: [createOpenAIResponses(), createAnthropicMessages()],
+    formats: [createOpenAIResponses(), createOpenAIChat(), createAnthropicMessages()],
     report: options.log ?? (() => {}),
     forget: () => {
       log.clear();

@@ -1,3 +1,4 @@
+import { countCodePoints } from "../script/code-points.ts";
 import type {
   ImagePart,
   Part,
@@ -183,10 +184,4 @@ function imageItem(id: string, part: ImagePart): OutputItem {
   const { background, output_format, quality, size } = imageFacts(part);
   const drawn = { background, output_format, quality, result: part.data, revised_prompt: part.prompt, size };
   return { id, type: "image_generation_call", status: "completed", ...drawn };
-}
-
-function countCodePoints(text: string, end: number): number {
-  let count = 0;
-  for (const _ of text.slice(0, end)) count += 1;
-  return count;
 }

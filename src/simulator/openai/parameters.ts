@@ -1,8 +1,9 @@
+import type { Effort } from "../script/prompt.ts";
 import { type Check, openObject, required, string } from "./check.ts";
 import { invalidRequest } from "./problem.ts";
 
 /** Efforts of reasoning. */
-export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+export const efforts: readonly Effort[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /** Tiers of service. */
 export const serviceTiers = ["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"];

@@ -1,0 +1,177 @@
+import { type ErrorShape, shapeError } from "../openai/error-shape.ts";
+import { describeFailure, statusOfCode } from "../openai/failure.ts";
+import { createObfuscator, type Obfuscator } from "../openai/obfuscation.ts";
+import type { Turn } from "../script/turn.ts";
+import type { FailureStyle, StreamedAnswer, WireEvent } from "../wire-format.ts";
+import {
+  type ChatCall,
+  choiceCountOf,
+  envelopeOf,
+  finishReasonOf,
+  logprobsField,
+  serviceFactsOf,
+} from "./chat-call.ts";
+import { failureFacts } from "./completion.ts";
+import { type ChoiceDelta, choiceDeltas, silentDelta } from "./deltas.ts";
+import { type Counts, countsSoFar, finalCounts, usageOf } from "./usage.ts";
+import type { Fields } from "./wire.ts";
+import { chatWordings } from "./wordings.ts";
+
+/** A stream while it is rendered. */
+interface Rendering {
+  readonly turn: Turn;
+  readonly call: ChatCall;
+  readonly obfuscate: Obfuscator;
+  /** What the whole answer costs. */
+  readonly final: Counts;
+  /** Tokens of the chunks so far. */
+  written: number;
+}
+
+/** The end marker of a stream. */
+const done = "data: [DONE]\n\n";
+
+/** The comment that OpenRouter sends while it waits. */
+const comment = ": OPENROUTER PROCESSING\n\n";
+
+/** Renders an answer as the chunks of the Chat Completions API. */
+export function renderChunks(
+  turn: Turn,
+  call: ChatCall,
+  headers: Readonly<Record<string, string>>,
+): StreamedAnswer {
+  const obfuscates = call.request.stream_options?.include_obfuscation ?? true;
+  const rendering: Rendering = {
+    turn,
+    call,
+    obfuscate: createObfuscator(obfuscates),
+    final: finalCounts(turn, choiceCountOf(call)),
+    written: 0,
+  };
+  return {
+    headers,
+    events: () => chunkEvents(rendering),
+    failure: (style, code) => failureEvents(rendering, style, code),
+    keepAlive: () => choiceChunk(rendering, 0, { delta: silentDelta(call), logprobs: null, tokens: 0 }),
+  };
+}
+
+function* chunkEvents(rendering: Rendering): Generator<WireEvent, undefined> {
+  const { turn, call } = rendering;
+  const { options } = call;
+  const choices = Array.from({ length: choiceCountOf(call) }, (_, index) => index);
+  const streams = choices.map((choice) => choiceDeltas(turn, call, choice));
+  for (const [choice, delta] of takeTurns(streams)) yield choiceChunk(rendering, choice, delta);
+  if (options.no_finish !== true) for (const choice of choices) yield finishChunk(rendering, choice);
+  if (options.trailing_chunk === true) yield trailingChunk(rendering);
+  yield* usageChunks(rendering);
+  if (options.no_done !== true) yield { text: done, tokens: 0, terminal: options.no_finish === true };
+}
+
+/** Takes the deltas of several choices in turns, as they come. */
+function* takeTurns(streams: readonly Iterator<ChoiceDelta>[]): Generator<[choice: number, ChoiceDelta]> {
+  let open = streams.map((stream, choice) => ({ stream, choice }));
+  while (open.length > 0) {
+    const still: typeof open = [];
+    for (const each of open) {
+      const next = each.stream.next();
+      if (next.done === true) continue;
+      yield [each.choice, next.value];
+      still.push(each);
+    }
+    open = still;
+  }
+}
+
+function choiceChunk(rendering: Rendering, index: number, said: ChoiceDelta): WireEvent {
+  const { delta, logprobs, tokens } = said;
+  rendering.written += tokens;
+  const choice = { index, delta, ...logprobsField(rendering.call, logprobs), finish_reason: null };
+  return { text: frame(rendering, { choices: [choice] }), tokens, terminal: false };
+}
+
+/** The chunk that ends a choice. That of the last one completes the answer. */
+function finishChunk(rendering: Rendering, index: number): WireEvent {
+  const { turn, call } = rendering;
+  const isLast = index === choiceCountOf(call) - 1;
+  const choice = {
+    index,
+    delta: silentDelta(call),
+    ...logprobsField(call, null),
+    finish_reason: finishReasonOf(turn, call),
+  };
+  const fields = { choices: [choice], ...(isLast ? usageAtFinish(rendering) : {}) };
+  return { text: frame(rendering, fields), tokens: 0, terminal: isLast };
+}
+
+/** What OpenRouter sends once more when the upstream has counted. */
+function trailingChunk(rendering: Rendering): WireEvent {
+  const delta = { role: "assistant", content: "" };
+  const choice = { index: 0, delta, finish_reason: finishReasonOf(rendering.turn, rendering.call) };
+  return { text: frame(rendering, { choices: [choice] }), tokens: 0, terminal: false };
+}
+
+function usageAtFinish({ call, final }: Rendering): Fields {
+  const { usage_style, usage_fields } = call.options;
+  const usage = usageOf(final, usage_fields);
+  if (usage_style === "x_groq") return { x_groq: { id: call.received.requestId, usage } };
+  return usage_style === "finish" ? { usage } : {};
+}
+
+/** The last chunk, which has nothing but the usage. */
+function* usageChunks(rendering: Rendering): Generator<WireEvent> {
+  const { usage_style: style = "last", usage_fields } = rendering.call.options;
+  const usage = usageOf(rendering.final, usage_fields);
+  if (style === "bare") yield { text: frame(rendering, { usage }), tokens: 0, terminal: false };
+  if (style === "last" && wantsUsage(rendering.call))
+    yield { text: frame(rendering, { choices: [], usage }), tokens: 0, terminal: false };
+}
+
+function wantsUsage({ request }: ChatCall): boolean {
+  return request.stream_options?.include_usage === true;
+}
+
+/** The usage in chunks that do not bring the final one. */
+function passingUsage({ call, final, written }: Rendering): Fields {
+  const { usage_style: style = "last", usage_fields } = call.options;
+  if (style === "every") return { usage: usageOf(countsSoFar(final, written), usage_fields) };
+  return style === "finish" || (style === "last" && wantsUsage(call)) ? { usage: null } : {};
+}
+
+function frame(rendering: Rendering, fields: Fields): string {
+  const { call, obfuscate } = rendering;
+  const chunk = {
+    ...envelopeOf(call, "chat.completion.chunk"),
+    ...serviceFactsOf(call),
+    ...fields,
+    ...("usage" in fields ? {} : passingUsage(rendering)),
+    ...obfuscate(JSON.stringify(fields)),
+  };
+  return `${call.options.comments === true ? comment : ""}data: ${JSON.stringify(chunk)}\n\n`;
+}
+
+/**
+ * The events of a failure. `event` is the bare error, as OpenAI has it; `failed` and `nested` are chunks whose finish
+ * reason is `error`, with the facts beside the choices, as at OpenRouter, or in the choice.
+ */
+function failureEvents(
+  rendering: Rendering,
+  style: FailureStyle,
+  asked: string | undefined,
+): readonly WireEvent[] {
+  const { error_shape: shape = "openai", no_done } = rendering.call.options;
+  const error = failureFacts(rendering.call, asked);
+  const choice = { index: 0, delta: { content: "" }, finish_reason: "error" };
+  const textByStyle: Readonly<Record<FailureStyle, () => string>> = {
+    event: () => bareError(asked, shape),
+    failed: () => frame(rendering, { error, choices: [choice] }),
+    nested: () => frame(rendering, { choices: [{ ...choice, error }] }),
+  };
+  const texts = [textByStyle[style](), ...(no_done === true ? [] : [done])];
+  return texts.map((text) => ({ text, tokens: 0, terminal: false }));
+}
+
+function bareError(asked: string | undefined, shape: ErrorShape): string {
+  const problem = describeFailure(asked, chatWordings);
+  return `data: ${JSON.stringify(shapeError(problem, statusOfCode(problem.code), shape))}\n\n`;
+}

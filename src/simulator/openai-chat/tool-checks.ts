@@ -1,0 +1,129 @@
+import {
+  anything,
+  array,
+  boolean,
+  type Check,
+  nullable,
+  object,
+  oneOf,
+  openObject,
+  required,
+  string,
+  variants,
+} from "../openai/check.ts";
+import { namePattern } from "../openai/parameters.ts";
+import { invalidRequest } from "../openai/problem.ts";
+import { findLaxity } from "../openai/strict-schema.ts";
+import type { ChatRequest, ChatTool, ChatToolChoice } from "./wire.ts";
+
+const toolName = required(string({ minimum: 1, maximum: 64, pattern: namePattern }));
+const named = required(object({ name: toolName }));
+
+/** Checks one of `tools`. */
+export const tool: Check = variants("type", {
+  function: object({
+    type: anything,
+    function: required(
+      object({
+        name: toolName,
+        description: string(),
+        parameters: openObject(),
+        strict: nullable(boolean),
+      }),
+    ),
+  }),
+  custom: object({
+    type: anything,
+    custom: required(object({ name: toolName, description: string(), format: openObject() })),
+  }),
+});
+
+const namedChoice = variants("type", {
+  function: object({ type: anything, function: named }),
+  custom: object({ type: anything, custom: named }),
+  allowed_tools: object({
+    type: anything,
+    allowed_tools: required(
+      object({
+        mode: required(oneOf(["auto", "required"])),
+        tools: required(
+          array(
+            variants("type", {
+              function: openObject({ function: named }),
+              custom: openObject({ custom: named }),
+            }),
+            { minimum: 1 },
+          ),
+        ),
+      }),
+    ),
+  }),
+});
+
+/** Checks `tool_choice`. */
+export const toolChoice: Check = (value, path) => {
+  if (typeof value === "string") oneOf(["none", "auto", "required"])(value, path);
+  else namedChoice(value, path);
+};
+
+/** Checks what the parameters about tools and formats say together. Throws the problem that OpenAI would find. */
+export function checkToolUse(request: ChatRequest): void {
+  checkPresence(request);
+  checkChoice(request);
+  checkSchemas(request);
+  checkFormat(request);
+}
+
+function checkPresence(request: ChatRequest): void {
+  if (request.tools !== undefined) return;
+  for (const name of ["tool_choice", "parallel_tool_calls"] as const) {
+    if (request[name] === undefined) continue;
+    const message = `Invalid value for '${name}': '${name}' is only allowed when 'tools' are specified.`;
+    throw invalidRequest(message, name, null);
+  }
+}
+
+function checkChoice({ tool_choice: choice, tools = [] }: ChatRequest): void {
+  if (typeof choice !== "object") return;
+  for (const wanted of choice.allowed_tools?.tools ?? [choice]) {
+    const name = nameOf(wanted);
+    if (tools.some((each) => each.type === wanted.type && nameOf(each) === name)) continue;
+    const message = `Tool choice '${wanted.type}' '${name}' not found in 'tools' parameter.`;
+    throw invalidRequest(message, "tool_choice", null);
+  }
+}
+
+/** The name of a tool, or of one that is chosen. */
+export function nameOf(tool: Pick<ChatToolChoice, "function" | "custom">): string {
+  return (tool.function ?? tool.custom)?.name ?? "";
+}
+
+function checkSchemas({ tools = [] }: ChatRequest): void {
+  for (const [index, { function: declared }] of tools.entries()) {
+    const mistake = mistakeOf(declared);
+    if (mistake === undefined) continue;
+    const message = `Invalid schema for function '${declared?.name}': ${mistake}`;
+    throw invalidRequest(message, `tools[${index}].function.parameters`, "invalid_function_parameters");
+  }
+}
+
+function mistakeOf(declared: ChatTool["function"]): string | undefined {
+  const { type } = (declared?.parameters ?? {}) as { type?: unknown };
+  if (type !== undefined && type !== "object")
+    return `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type)}'.`;
+  return declared?.strict === true ? findLaxity(declared.parameters) : undefined;
+}
+
+function checkFormat({ response_format: format, messages }: ChatRequest): void {
+  const wanted = format?.json_schema;
+  const laxity = wanted?.strict === true ? findLaxity(wanted.schema) : undefined;
+  if (laxity !== undefined) {
+    const message = `Invalid schema for response_format '${wanted?.name}': ${laxity}`;
+    throw invalidRequest(message, "response_format", null);
+  }
+  if (format?.type === "json_object" && !/json/i.test(JSON.stringify(messages))) {
+    const message =
+      "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.";
+    throw invalidRequest(message, "messages", null);
+  }
+}

@@ -1,0 +1,82 @@
+import type { ModelOptions } from "../model-options.ts";
+import type { Turn } from "../script/turn.ts";
+import type { Fields } from "./wire.ts";
+
+/** Tokens that one request cost so far. */
+export interface Counts {
+  readonly usage: Turn["usage"];
+  /** Tokens written so far, in all choices, thinking included. */
+  readonly written: number;
+  /** Those of them that were thinking. */
+  readonly reasoning: number;
+}
+
+/** What an answer cost when it is complete. The prompt counts once for all choices. */
+export function finalCounts({ usage }: Turn, choices: number): Counts {
+  return { usage, written: usage.outputTokens * choices, reasoning: usage.reasoningTokens * choices };
+}
+
+/** What a stream cost so far, of which thinking comes first. */
+export function countsSoFar(final: Counts, written: number): Counts {
+  return {
+    ...final,
+    written: Math.min(written, final.written),
+    reasoning: Math.min(written, final.reasoning),
+  };
+}
+
+/** The `usage` of an answer, in the fields of some server. */
+export function usageOf(counts: Counts, fields: ModelOptions["usage_fields"] = "openai"): Fields {
+  const { usage, written, reasoning } = counts;
+  const { inputTokens, cachedTokens, cacheWriteTokens } = usage;
+  const totals = {
+    prompt_tokens: inputTokens,
+    completion_tokens: written,
+    total_tokens: inputTokens + written,
+  };
+  const promptDetails = { cached_tokens: cachedTokens, audio_tokens: 0 };
+  switch (fields) {
+    case "openai":
+      return {
+        ...totals,
+        prompt_tokens_details: promptDetails,
+        completion_tokens_details: details(reasoning),
+      };
+    case "openrouter":
+      return {
+        ...totals,
+        cost: (inputTokens + 4 * written) / 1_000_000,
+        is_byok: false,
+        prompt_tokens_details: { ...promptDetails, cache_write_tokens: cacheWriteTokens },
+        completion_tokens_details: { reasoning_tokens: reasoning },
+      };
+    case "deepseek":
+      return {
+        ...totals,
+        prompt_tokens_details: { cached_tokens: cachedTokens },
+        completion_tokens_details: { reasoning_tokens: reasoning },
+        prompt_cache_hit_tokens: cachedTokens,
+        prompt_cache_miss_tokens: inputTokens - cachedTokens,
+      };
+    case "moonshot":
+      return { ...totals, cached_tokens: cachedTokens };
+    case "xai":
+      return {
+        ...totals,
+        completion_tokens: written - reasoning,
+        prompt_tokens_details: promptDetails,
+        completion_tokens_details: details(reasoning),
+      };
+    default:
+      return fields satisfies never;
+  }
+}
+
+function details(reasoning: number): Fields {
+  return {
+    reasoning_tokens: reasoning,
+    audio_tokens: 0,
+    accepted_prediction_tokens: 0,
+    rejected_prediction_tokens: 0,
+  };
+}

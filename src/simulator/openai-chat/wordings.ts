@@ -1,0 +1,11 @@
+import type { Wordings } from "../openai/failure.ts";
+
+/** What the Chat Completions API says differently from OpenAI's others. */
+export const chatWordings: Wordings = {
+  context_length_exceeded: {
+    type: "invalid_request_error",
+    message:
+      "This model's maximum context length is 128000 tokens. However, your messages resulted in 128001 tokens. Please reduce the length of the messages.",
+    param: "messages",
+  },
+};
