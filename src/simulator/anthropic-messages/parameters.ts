@@ -18,7 +18,7 @@ import {
   stringOrArray,
   tagged,
 } from "./check.ts";
-import { invalidAt, invalidRequest } from "./problem.ts";
+import { invalidAt, invalidRequest, Problem } from "./problem.ts";
 import { checkClosedSchema } from "./schema-checks.ts";
 import { tool, toolChoice } from "./tool-checks.ts";
 import type { CreateRequest } from "./wire.ts";
@@ -84,7 +84,21 @@ const sampling: Fields = {
 };
 
 /** Parameters in beta, which need the header `anthropic-beta`. They are taken and left alone. */
-const betas: Fields = { context_management: anything, fallbacks: anything, mcp_servers: anything };
+const betas: Fields = {
+  context_management: anything,
+  fallbacks: anything,
+  mcp_servers: anything,
+  thread: nullable(noThread),
+};
+
+/** Conversations that the server keeps are not simulated. Anthropic's SDK then sends the whole conversation each time. */
+function noThread(): void {
+  throw new Problem(400, {
+    type: "invalid_request_error",
+    message: "The simulator does not know how to honour `thread`. Send the full conversation without it.",
+    details: { error_code: "thread_unsupported_request", unsupported: ["thread"] },
+  });
+}
 
 /**
  * Checks the body of `POST /v1/messages`: types, ranges, and that no parameter is unknown to the version of the API. Throws

@@ -6,7 +6,7 @@ export interface AnthropicError {
   readonly type: string;
   readonly message: string;
   /** More of it, where the API has more. */
-  readonly details?: { readonly error_code: string };
+  readonly details?: { readonly error_code: string; readonly unsupported?: readonly string[] };
 }
 
 /** Thrown by whatever checks a request: what Anthropic would say against it. */
