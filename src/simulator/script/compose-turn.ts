@@ -12,15 +12,12 @@ import type { Part, Turn } from "./turn.ts";
 /** Lets the chosen script answer a prompt, within the prompt's limit of tokens. */
 export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCache): Turn {
   const { options } = choice;
-  const said = padFirstDelta(
-    scripts[choice.script].write(setScene(prompt, options)),
-    options.frame_bytes ?? 0,
-  );
+  const said = scripts[choice.script].write(setScene(prompt, options));
   const { parts, stop, stopSequence } = breakOff(said, prompt, options.stop);
   const inputTokens = estimatePromptTokens(prompt.segments.join("\n")) + countAttachmentTokens(prompt);
   const reasoning = parts.filter((part) => part.kind === "reasoning");
   return {
-    parts,
+    parts: padFirstDelta(parts, options.frame_bytes ?? 0),
     stop,
     stopSequence,
     usage: {
@@ -52,7 +49,10 @@ function breakOff(
   };
 }
 
-/** Makes the first delta of the first text or tool call at least as large as asked: with words, or with JSON's white space. */
+/**
+ * Makes the first delta of the first text or tool call at least as large as asked: with words, or with JSON's white space.
+ * They cost no tokens, so that no limit stands in their way.
+ */
 function padFirstDelta(parts: readonly Part[], size: number): readonly Part[] {
   if (size === 0) return parts;
   const index = parts.findIndex((part) => part.kind === "text" || part.kind === "tool_call");
