@@ -1,20 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { pathsOf } from "./paths.ts";
 import { type ParsedEvent, parseEvents, readRecording, stream, useSimulator } from "./support.ts";
 
 const simulator = useSimulator();
 
 /** Schemas of the caller, which say nothing about the provider's fields. */
 const freeSubtrees = /^response\.(tools\[\]\.parameters|text\.format\.schema)\./;
-
-/** Paths of all fields of a value, with `[]` for the elements of arrays. */
-function pathsOf(value: unknown, path = ""): string[] {
-  if (Array.isArray(value)) return value.flatMap((each) => pathsOf(each, `${path}[]`));
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([name, each]) => {
-    const at = path === "" ? name : `${path}.${name}`;
-    return [at, ...pathsOf(each, at)];
-  });
-}
 
 /** What an event is of: its type, and that of the item that it adds or ends. */
 function kindOf(event: ParsedEvent): string {

@@ -1,0 +1,173 @@
+import { readFileSync } from "node:fs";
+import type { Simulator } from "../../../src/simulator/index.ts";
+
+/** A whole answer, as far as the tests look into it. */
+export interface Completion {
+  readonly id: string;
+  readonly object: string;
+  readonly model: string;
+  readonly choices: readonly Choice[];
+  readonly usage: Usage;
+  readonly error?: { readonly code: unknown; readonly message: string };
+}
+
+/** One of the answers. */
+export interface Choice {
+  readonly index: number;
+  readonly message: Message;
+  readonly logprobs?: { readonly content: readonly { readonly token: string }[] | null } | null;
+  readonly finish_reason?: string;
+}
+
+/** The message of an answer. */
+export interface Message {
+  readonly role: string;
+  readonly content: string | null | readonly ContentChunk[];
+  readonly refusal: string | null;
+  readonly annotations?: readonly Annotation[];
+  readonly tool_calls?: readonly ToolCall[];
+  readonly reasoning_content?: string | null;
+  readonly reasoning?: string | null;
+  readonly reasoning_details?: readonly { readonly type: string; readonly signature?: string }[];
+}
+
+interface ContentChunk {
+  readonly type: string;
+  readonly text?: string;
+  readonly thinking?: readonly { readonly text: string }[];
+}
+
+interface Annotation {
+  readonly url_citation: {
+    readonly start_index: number;
+    readonly end_index: number;
+    readonly url: string;
+    readonly title: string;
+  };
+}
+
+/** A tool call of an answer, or a piece of it. */
+export interface ToolCall {
+  readonly index?: number;
+  readonly id?: string;
+  readonly type?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+  readonly custom?: { readonly name?: string; readonly input?: string };
+  readonly extra_content?: { readonly google: { readonly thought_signature: string } };
+}
+
+/** What an answer cost. */
+export interface Usage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+  readonly prompt_tokens_details: { readonly cached_tokens: number };
+  readonly completion_tokens_details: { readonly reasoning_tokens: number };
+}
+
+/** A chunk of a stream. */
+export interface Chunk {
+  readonly id: string;
+  readonly choices?: readonly {
+    readonly index: number;
+    readonly delta: Readonly<Record<string, unknown>> & { readonly tool_calls?: readonly ToolCall[] | null };
+    readonly finish_reason: string | null;
+    readonly error?: object;
+  }[];
+  readonly usage?: Usage | null;
+  readonly error?: object;
+  readonly [field: string]: unknown;
+}
+
+/** Path of the endpoint. */
+export const path = "/v1/chat/completions";
+
+/** Posts a body to `POST /v1/chat/completions`. */
+export function post(simulator: Simulator, body: unknown, init: RequestInit = {}): Promise<Response> {
+  return fetch(`${simulator.url}${path}`, {
+    method: "POST",
+    headers: { authorization: "Bearer test-key", "content-type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    ...init,
+  });
+}
+
+/** A request with one message of the user. */
+export function say(model: string, content: string, more: object = {}): object {
+  return { model, messages: [{ role: "user", content }], ...more };
+}
+
+/** Posts a body and returns the answer. Fails unless the status is 200. */
+export async function ask(simulator: Simulator, body: object): Promise<Completion> {
+  const response = await post(simulator, body);
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`status ${response.status}: ${text}`);
+  return JSON.parse(text) as Completion;
+}
+
+/** Posts a body and returns the only message of the answer. */
+export async function askMessage(simulator: Simulator, body: object): Promise<Message> {
+  const { choices } = await ask(simulator, body);
+  const [choice] = choices;
+  if (choice === undefined || choices.length > 1) throw new Error(`${choices.length} choices`);
+  return choice.message;
+}
+
+/** Posts a body with `stream: true` and returns the text of the body. Fails unless the status is 200. */
+export async function streamText(simulator: Simulator, body: object): Promise<string> {
+  const response = await post(simulator, { ...body, stream: true });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`status ${response.status}: ${text}`);
+  return text;
+}
+
+/** Posts a body with `stream: true` and returns the chunks. */
+export async function stream(simulator: Simulator, body: object): Promise<Chunk[]> {
+  return parseChunks(await streamText(simulator, body));
+}
+
+/** Takes the chunks out of a body of server-sent events; the end marker is none. */
+export function parseChunks(body: string): Chunk[] {
+  return [...body.matchAll(/^data: (\{.*\})\s*$/gm)].map(([, data = ""]) => JSON.parse(data) as Chunk);
+}
+
+/** The deltas of the first choice, in order. */
+export function deltasOf(chunks: readonly Chunk[]): Readonly<Record<string, unknown>>[] {
+  return chunks
+    .flatMap((chunk) => (chunk.choices ?? []).filter(({ index }) => index === 0))
+    .map(({ delta }) => delta);
+}
+
+/** What the deltas of a stream say in one field, joined. */
+export function joined(chunks: readonly Chunk[], field: string): string {
+  return deltasOf(chunks)
+    .map((delta) => delta[field])
+    .filter((piece) => typeof piece === "string")
+    .join("");
+}
+
+/** The pieces of tool calls, in order. */
+export function callPieces(chunks: readonly Chunk[]): ToolCall[] {
+  return chunks.flatMap((chunk) => chunk.choices ?? []).flatMap(({ delta }) => delta.tool_calls ?? []);
+}
+
+/** Reads a recorded file of `test/recordings/chat-completions`. */
+export function readRecording(name: string): string {
+  return readFileSync(new URL(`../../recordings/chat-completions/${name}`, import.meta.url), "utf8");
+}
+
+/** A tool to call, with a schema that OpenAI's strict mode takes. */
+export const weatherTool = {
+  type: "function",
+  function: {
+    name: "get_weather",
+    description: "Tells the weather of a city.",
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" }, unit: { type: "string", enum: ["celsius", "fahrenheit"] } },
+      required: ["city", "unit"],
+      additionalProperties: false,
+    },
+    strict: true,
+  },
+} as const;
