@@ -10,6 +10,9 @@ export type Locate = (path: Path) => string;
 /** Where keys stand; what is found there is never shown. */
 const SECRET_FIELDS: readonly PropertyKey[] = ["api_key", "headers"];
 
+/** Name and password in a URL. */
+const USER_OF_URL = /\/\/[^/]*@/;
+
 const MAX_SHOWN = 64;
 
 /** One line for each mistake that a schema found in a value: where it is, what was expected and what was found. */
@@ -38,8 +41,11 @@ export function formatPath(path: Path): string {
 function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): string {
   const where = `${locate(issue.path)}: ${issue.message}`;
   if (issue.code === "invalid_key") return where;
+  const found = valueAt(value, issue.path);
+  // What stands in the place of a provider's settings, or of the file, is most often a key.
+  if (issue.code !== "custom" && typeof found === "string") return `${where}, found a text`;
   const hint = issue.code === "custom" ? (issue.params?.hint ?? "") : "";
-  return `${where}, found ${show(valueAt(value, issue.path), issue.path)}${hint}`;
+  return `${where}, found ${show(found, issue.path)}${hint}`;
 }
 
 function valueAt(value: unknown, path: Path): unknown {
@@ -53,6 +59,6 @@ function show(value: unknown, path: Path): string {
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   if (typeof value === "object") return "a mapping";
   if (path.some((step) => SECRET_FIELDS.includes(step))) return `a ${typeof value} that is not shown`;
-  const text = JSON.stringify(value);
+  const text = JSON.stringify(value).replace(USER_OF_URL, "//…@");
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

@@ -26,7 +26,7 @@ export function unknownPath(path: string): Refusal {
 export const FORBIDDEN_ORIGIN: Refusal = {
   status: 403,
   code: Code.PermissionDenied,
-  message: "the Origin of this request is not among cors.allowedOrigins",
+  message: "the Origin of this request is not among cors.allowed_origins",
 };
 
 /** What a handler's bare HTTP status means for its method. */

@@ -241,7 +241,7 @@ providers:
     ]);
     expect(await mistakesIn("just text")).toEqual([
       expect.stringMatching(
-        /^outrigger\.yaml:1:1: expected a mapping with some of listen, .*, found "just text"$/,
+        /^outrigger\.yaml:1:1: expected a mapping with some of listen, .*, found a text$/,
       ),
     ]);
   });
@@ -285,6 +285,17 @@ providers:
     );
     expect(found.length).toBeGreaterThan(2);
     expect(found.join()).not.toContain(secret);
+    for (const misplaced of [
+      secret,
+      `providers: ${secret}`,
+      `providers: { main: ${secret} }`,
+      `providers: { main: { api: gemini, api_key: k, headers: ${secret} } }`,
+      `providers: { main: { api: gemini, api_key: k, base_url: "ftp://user:${secret}@example.com" } }`,
+    ]) {
+      const [mistake] = await mistakesIn(misplaced);
+      expect(mistake).toMatch(/expected .*, found /);
+      expect(mistake).not.toContain(secret);
+    }
   });
 
   it("says that a file cannot be read", async () => {
