@@ -1,0 +1,130 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  ResponseFormat_Type as Format,
+  ToolChoice_Mode as Mode,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import type { HttpTimeouts } from "../../../src/kit/http.ts";
+import { AnthropicAdapter } from "../../../src/providers/anthropic-messages/adapter.ts";
+import { reasoningOf, textOf, userMessage } from "../../../src/spec/message.ts";
+import {
+  asking,
+  bothWays,
+  goingOn,
+  proveAnswers,
+  proveBreaks,
+  proveCancellation,
+  proveRefusals,
+  type Stage,
+  weatherTool,
+} from "../../simulator/adapter-proof.ts";
+import { useSimulator } from "../../simulator/support.ts";
+
+const thinkers = {
+  "claude-opus-5-5": "sim-reasoning:rounds=2",
+  "claude-opus-4-6": "sim-reasoning:rounds=2,redacted=1",
+  "claude-sonnet-4-5": "sim-reasoning:rounds=2",
+};
+
+const simulator = useSimulator({ aliases: { ...thinkers, "claude-opus-5": "sim-text" } });
+
+function open(timeouts: Partial<HttpTimeouts> = {}): AnthropicAdapter {
+  const adapter = new AnthropicAdapter({ apiKey: "key-1", baseUrl: simulator().anthropicBaseUrl, timeouts });
+  onTestFinished(() => adapter.close());
+  return adapter;
+}
+
+const stage: Stage = { simulator, open };
+
+proveAnswers(stage);
+
+describe("thinking", () => {
+  it.each(Object.keys(thinkers))("of %s comes back through two rounds of tools", async (model) => {
+    const adapter = open();
+    const request = asking(model, { tools: [weatherTool], reasoningEffort: "high" });
+    for (const first of await bothWays(adapter, request)) {
+      const kinds = first.message?.content.map(({ part }) => part.case) ?? [];
+      expect(kinds[0]).toBe("thinking");
+      expect(kinds.at(-1)).toBe("toolCall");
+      expect(first.usage?.reasoningTokens).toBeGreaterThan(100);
+      expect(reasoningOf(first) !== "").toBe(model !== "claude-opus-4-6");
+      const again = goingOn(request, first);
+      for (const second of await bothWays(adapter, again))
+        expect(textOf(await adapter.complete(goingOn(again, second)))).toContain("rain");
+    }
+  });
+});
+
+describe("what else the adapter asks for", () => {
+  it("is cached, and counted as input", async () => {
+    const adapter = open();
+    const beginning = "The tide turns twice a day. ".repeat(300);
+    const ask = (question: string) =>
+      adapter.complete(
+        asking("claude-opus-5", { messages: [userMessage(beginning), userMessage(question)] }),
+      );
+    const [first, second] = [await ask("One?"), await ask("One?")];
+    expect(first.usage).toMatchObject({ cacheReadTokens: 0 });
+    expect(first.usage?.cacheWriteTokens).toBeGreaterThan(2000);
+    expect(second.usage?.cacheReadTokens).toBe(first.usage?.cacheWriteTokens);
+    expect(second.usage?.inputTokens).toBe(first.usage?.inputTokens);
+  });
+
+  it("may be an answer of a schema", async () => {
+    const schema = { type: "object", properties: { n: { type: "integer", minimum: 3 } }, required: ["n"] };
+    const responseFormat = {
+      type: Format.JSON_SCHEMA,
+      name: "n",
+      schemaJson: JSON.stringify(schema),
+      strict: true,
+    };
+    const response = await open().complete(asking("claude-opus-5", { responseFormat }));
+    expect(JSON.parse(textOf(response))).toEqual({ n: expect.any(Number) as number });
+  });
+
+  it("may be a call that is forced, or a stop at a sequence", async () => {
+    const toolChoice = { mode: Mode.NAMED, toolName: "get_weather" };
+    const called = await open().complete(asking("claude-opus-5", { tools: [weatherTool], toolChoice }));
+    expect(called.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "tool_use" });
+    const stopped = await open().complete(asking("sim-echo", { stopSequences: ["Paris"] }));
+    expect(textOf(stopped)).toBe("What is the weather in ");
+    expect(stopped.finishReason).toMatchObject({ reason: Reason.STOP, raw: "stop_sequence" });
+  });
+
+  it("may be a search, whose blocks come back as they were", async () => {
+    const configJson = '{"type":"web_search_20250305","name":"web_search"}';
+    const tools = [{ tool: { case: "hosted", value: { provider: "anthropic", configJson } } } as const];
+    const adapter = open();
+    const request = asking("claude-opus-5", { tools });
+    for (const first of await bothWays(adapter, request)) {
+      expect(first.message?.content.filter(({ part }) => part.case === "native")).toHaveLength(2);
+      expect(first.message?.content.flatMap(({ citations }) => citations)).toHaveLength(2);
+      const next = goingOn(request, first);
+      next.messages.push(userMessage("And tomorrow?"));
+      expect(textOf(await adapter.complete(next))).toContain("And tomorrow?");
+    }
+  });
+});
+
+proveRefusals(stage, [
+  ["status=400", "INVALID_REQUEST"],
+  ["status=400,code=context_length_exceeded", "CONTEXT_LENGTH"],
+  ["status=400,code=insufficient_quota", "QUOTA_EXCEEDED"],
+  ["status=401", "AUTHENTICATION"],
+  ["status=402", "QUOTA_EXCEEDED"],
+  ["status=403", "ACCESS_DENIED"],
+  ["status=404", "NOT_FOUND"],
+  ["status=409", "PROVIDER"],
+  ["status=413", "CONTEXT_LENGTH"],
+  ["status=429,retry_after=2", "RATE_LIMIT"],
+  ["status=429,code=enforced_spend_limit_reached", "QUOTA_EXCEEDED"],
+  ["status=500", "SERVER"],
+  ["status=503", "SERVER"],
+  ["status=504", "REQUEST_TIMEOUT"],
+  ["status=529", "SERVER"],
+  ["status=502,error_body=html", "SERVER"],
+  ["drop=1", "NETWORK"],
+]);
+
+proveBreaks(stage);
+proveCancellation(stage);

@@ -1,0 +1,218 @@
+/** What an adapter of Outrigger must do with a simulated provider, whatever its wire format: for the tests of each. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
+import type { Message } from "../../src/gen/outrigger/v1/message_pb.ts";
+import { type Request, RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../../src/gen/outrigger/v1/response_pb.ts";
+import type { HttpTimeouts } from "../../src/kit/http.ts";
+import type { SimulatedRequest, Simulator } from "../../src/simulator/index.ts";
+import { accumulate } from "../../src/spec/accumulator.ts";
+import type { ProviderAdapter } from "../../src/spec/adapter.ts";
+import { StreamError } from "../../src/spec/errors.ts";
+import { textOf, toolCallsOf, toolResult, userMessage } from "../../src/spec/message.ts";
+import { now, read } from "../kit/adapter-calls.ts";
+
+/** Fields of a request. */
+export type RequestInit = MessageInitShape<typeof RequestSchema>;
+
+/** How an adapter is reached. */
+export interface Stage {
+  readonly simulator: () => Simulator;
+  /** Opens an adapter of the simulator that is closed after the test. */
+  readonly open: (timeouts?: Partial<HttpTimeouts>) => ProviderAdapter;
+}
+
+const parametersJson = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
+
+/** A tool that the scripts of the simulator call. */
+export const weatherTool = {
+  tool: {
+    case: "function",
+    value: { name: "get_weather", description: "Tells the weather.", parametersJson },
+  },
+} as const;
+
+/** A request with a question that names a city. */
+export function asking(model: string, more: RequestInit = {}): Request {
+  const messages = [userMessage("What is the weather in Paris? 🧭")];
+  return create(RequestSchema, { model, messages, ...more });
+}
+
+/** Asks both ways, whole and as a stream, and returns both answers. */
+export async function bothWays(adapter: ProviderAdapter, request: Request): Promise<[Response, Response]> {
+  return [await adapter.complete(request), await accumulate(adapter.stream(request))];
+}
+
+/** The request that goes on from an answer: with its message as it is, and a result for each of its calls. */
+export function goingOn(request: Request, answer: Response, result = "rain"): Request {
+  if (answer.message === undefined) throw new Error("an answer without a message");
+  const results = toolCallsOf(answer).map(({ id }) => toolResult({ toolCallId: id, content: result }));
+  const messages: Message[] = [...request.messages, answer.message, ...results];
+  return create(RequestSchema, { ...request, messages });
+}
+
+/** What differs from call to call, whatever was asked. */
+const ownOfEachCall = new Set([
+  "id",
+  "runId",
+  "toolCallId",
+  "dataJson",
+  "rawJson",
+  "providerRequestId",
+  "providerState",
+  "rateLimit",
+]);
+
+/** An answer without what differs from call to call. */
+export function essenceOf(answer: Response): unknown {
+  const text = JSON.stringify(answer, (key, value: unknown) => {
+    if (ownOfEachCall.has(key)) return undefined;
+    return typeof value === "bigint" ? String(value) : value;
+  });
+  return JSON.parse(text);
+}
+
+/** Whether a request is for a model. */
+export function isFor(model: string) {
+  return ({ body, path }: SimulatedRequest): boolean =>
+    (body as { model?: string }).model === model || decodeURIComponent(path).includes(`/${model}:`);
+}
+
+/** Text and a round of tools, whole and streamed. */
+export function proveAnswers({ open }: Stage): void {
+  describe("answers", () => {
+    it.each([
+      "sim-text",
+      "sim-echo",
+      "sim-long:tokens=300,rate=1000000",
+      "sim-tools:calls=2",
+      "sim-tools:preamble=1",
+      "sim-reasoning",
+      "sim-refusal",
+      "sim-text:stop=length",
+      "sim-text:stop=content_filter",
+    ])("of %s are the same whole and streamed", async (model) => {
+      const request = asking(model, { tools: [weatherTool], maxTokens: 8000 });
+      const [whole, streamed] = await bothWays(open(), request);
+      expect(essenceOf(streamed)).toEqual(essenceOf(whole));
+      expect(whole.usage?.totalTokens).toBe(
+        (whole.usage?.inputTokens ?? 0) + (whole.usage?.outputTokens ?? 0),
+      );
+    });
+
+    it.each([
+      "half_surrogates=1",
+      "chunk=random:7",
+      "trickle_ms=1,trickle_bytes=400",
+      "repeat_start=1",
+      "frame_bytes=200000",
+    ])("survive %s", async (fault) => {
+      const [whole, streamed] = await bothWays(open(), asking(`sim-text:${fault}`));
+      expect(textOf(streamed)).toBe(textOf(whole));
+      expect(textOf(whole)).toContain("“What is the weather in Paris? 🧭”");
+    });
+
+    it("go on from the results of tools, with the answer's message as it came", async () => {
+      const adapter = open();
+      const request = asking("sim-tools:calls=2", { tools: [weatherTool] });
+      for (const first of await bothWays(adapter, request)) {
+        expect(toolCallsOf(first).map(({ argumentsJson }) => JSON.parse(argumentsJson) as unknown)).toEqual([
+          { city: "Paris" },
+          { city: "Paris" },
+        ]);
+        for (const second of await bothWays(adapter, goingOn(request, first)))
+          expect(textOf(second)).toContain("`get_weather` said “rain”");
+      }
+    });
+
+    it.each(["repeat_ids=1", "no_ids=1"])("go on from calls with %s", async (fault) => {
+      const adapter = open();
+      const request = asking(`sim-tools:calls=3,${fault}`, { tools: [weatherTool] });
+      for (const first of await bothWays(adapter, request)) {
+        expect(new Set(toolCallsOf(first).map(({ id }) => id)).size).toBe(3);
+        expect(textOf(await adapter.complete(goingOn(request, first)))).toContain("“rain”");
+      }
+    });
+  });
+}
+
+type KindName = keyof typeof ErrorKind & string;
+
+/** Failures before the first event: the fault, and the kind in which it ends. */
+export function proveRefusals(
+  { open }: Stage,
+  faults: readonly (readonly [fault: string, kind: KindName])[],
+): void {
+  describe("failures before the first event", () => {
+    it.each(faults)("%s end as %s", async (fault, kind) => {
+      const adapter = open();
+      const request = asking(`sim-text:${fault}`);
+      const whole = await adapter.complete(request).catch((error: unknown) => error);
+      const { events, error: streamed } = await read(adapter.stream(request));
+      expect(events).toEqual([]);
+      for (const error of [whole, streamed])
+        expect(error).toMatchObject({ kind: ErrorKind[kind], outputStarted: false });
+    });
+  });
+}
+
+/** Failures of a stream under way and of a whole answer, which every wire format has alike. */
+export function proveBreaks({ open }: Stage): void {
+  describe("failures under way", () => {
+    it.each(["cut_events=4", "cut_bytes=900", "end_without_terminal=1", "malformed_after=3"])(
+      "%s end as STREAM",
+      async (fault) => {
+        const { events, error } = await read(open().stream(asking(`sim-text:${fault}`)));
+        expect(events.at(-1)?.event.case).toBe("error");
+        expect(error).toBeInstanceOf(StreamError);
+        expect(error).toMatchObject({ kind: ErrorKind.STREAM, outputStarted: true });
+      },
+    );
+
+    it.each([
+      ["cut_events=0", "NETWORK"],
+      ["cut_bytes=100", "NETWORK"],
+      ["end_without_terminal=1", "SERVER"],
+      ["malformed_after=0", "SERVER"],
+    ] as const)("%s ends a whole answer as %s", async (fault, kind) => {
+      const answer = open().complete(asking(`sim-text:${fault}`));
+      await expect(answer).rejects.toMatchObject({ kind: ErrorKind[kind], retryable: true });
+    });
+
+    it("stall_after=5 ends as REQUEST_TIMEOUT where the silence is too long", async () => {
+      const adapter = open({ betweenBytesMs: 100 });
+      const { error } = await read(adapter.stream(asking("sim-text:stall_after=5")));
+      expect(error).toMatchObject({ kind: ErrorKind.REQUEST_TIMEOUT, outputStarted: true });
+    });
+  });
+}
+
+/** Callers that leave, in each phase: the model string, and whether something has come by then. */
+export function proveCancellation({ open, simulator }: Stage): void {
+  describe("a caller that leaves", () => {
+    it.each([
+      ["before the headers", "sim-text:delay_ms=60000", false],
+      ["before the first event", "sim-text:stall_after=0", false],
+      ["mid text", "sim-long:tokens=9000,rate=50", true],
+      ["mid text that stalls", "sim-text:stall_after=7", true],
+    ])("%s closes the provider's socket at once", async (_phase, model, hasBegun) => {
+      const leave = new AbortController();
+      let leftAt = 0;
+      const go = (): boolean => {
+        leftAt = now();
+        leave.abort();
+        return false;
+      };
+      const reading = read(open().stream(asking(model), leave), ({ event }) =>
+        event.case === "textDelta" ? go() : false,
+      );
+      await simulator().waitForRequest({ where: isFor(model) });
+      if (!hasBegun) go();
+      expect((await reading).error).toMatchObject({ kind: ErrorKind.ABORT });
+      const { aborted, closedAt = Infinity } = await simulator().waitForClose({ where: isFor(model) });
+      expect(aborted).toBe(true);
+      expect(closedAt - leftAt).toBeLessThan(2000);
+    });
+  });
+}
