@@ -11,7 +11,6 @@ export class ItemTable {
   readonly #done = new Map<number, Item>();
   /** Items that are done and whose index the server used again. */
   readonly #replaced: Item[] = [];
-  #last = 0;
   #next = 0;
 
   /** All items that are done. */
@@ -31,7 +30,6 @@ export class ItemTable {
   /** The index of an announced item; undefined where it was announced before. */
   announce(event: WireEvent, item: Item): number | undefined {
     const index = asInt32(event.output_index) ?? this.#next;
-    this.#last = index;
     const done = this.#done.get(index);
     const isRepeated = done?.id === item.id && done?.type === item.type;
     if (this.#open.has(index) || (done !== undefined && isRepeated)) return undefined;
@@ -43,7 +41,6 @@ export class ItemTable {
 
   begin(index: number, open: OpenItem): void {
     this.#open.set(index, open);
-    this.#last = index;
     this.#next = Math.max(this.#next, index + 1);
   }
 
@@ -53,18 +50,26 @@ export class ItemTable {
     this.#next = Math.max(this.#next, index + 1);
   }
 
-  /** The index that an event names, else that of the item with its id, else that of the last item. */
-  indexOf(event: WireEvent): number {
+  /**
+   * The index that an event names, else that of the item with its id, else that of the last open item
+   * of its type, else the next.
+   * @param type Type of the items that such an event is about.
+   */
+  indexOf(event: WireEvent, type: unknown): number {
     const index = asInt32(event.output_index);
     if (index !== undefined) return index;
     const id = objectIn(event.item).id ?? event.item_id;
     const known = id === undefined ? undefined : this.#indexOfId(id);
-    return known ?? (this.#done.has(this.#last) ? this.#next : this.#last);
+    return known ?? this.#lastOfType(type) ?? this.#next;
   }
 
   #indexOfId(id: unknown): number | undefined {
     for (const [index, { item }] of this.#open) if (item.id === id) return index;
     for (const [index, item] of this.#done) if (item.id === id) return index;
     return undefined;
+  }
+
+  #lastOfType(type: unknown): number | undefined {
+    return [...this.#open].findLast(([, { item }]) => item.type === type)?.[0];
   }
 }

@@ -102,8 +102,7 @@ export function nameCall(
   writer: StreamWriter,
 ): ToolCallBlock {
   const block = startCall(item, writer, partIndex);
-  block.append(input);
-  block.complete(callInput(item));
+  block.append(callInput(item) || input);
   return block;
 }
 

@@ -100,11 +100,11 @@ export class ResponsesDecoder implements StreamDecoder {
       case "response.custom_tool_call_input.delta":
         return this.#appendCall(event, "custom_tool_call");
       case "response.function_call_arguments.done":
-        return this.#completeCall(event, textIn(event.arguments));
+        return this.#completeCall(event, "function_call", textIn(event.arguments));
       case "response.custom_tool_call_input.done":
-        return this.#completeCall(event, textIn(event.input));
+        return this.#completeCall(event, "custom_tool_call", textIn(event.input));
       case "response.output_item.done":
-        return this.#endItem(this.#items.indexOf(event), objectIn(event.item));
+        return this.#doneItem(event, objectIn(event.item));
       case "response.completed":
       case "response.incomplete":
         return this.#finish(objectIn(event.response));
@@ -145,13 +145,13 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   #textAt(event: WireEvent): OpenText {
-    const open = this.#openAt(event, "message") ?? this.#begin(event, { type: "message" }, "message");
+    const open = this.#openAt(event, "message") ?? this.#begin(event, "message");
     return textAt(open, asInt32(event.content_index) ?? 0, this.#writer);
   }
 
   /** What a finished item has said already needs no completion. */
   #completeText(event: WireEvent, text: string): void {
-    if (!this.#items.isDone(this.#items.indexOf(event))) this.#textAt(event).block.complete(text);
+    if (!this.#items.isDone(this.#items.indexOf(event, "message"))) this.#textAt(event).block.complete(text);
   }
 
   #keepAnnotation(event: WireEvent): void {
@@ -161,19 +161,19 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   #appendReasoning(type: string, event: WireEvent): void {
-    const open = this.#openAt(event, "reasoning") ?? this.#begin(event, { type: "reasoning" }, "reasoning");
+    const open = this.#openAt(event, "reasoning") ?? this.#begin(event, "reasoning");
     appendReasoning(open, reasoningPart(type, event), textIn(event.delta));
   }
 
   #completeReasoning(type: string, event: WireEvent): void {
-    if (this.#items.isDone(this.#items.indexOf(event))) return;
-    const open = this.#openAt(event, "reasoning") ?? this.#begin(event, { type: "reasoning" }, "reasoning");
+    if (this.#items.isDone(this.#items.indexOf(event, "reasoning"))) return;
+    const open = this.#openAt(event, "reasoning") ?? this.#begin(event, "reasoning");
     completeReasoning(open, reasoningPart(type, event), textIn(event.text));
   }
 
   #appendCall(event: WireEvent, type: string): void {
     this.#start(event);
-    const index = this.#items.indexOf(event);
+    const index = this.#items.indexOf(event, type);
     const open =
       this.#items.open.get(index) ??
       (this.#items.isDone(index) ? undefined : this.#openItem(index, { type }));
@@ -181,33 +181,30 @@ export class ResponsesDecoder implements StreamDecoder {
     if (open?.kind === "nameless call") open.input += textIn(event.delta);
   }
 
-  #completeCall(event: WireEvent, input: string): void {
-    const open = this.#items.open.get(this.#items.indexOf(event));
+  #completeCall(event: WireEvent, type: string, input: string): void {
+    const open = this.#items.open.get(this.#items.indexOf(event, type));
     if (open?.kind === "call") open.block.complete(input);
-    if (open?.kind === "nameless call" && input.startsWith(open.input)) open.input = input;
+    if (open?.kind === "nameless call" && input !== "") open.input = input;
   }
 
-  /** The item that an event belongs to, where it is open and of the kind that the event is about. */
-  #openAt<Kind extends OpenItem["kind"]>(
-    event: WireEvent,
-    kind: Kind,
-  ): Extract<OpenItem, { kind: Kind }> | undefined {
-    const open = this.#items.open.get(this.#items.indexOf(event));
-    return isOfKind(open, kind) ? open : undefined;
+  /** The item that an event belongs to, where it is open and of the type that the event is about. */
+  #openAt<Type extends "message" | "reasoning">(event: WireEvent, type: Type): OpenOfType<Type> | undefined {
+    const open = this.#items.open.get(this.#items.indexOf(event, type));
+    return isOfKind(open, type) ? open : undefined;
   }
 
   /** Begins an item that the server never announced. */
-  #begin<Kind extends OpenItem["kind"]>(
-    event: WireEvent,
-    item: Item,
-    kind: Kind,
-  ): Extract<OpenItem, { kind: Kind }> {
+  #begin<Type extends "message" | "reasoning">(event: WireEvent, type: Type): OpenOfType<Type> {
     this.#start(event);
-    const index = this.#items.indexOf(event);
-    const open = this.#items.open.has(index) ? undefined : this.#openItem(index, item);
-    if (!isOfKind(open, kind))
-      throw new StreamError(`the provider sent a ${kind} event for an item of another kind`);
+    const index = this.#items.indexOf(event, type);
+    const open = this.#items.open.has(index) ? undefined : this.#openItem(index, { type });
+    if (!isOfKind(open, type))
+      throw new StreamError(`the provider sent a ${type} event for an item of another kind`);
     return open;
+  }
+
+  #doneItem(event: WireEvent, item: Item): void {
+    this.#endItem(this.#items.indexOf(event, item.type), item);
   }
 
   /** Ends what an item became, with everything that only the whole item tells. */
@@ -320,9 +317,11 @@ function reasoningPart(type: string, event: WireEvent): string {
   return `${list} ${asInt32(event.summary_index) ?? asInt32(event.content_index) ?? 0}`;
 }
 
-function isOfKind<Kind extends OpenItem["kind"]>(
+type OpenOfType<Type> = Extract<OpenItem, { kind: Type }>;
+
+function isOfKind<Type extends OpenItem["kind"]>(
   open: OpenItem | undefined,
-  kind: Kind,
-): open is Extract<OpenItem, { kind: Kind }> {
+  kind: Type,
+): open is OpenOfType<Type> {
   return open?.kind === kind;
 }

@@ -268,6 +268,14 @@ describe("native parts", () => {
     expect(text).toContain(`},${spelled}],`);
   });
 
+  it("are the provider's own under the name of its entry and under that of its API", async () => {
+    const block = { type: "compaction", id: "cmp_1", encrypted_content: "gAAA" };
+    const parts = ["azure-west", "openai"].map((owner) => native(owner, JSON.stringify(block)));
+    const { input, warnings } = await inputOf([assistantMessage(parts)], {}, { provider: "azure-west" });
+    expect(input).toEqual([block, block]);
+    expect(warnings).toEqual([]);
+  });
+
   it("that answer the provider's own calls stand beside messages", async () => {
     const approval = { type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: true };
     const screen = {

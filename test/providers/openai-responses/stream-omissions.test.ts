@@ -194,6 +194,33 @@ describe("servers that leave things out", () => {
     ]);
   });
 
+  it("the indexes and ids of items that interleave: their types tell them apart", async () => {
+    const reasoning = { type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }] };
+    const { told } = await stream([
+      CREATED,
+      added(undefined, reasoning),
+      added(undefined, message("", { id: undefined, content: [] })),
+      summaryDelta(undefined, 0, "Hm"),
+      textDelta(undefined, "Hey"),
+      summaryDelta(undefined, 0, "."),
+      { type: "response.reasoning_summary_text.done", summary_index: 0, text: "Hm." },
+      done(undefined, reasoning),
+      done(undefined, message("Hey", { id: undefined })),
+      completed(),
+    ]);
+    expect(told).toEqual([
+      START,
+      { thinkingStart: 0 },
+      { delta: 0, says: "Hm" },
+      { textStart: 1 },
+      { delta: 1, says: "Hey" },
+      { delta: 0, says: "." },
+      { thinkingEnd: 0, thinking: "Hm.", redacted: false, state: { item: reasoning } },
+      { textEnd: 1, text: "Hey", ...textState({ id: undefined }) },
+      STOP,
+    ]);
+  });
+
   it("the beginning of reasoning", async () => {
     const item = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Hm." }] };
     const { told } = await stream([CREATED, summaryDelta(0, 0, "Hm."), done(0, item), completed()]);
@@ -203,6 +230,17 @@ describe("servers that leave things out", () => {
       { delta: 0, says: "Hm." },
       { thinkingEnd: 0, thinking: "Hm.", redacted: false, state: { item } },
       STOP,
+    ]);
+  });
+
+  it("the ids, and all but the last event of some items", async () => {
+    const output = [message("Hey", { id: undefined }), call("{}", { id: undefined })];
+    const { told } = await stream([CREATED, done(0, output[0] ?? {}), completed({ output })]);
+    expect(told).toEqual([
+      START,
+      ...textTold(0, ["Hey"], textState({ id: undefined })),
+      ...callTold(1, ["{}"], {}, callState({ id: undefined })),
+      TOOL_CALLS,
     ]);
   });
 
@@ -308,6 +346,24 @@ describe("servers that say things late", () => {
     ]);
   });
 
+  it("other reasoning than was sent: what was sent stands, and the item keeps the rest", async () => {
+    const item = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Well." }] };
+    const { told } = await stream([
+      CREATED,
+      summaryDelta(0, 0, "Hm."),
+      { type: "response.reasoning_summary_text.done", output_index: 0, summary_index: 0, text: "Well." },
+      done(0, item),
+      completed(),
+    ]);
+    expect(told).toEqual([
+      START,
+      { thinkingStart: 0 },
+      { delta: 0, says: "Hm." },
+      { thinkingEnd: 0, thinking: "Hm.", redacted: false, state: { item } },
+      STOP,
+    ]);
+  });
+
   it("the name of a call: its arguments wait, its place is kept", async () => {
     const { told } = await stream([
       CREATED,
@@ -325,8 +381,7 @@ describe("servers that say things late", () => {
       { textStart: 1 },
       { delta: 1, says: "Hey" },
       { callStart: 0, name: "look", id: "call_1", type: "function" },
-      { delta: 0, says: '{"a":1' },
-      { delta: 0, says: "}" },
+      { delta: 0, says: '{"a":1}' },
       {
         callEnd: 0,
         call: "look",
@@ -359,6 +414,18 @@ describe("servers that say things late", () => {
       completed(),
     ]);
     expect(told).toEqual([START, ...callTold(0, ['{"a":1}']), TOOL_CALLS]);
+  });
+
+  it("what an item has said already, and the id alone tells which", async () => {
+    const late = { type: "response.output_text.done", item_id: "msg_1", content_index: 0, text: "Hey" };
+    const { told } = await stream([
+      CREATED,
+      done(undefined, message("Hey")),
+      late,
+      done(undefined, message("Hey")),
+      completed(),
+    ]);
+    expect(told).toEqual([START, ...textTold(0, ["Hey"]), STOP]);
   });
 
   it("what an item has said already", async () => {

@@ -30,6 +30,19 @@ describe("servers that repeat themselves", () => {
     expect(told).toEqual([START, ...textTold(0, ["Hey"]), STOP]);
   });
 
+  it("beginnings: a call is begun once", async () => {
+    const { told } = await stream([
+      CREATED,
+      added(0, call("")),
+      argumentsDelta(0, '{"a"'),
+      added(0, call("")),
+      argumentsDelta(0, ":1}"),
+      done(0, call('{"a":1}')),
+      completed(),
+    ]);
+    expect(told).toEqual([START, ...callTold(0, ['{"a"', ":1}"]), TOOL_CALLS]);
+  });
+
   it("indexes: another item is another item", async () => {
     const reasoning = { type: "reasoning", id: "rs_1", summary: [] };
     const { told } = await stream([
