@@ -1,12 +1,11 @@
-import { invalidField } from "../../spec/errors.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { Definitions } from "./definitions.ts";
 import type { SchemaDialect } from "./dialect.ts";
 import type { Expanded } from "./expand.ts";
-import { fieldAt, pointerBelow } from "./pointer.ts";
+import { pointerBelow } from "./pointer.ts";
 import type { Recursion } from "./recursion.ts";
 import type { References } from "./references.ts";
-import type { Relaxations } from "./relaxations.ts";
+import { type Relaxations, SchemaMisfit } from "./relaxations.ts";
 
 /** One run of the compiler: what its parts share. */
 export interface Compilation {
@@ -17,7 +16,7 @@ export interface Compilation {
   readonly recursion: Recursion;
   readonly definitions: Definitions;
   readonly relaxed: Relaxations;
-  /** Counts a schema; throws InvalidRequestError where there are too many, or where they are too deep. */
+  /** Counts a schema; throws SchemaMisfit where there are too many, or where they are too deep. */
   readonly count: (place: Place) => void;
   /** Translates a schema; `false` where no value fits it. */
   readonly compile: (schema: JsonValue, place: Place) => JsonObject | false;
@@ -47,19 +46,17 @@ export function placeBelow(place: Place, ...tokens: readonly (string | number)[]
 /** Schemas inside one another, with everything that references bring in. */
 const MAX_DEPTH = 128;
 
-/** Schemas that one compilation may look at: what references multiply is bounded by it. */
+/** Schemas that one compilation may look at: what references and unions multiply is bounded by it. */
 const MAX_SCHEMAS = 20_000;
 
 /** Makes the counter of one compilation. */
-export function schemaCounter(field: string): (place: Place) => void {
+export function schemaCounter(): (place: Place) => void {
   let schemas = 0;
   return ({ pointer, depth }) => {
     schemas += 1;
-    if (depth > MAX_DEPTH) {
-      throw invalidField(fieldAt(field, pointer), `expected at most ${MAX_DEPTH} schemas inside one another`);
-    }
-    if (schemas > MAX_SCHEMAS) {
-      throw invalidField(field, `expected at most ${MAX_SCHEMAS} schemas, references followed; found more`);
-    }
+    if (depth > MAX_DEPTH)
+      throw new SchemaMisfit(pointer, `is more than ${MAX_DEPTH} schemas inside one another`);
+    if (schemas > MAX_SCHEMAS)
+      throw new SchemaMisfit("", `comes to more than ${MAX_SCHEMAS} schemas, written out`);
   };
 }

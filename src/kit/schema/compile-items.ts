@@ -16,7 +16,9 @@ export function compileItems(compilation: Compilation, schema: JsonObject, place
   const end = all.indexOf(false);
   const prefix = end === -1 ? all : all.slice(0, end);
   const rest = end === -1 ? schema.items : false;
-  if (prefix.length === 0) return compileRest(compilation, schema, rest, 0, place);
+  if (prefix.length === 0) {
+    return { prefixItems: undefined, ...compileRest(compilation, schema, rest, 0, place) };
+  }
   if (!keeps(compilation.dialect, "prefixItems")) return mixItems(compilation, schema, prefix, rest, place);
   const compiled = prefix.map((item, index) =>
     compilation.compile(item, placeBelow(place, "prefixItems", index)),

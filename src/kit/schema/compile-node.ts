@@ -7,7 +7,7 @@ import { compileUnion, unionOf } from "./compile-union.ts";
 import { closeUnevaluated, type Expanded, expand, targetOf } from "./expand.ts";
 import { literalsIn } from "./intersect.ts";
 import { isSchemaObject, KEYWORDS, splitAnnotations } from "./keywords.ts";
-import { fieldAt, fragmentOf } from "./pointer.ts";
+import { fieldAt, fragmentOf, pointerBelow } from "./pointer.ts";
 import { referenceOf, type Target } from "./references.ts";
 import { SchemaMisfit } from "./relaxations.ts";
 import { splitTypes } from "./split-types.ts";
@@ -30,8 +30,7 @@ export function compileNode(compilation: Compilation, schema: JsonValue, place: 
 export function compileExpanded(compilation: Compilation, expanded: Expanded): JsonObject | false {
   const { place } = expanded;
   const repeated = repeatedReference(expanded.schema);
-  if (repeated !== undefined && place.depth === 0) throw endless(compilation, place);
-  if (repeated !== undefined) return compileReference(compilation, repeated, place);
+  if (repeated !== undefined) return compileRepeated(compilation, repeated, expanded);
   if (unionOf(expanded.schema) !== undefined) return compileUnion(compilation, expanded);
   const schema = closeUnevaluated(expanded.schema) ?? expanded.schema;
   if (literalsIn(schema)?.length === 0) return false;
@@ -68,6 +67,19 @@ function compileReference(compilation: Compilation, schema: JsonObject, place: P
   const object = target.schema as JsonObject;
   if (compilation.dialect.references === "none") return inline(compilation, object, target.pointer, place);
   return canRefer(compilation, object, place) ? { $ref: uriOf(compilation, target) } : {};
+}
+
+function compileRepeated(
+  compilation: Compilation,
+  reference: JsonObject,
+  { schema, place }: Expanded,
+): JsonObject | false {
+  if (place.depth === 0) throw endless(compilation, place);
+  if (schema.description !== undefined) {
+    const message = "stands beside a reference to a schema around it; it was left out";
+    compilation.relaxed.note(pointerBelow(place.pointer, "description"), message);
+  }
+  return compileReference(compilation, reference, place);
 }
 
 /** What a reference leads to in the end, where it leads to other references. */

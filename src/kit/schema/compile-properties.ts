@@ -21,7 +21,7 @@ export function compileProperties(
   const required = requiredNames(compilation, schema, declared, place);
   const properties: [string, JsonObject][] = [];
   for (const [name, property] of declared) {
-    const isRequired = required.includes(name);
+    const isRequired = required.has(name);
     const compiled = compileProperty(compilation, name, property, isRequired, place);
     if (compiled !== false) properties.push([name, compiled]);
     else if (isRequired) return false;
@@ -33,7 +33,7 @@ export function compileProperties(
     names.length === 0 && (omitEmptyProperties || (schema.properties === undefined && !requireAll));
   return {
     properties: isSilent ? undefined : Object.fromEntries(properties),
-    required: requireAll ? names : namesLeft(schema, required),
+    required: requireAll ? names : schema.required && [...required],
     ...writeAdditional(compilation, schema, declared.size, names.length, place),
   };
 }
@@ -50,25 +50,22 @@ function namesIn({ required }: JsonObject): readonly string[] {
   return (required ?? []) as readonly string[];
 }
 
-function namesLeft(schema: JsonObject, required: readonly string[]): readonly string[] | undefined {
-  return schema.required === undefined ? undefined : required;
-}
-
 /** The names that stay required: not those that begin the schema again, where the dialect wants those optional. */
 function requiredNames(
   { dialect, recursion, relaxed }: Compilation,
   schema: JsonObject,
   declared: ReadonlyMap<string, JsonValue>,
   place: Place,
-): readonly string[] {
-  const names = [...new Set(namesIn(schema))];
+): ReadonlySet<string> {
+  const names = new Set(namesIn(schema));
   if (dialect.recursion !== "optional" || place.optional) return names;
-  return names.filter((name) => {
-    if (!recursion.mustRecur(place.owner, declared.get(name) ?? true)) return true;
+  for (const name of names) {
+    if (!recursion.mustRecur(place.owner, declared.get(name) ?? true)) continue;
     const message = `refers to itself, which ${dialect.name} takes only in a property that is not required; it is optional now`;
     relaxed.lose(pointerBelow(place.pointer, "properties", name), message);
-    return false;
-  });
+    names.delete(name);
+  }
+  return names;
 }
 
 function compileProperty(

@@ -1,7 +1,7 @@
 /** The root of a schema, of which some places of the providers' APIs ask more than of what is below it. */
 import type { JsonObject } from "../json.ts";
 import type { Compilation, Place } from "./compilation.ts";
-import { branchesOf, outside, unionOf } from "./compile-union.ts";
+import { branchesOf, checkExclusive, outside, unionOf } from "./compile-union.ts";
 import { intoWords } from "./describe.ts";
 import { conjoin, type Expanded, expand } from "./expand.ts";
 import { joinObjects } from "./join-objects.ts";
@@ -73,8 +73,10 @@ function joinUnion(
     .flatMap((branch) => objectOf(compilation, branch) ?? []);
   const [object, ...others] = objects;
   if (object === undefined) return undefined;
-  if (others.length === 0)
+  if (others.length === 0) {
+    if (key === "oneOf") checkExclusive(compilation, branches, place);
     return conjoin(compilation, { schema: without(outer, key), place }, object) || undefined;
+  }
   const within = [...new Set(objects.flatMap((branch) => branch.place.within))];
   const joined = joinObjects(objects.map((branch) => branch.schema));
   return {

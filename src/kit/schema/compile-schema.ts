@@ -72,10 +72,10 @@ function start(schema: JsonObject, dialect: SchemaDialect, field: string): Compi
     dialect,
     field,
     references,
-    recursion: new Recursion(schema, references, field),
+    recursion: new Recursion(schema, references),
     definitions: new Definitions(schema),
     relaxed: new Relaxations(),
-    count: schemaCounter(field),
+    count: schemaCounter(),
     compile: (each, place) => compileNode(compilation, each, place),
     compileExpanded: (expanded) => compileExpanded(compilation, expanded),
   };

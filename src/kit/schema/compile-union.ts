@@ -5,7 +5,7 @@ import { keeps } from "./dialect.ts";
 import { areDisjoint } from "./disjoint.ts";
 import { conjoin, type Expanded, expand } from "./expand.ts";
 import type { Meeting } from "./intersect.ts";
-import { isAssertion, renamed, splitAnnotations, without } from "./keywords.ts";
+import { BESIDE_UNIONS, isAssertion, renamed, splitAnnotations, without } from "./keywords.ts";
 import { pointerBelow } from "./pointer.ts";
 import { distinct } from "./same-json.ts";
 import { dropKeyword, writeSchema } from "./write-schema.ts";
@@ -15,18 +15,6 @@ export function unionOf(schema: JsonObject): "anyOf" | "oneOf" | undefined {
   if (schema.anyOf !== undefined) return "anyOf";
   return schema.oneOf === undefined ? undefined : "oneOf";
 }
-
-/** Assertions that stay beside a union. All others become part of each branch, which says the same. */
-const BESIDE = [
-  "allOf",
-  "not",
-  "if",
-  "then",
-  "else",
-  "dependentRequired",
-  "dependentSchemas",
-  "propertyNames",
-];
 
 /**
  * Translates a union. What the schema says beside it goes into every branch, since providers
@@ -42,11 +30,14 @@ export function compileUnion(compilation: Compilation, { schema, place }: Expand
   const outer = outside(schema, key);
   const single = joinSingle(compilation, without(outer, key), branches, place);
   if (single) return compilation.compileExpanded(single);
-  const name = nameOf(compilation, key, branches, place);
-  const compiled = branches
-    .map((branch) => compilation.compile(branch.schema, branch.place))
-    .filter((branch) => branch !== false);
-  return writeUnion(compilation, renamed(outer, key, name), name, compiled, place);
+  if (key === "oneOf") checkExclusive(compilation, branches, place);
+  const compiled = branches.map((branch) => compilation.compile(branch.schema, branch.place));
+  const survivors = branches.filter((_, index) => compiled[index] !== false);
+  const left = distinct(compiled.filter((branch) => branch !== false));
+  const last =
+    left.length === 1 && joinSingle(compilation, without(outer, key), survivors.slice(0, 1), place);
+  if (last) return compilation.compileExpanded(last);
+  return left.length > 0 && writeUnion(compilation, renamed(outer, key, "anyOf"), left, place);
 }
 
 /** A branch with what stands beside the union. */
@@ -66,7 +57,7 @@ export function branchesOf(
   place: Place,
 ): readonly Branch[] | undefined {
   const [said] = splitAnnotations(schema);
-  const base = without(said, key, ...BESIDE);
+  const base = without(said, key, ...BESIDE_UNIONS);
   const branches: Branch[] = [];
   for (const [index, branch] of (schema[key] as readonly JsonValue[]).entries()) {
     const joined = joinBase(compilation, base, branch, placeBelow(place, key, index));
@@ -105,40 +96,34 @@ function joinSingle(
 /** What stands outside of the branches, the union included, in the order of the schema. */
 export function outside(schema: JsonObject, key: string): JsonObject {
   const [said] = splitAnnotations(schema);
-  return without(schema, ...Object.keys(without(said, key, ...BESIDE)));
+  return without(schema, ...Object.keys(without(said, key, ...BESIDE_UNIONS)));
 }
 
-/** `oneOf` is `anyOf` where its branches share no value; where they might, that is told. */
-function nameOf(compilation: Compilation, key: string, branches: readonly Branch[], place: Place): string {
-  const { dialect, relaxed } = compilation;
-  if (key !== "oneOf" || keeps(dialect, key)) return key;
+/** `oneOf` says what `anyOf` says where its branches share no value; where they might, that is told. */
+export function checkExclusive(compilation: Compilation, branches: readonly Branch[], place: Place): void {
   const expanded = branches.flatMap((branch) => expand(compilation, branch.schema, branch.place) || []);
-  if (!areDisjoint(compilation, expanded)) {
-    const message = `is no part of ${dialect.name}; as \`anyOf\` it also lets pass what fits several of its schemas`;
-    relaxed.lose(pointerBelow(place.pointer, key), message);
-  }
-  return "anyOf";
+  if (areDisjoint(compilation, expanded)) return;
+  const message = `is no part of ${compilation.dialect.name}; as \`anyOf\` it also lets pass what fits several schemas`;
+  compilation.relaxed.lose(pointerBelow(place.pointer, "oneOf"), message);
 }
 
-/** @returns `false` where there is no branch. */
+/** @param outer What stands outside of the branches; `anyOf` marks the place of the union in it. */
 function writeUnion(
   compilation: Compilation,
   outer: JsonObject,
-  name: string,
-  compiled: readonly JsonObject[],
+  branches: readonly JsonObject[],
   place: Place,
-): JsonObject | false {
-  const free = compiled.find((branch) => !Object.keys(branch).some(isAssertion));
-  const nullable = keeps(compilation.dialect, "nullable") && compiled.some(isNull) && !compiled.every(isNull);
-  const branches = distinct(nullable ? compiled.filter((branch) => !isNull(branch)) : compiled);
-  const [single = free, ...others] = free === undefined ? branches : [];
-  if (single === undefined) return false;
-  if (others.length > 0 || single.$ref !== undefined) {
-    const written = writeSchema(compilation, outer, [], place, { [name]: branches });
-    return nullable ? { ...written, nullable: true } : written;
-  }
-  const written = { ...single, ...writeSchema(compilation, without(outer, name), [], place, {}) };
-  return nullable && free === undefined ? { ...without(written, "nullable"), nullable: true } : written;
+): JsonObject {
+  const free = branches.find((branch) => !Object.keys(branch).some(isAssertion));
+  const nullable = keeps(compilation.dialect, "nullable") && branches.some(isNull) && !branches.every(isNull);
+  const others = nullable ? branches.filter((branch) => !isNull(branch)) : branches;
+  const alone = free ?? (others.length === 1 ? others[0] : undefined);
+  const written =
+    alone === undefined
+      ? writeSchema(compilation, outer, [], place, { anyOf: others })
+      : { ...alone, ...writeSchema(compilation, without(outer, "anyOf"), [], place, {}) };
+  const isNullable = (nullable && free === undefined) || written.nullable === true;
+  return isNullable ? { ...without(written, "nullable"), nullable: true } : written;
 }
 
 function isNull({ type }: JsonObject): boolean {

@@ -4,8 +4,6 @@
  */
 import type { SchemaDialect } from "./dialect.ts";
 
-export type { SchemaDialect };
-
 /** No rules of its own: the schema goes as it came. */
 const ANYTHING: Omit<SchemaDialect, "name" | "keywords"> = {
   root: "any",
@@ -113,8 +111,7 @@ export const ANTHROPIC_STRICT: SchemaDialect = {
 export const ANTHROPIC_OUTPUT: SchemaDialect = ANTHROPIC;
 
 /**
- * Gemini, `responseJsonSchema` and `parametersJsonSchema` (reference of `GenerationConfig`). `oneOf`
- * is read as `anyOf` there. A schema may refer to itself only in a property that is not required,
+ * Gemini, `responseJsonSchema` (reference of `GenerationConfig`). `oneOf` is read as `anyOf` there. A schema may refer to itself only in a property that is not required,
  * and nothing may stand beside a reference. Lists must say what they hold, as in the older form.
  */
 export const GEMINI_JSON_SCHEMA: SchemaDialect = {
@@ -136,6 +133,9 @@ export const GEMINI_JSON_SCHEMA: SchemaDialect = {
   itemsRequired: true,
   recursion: "optional",
 };
+
+/** Gemini, `parametersJsonSchema`: the same, and an object at the root. */
+export const GEMINI_PARAMETERS: SchemaDialect = { ...GEMINI_JSON_SCHEMA, root: "object" };
 
 /**
  * Gemini, the older `responseSchema` and `parameters`: a subset of OpenAPI 3.0 (reference of
@@ -183,7 +183,6 @@ export const MISTRAL_STRICT: SchemaDialect = {
   name: "Mistral's strict mode",
   keywords: [
     ...STRICT_KEYWORDS,
-    "oneOf",
     "prefixItems",
     "uniqueItems",
     "default",

@@ -1,5 +1,5 @@
 /** Whether no value fits two schemas: only then do `oneOf` and `anyOf` say the same. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import { type Compilation, placeBelow } from "./compilation.ts";
 import { type Expanded, expand } from "./expand.ts";
 import { literalsIn } from "./intersect.ts";
@@ -9,6 +9,9 @@ import { statedTypes } from "./types-of.ts";
 
 /** Properties inside one another that are looked into for what tells two schemas apart. */
 const MAX_DEPTH = 3;
+
+/** Required properties that are looked at for it; the tag of a union comes early. */
+const MAX_TAGS = 16;
 
 /** Schemas that are compared two by two; of more, nothing is said. */
 const MAX_COMPARED = 32;
@@ -51,14 +54,13 @@ function haveOtherLiterals(left: JsonObject, right: JsonObject): boolean {
 /** Objects that both must have a property, each with other values: the tag of a union. */
 function haveOtherTag(compilation: Compilation, left: Expanded, right: Expanded, depth: number): boolean {
   if (!isObjectOnly(left.schema) || !isObjectOnly(right.schema)) return false;
-  const required = namesIn(right.schema.required);
-  return namesIn(left.schema.required)
-    .filter((name) => required.includes(name))
-    .some((name) => {
-      const one = propertyOf(compilation, left, name);
-      const other = propertyOf(compilation, right, name);
-      return one && other && shareNothing(compilation, one, other, depth - 1);
-    });
+  const required = namesIn(right.schema);
+  const names = [...namesIn(left.schema)].filter((name) => required.has(name));
+  return names.slice(0, MAX_TAGS).some((name) => {
+    const one = propertyOf(compilation, left, name);
+    const other = propertyOf(compilation, right, name);
+    return one && other && shareNothing(compilation, one, other, depth - 1);
+  });
 }
 
 function isObjectOnly(schema: JsonObject): boolean {
@@ -71,6 +73,6 @@ function propertyOf(compilation: Compilation, { schema, place }: Expanded, name:
   return expand(compilation, properties[name] ?? true, placeBelow(place, "properties", name));
 }
 
-function namesIn(value: JsonValue | undefined): readonly string[] {
-  return (value ?? []) as readonly string[];
+function namesIn({ required }: JsonObject): Set<string> {
+  return new Set((required ?? []) as readonly string[]);
 }

@@ -54,6 +54,7 @@ export function conjoin(compilation: Compilation, left: Expanded, right: Expande
 
 /** Intersects two subschemas that stand at one place. */
 function meet(compilation: Compilation, left: JsonValue, right: JsonValue, place: Place): Meeting<JsonValue> {
+  compilation.count(place);
   if (left === true || right === true) return left === true ? right : left;
   if (left === false || right === false) return false;
   if (sameJson(left, right)) return left;

@@ -15,7 +15,7 @@ export function joinObjects(schemas: readonly JsonObject[]): JsonObject {
   return {
     type: ["object"],
     properties: joinProperties(schemas),
-    required: namesIn(first).filter((name) => schemas.every((schema) => namesIn(schema).includes(name))),
+    required: commonNames(schemas),
     ...(agree && others !== undefined ? { additionalProperties: others } : {}),
   };
 }
@@ -36,6 +36,11 @@ function joinProperties(schemas: readonly JsonObject[]): JsonObject {
   );
 }
 
-function namesIn(schema: JsonObject | undefined): readonly string[] {
-  return (schema?.required ?? []) as readonly string[];
+function commonNames([first = {}, ...others]: readonly JsonObject[]): string[] {
+  const required = others.map(namesIn);
+  return [...namesIn(first)].filter((name) => required.every((names) => names.has(name)));
+}
+
+function namesIn({ required }: JsonObject): Set<string> {
+  return new Set((required ?? []) as readonly string[]);
 }

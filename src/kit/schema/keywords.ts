@@ -125,6 +125,21 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
   }),
 );
 
+/**
+ * Assertions that stay beside a union when everything else that is said beside it becomes part of
+ * its branches: what cannot be merged, and what no dialect takes anyway.
+ */
+export const BESIDE_UNIONS: readonly string[] = [
+  "allOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentRequired",
+  "dependentSchemas",
+  "propertyNames",
+];
+
 /** The formats that JSON Schema itself defines, which validators may check. Others only tell. */
 export const STANDARD_FORMATS: ReadonlySet<string> = new Set([
   "date-time",

@@ -1,7 +1,7 @@
-import { invalidField } from "../../spec/errors.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isSchemaObject } from "./keywords.ts";
 import { type References, referenceOf } from "./references.ts";
+import { SchemaMisfit } from "./relaxations.ts";
 
 /** Schemas of one document that references lead to. */
 const MAX_TARGETS = 1000;
@@ -10,20 +10,17 @@ const MAX_TARGETS = 1000;
 export class Recursion {
   readonly #root: JsonObject;
   readonly #references: References;
-  readonly #field: string;
   #cycles: ReadonlyMap<JsonObject, number> | undefined;
 
-  /** @param field Path of the schema in the request, for errors. */
-  constructor(root: JsonObject, references: References, field: string) {
+  constructor(root: JsonObject, references: References) {
     this.#root = root;
     this.#references = references;
-    this.#field = field;
   }
 
   /**
    * Whether a reference in `owner`, which is the root or what some reference leads to, begins
    * `owner` again on the way through `target`.
-   * @throws InvalidRequestError where references lead to more schemas than any provider takes.
+   * @throws SchemaMisfit where references lead to more schemas than any provider takes.
    */
   leadsBack(owner: JsonObject, target: JsonObject): boolean {
     this.#cycles ??= this.#findCycles();
@@ -79,7 +76,7 @@ export class Recursion {
 
   #checkTargets(count: number): void {
     if (count <= MAX_TARGETS) return;
-    throw invalidField(this.#field, `expected references to at most ${MAX_TARGETS} schemas, found more`);
+    throw new SchemaMisfit("", `refers to more than ${MAX_TARGETS} schemas`);
   }
 
   /** What the references in a schema lead to; those in its definitions are not its own. */
@@ -110,5 +107,6 @@ function isOwn(key: string, value: unknown): boolean {
 
 function requiredIn({ properties, required }: JsonObject): unknown[] {
   if (!isSchemaObject(properties) || !Array.isArray(required)) return [];
-  return Object.entries(properties).flatMap(([name, value]) => (required.includes(name) ? [value] : []));
+  const names = new Set<unknown>(required);
+  return Object.entries(properties).flatMap(([name, value]) => (names.has(name) ? [value] : []));
 }

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
 import { literalsIn } from "./intersect.ts";
-import { isAssertion, type JsonType, KEYWORDS } from "./keywords.ts";
+import { BESIDE_UNIONS, isAssertion, type JsonType, KEYWORDS } from "./keywords.ts";
 import { isOfType } from "./types-of.ts";
 
 /**
@@ -15,9 +15,9 @@ export function splitTypes(
   types: readonly JsonType[],
 ): JsonObject | undefined {
   if (types.length < 2 || takesTogether(dialect, schema, types)) return undefined;
-  const told = Object.entries(schema).filter(([key]) => !isAssertion(key));
+  const beside = Object.entries(schema).filter(([key]) => isBeside(key));
   const anyOf = types.map((type) => restrict(schema, type)).filter((branch) => branch !== undefined);
-  return { ...Object.fromEntries(told), anyOf };
+  return { ...Object.fromEntries(beside), anyOf };
 }
 
 function takesTogether(dialect: SchemaDialect, schema: JsonObject, types: readonly JsonType[]): boolean {
@@ -28,15 +28,20 @@ function takesTogether(dialect: SchemaDialect, schema: JsonObject, types: readon
   return dialect.typeLists === "all" || others.length < 2;
 }
 
+function isBeside(key: string): boolean {
+  return !isAssertion(key) || BESIDE_UNIONS.includes(key);
+}
+
+/** @returns undefined where no literal value is of the type. */
 function restrict(schema: JsonObject, type: JsonType): JsonObject | undefined {
   const values = literalsIn(schema)?.filter((value) => isOfType(value, [type]));
   if (values?.length === 0) return undefined;
-  const said = Object.entries(schema).filter(([key]) => isAbout(key, type));
+  const said = Object.entries(schema).filter(([key]) => !isBeside(key) && isAbout(key, type));
   const literals: JsonObject = values === undefined || type === "null" ? {} : { enum: values };
-  return { type: [type] as readonly JsonValue[], ...Object.fromEntries(said), ...literals };
+  return { type: [type], ...Object.fromEntries(said), ...literals };
 }
 
 function isAbout(key: string, type: JsonType): boolean {
-  if (!isAssertion(key) || key === "type" || key === "enum" || key === "const") return false;
-  return type !== "null" && (KEYWORDS.get(key)?.types?.includes(type) ?? true);
+  if (key === "type" || key === "enum" || key === "const") return false;
+  return KEYWORDS.get(key)?.types?.includes(type) ?? type !== "null";
 }

@@ -1,0 +1,193 @@
+import fc from "fast-check";
+
+type Schema = Record<string, unknown>;
+
+const NAMES = ["a", "b", "c"] as const;
+
+/** Values of few kinds, so that schemas and values often meet. */
+const scalar = fc.constantFrom<unknown>(
+  null,
+  true,
+  false,
+  0,
+  1,
+  2,
+  1.5,
+  -1,
+  "",
+  "a",
+  "ab",
+  "2026-01-01",
+  "x:y",
+);
+
+const name = fc.constantFrom(...NAMES);
+
+/** Values that a schema may be tried with. */
+export const values: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    { arbitrary: scalar, weight: 3 },
+    { arbitrary: fc.array(tie("value"), { maxLength: 3 }), weight: 1 },
+    { arbitrary: fc.dictionary(name, tie("value"), { maxKeys: 3, noNullPrototype: true }), weight: 4 },
+  ),
+})).value;
+
+const type = fc.constantFrom("null", "boolean", "object", "array", "number", "integer", "string");
+const scalarType = fc.constantFrom("null", "boolean", "number", "integer", "string");
+const count = fc.integer({ min: 0, max: 3 });
+const number = fc.constantFrom(-1, 0, 1, 1.5, 2);
+
+/** One keyword with its value. */
+function keyword(name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
+  return value.map((each) => ({ [name]: each }));
+}
+
+/** A schema of a few keywords: with all of them at once nothing would ever fit. */
+function schemaOf(keywords: readonly fc.Arbitrary<Schema>[], most: number): fc.Arbitrary<Schema> {
+  return fc.array(fc.oneof(...keywords), { maxLength: most }).map((parts) => Object.assign({}, ...parts));
+}
+
+/** Keywords that need no other schema. */
+const PLAIN = [
+  keyword("type", type),
+  keyword("type", fc.uniqueArray(type, { minLength: 1, maxLength: 3 })),
+  keyword("enum", fc.array(scalar, { minLength: 1, maxLength: 4 })),
+  keyword("const", scalar),
+  keyword("nullable", fc.constant(true)),
+  keyword("minLength", count),
+  keyword("maxLength", count),
+  keyword("pattern", fc.constantFrom("^a", "^(?!a)", "b$")),
+  keyword("format", fc.constantFrom("date", "uri", "int64")),
+  keyword("minimum", number),
+  keyword("maximum", number),
+  keyword("exclusiveMinimum", number),
+  keyword("exclusiveMaximum", number),
+  keyword("multipleOf", fc.constantFrom(1, 2, 0.5)),
+  keyword("minItems", count),
+  keyword("maxItems", count),
+  keyword("uniqueItems", fc.boolean()),
+  keyword("minProperties", count),
+  keyword("maxProperties", count),
+  keyword("required", fc.uniqueArray(name, { maxLength: 2 })),
+  keyword("dependentRequired", mapOf(name, fc.uniqueArray(name, { maxLength: 2 }), 1)),
+  keyword("title", fc.constant("T")),
+  keyword("description", fc.constantFrom("D", "E")),
+  keyword("default", scalar),
+  keyword("x-own", scalar),
+  keyword("unheard", scalar),
+];
+
+const reference = fc.constantFrom("#", "#/$defs/One", "#/$defs/Two");
+
+const { schema, object } = fc.letrec<{ schema: unknown; object: Schema }>((tie) => {
+  const list = fc.array(tie("schema"), { minLength: 1, maxLength: 3 });
+  const nested = [
+    keyword("$ref", reference),
+    keyword("properties", mapOf(name, tie("schema"), 3)),
+    keyword("patternProperties", mapOf(fc.constantFrom("^a", "c"), tie("schema"), 1)),
+    ...["additionalProperties", "unevaluatedProperties", "propertyNames", "items", "additionalItems"].map(
+      (each) => keyword(each, tie("schema")),
+    ),
+    ...["unevaluatedItems", "contains", "not", "if", "then", "else"].map((each) =>
+      keyword(each, tie("schema")),
+    ),
+    ...["allOf", "anyOf", "oneOf", "prefixItems", "items"].map((each) => keyword(each, list)),
+    keyword("dependentSchemas", mapOf(name, tie("schema"), 1)),
+  ];
+  return {
+    schema: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      { arbitrary: typed(PLAIN, type), weight: 8 },
+      { arbitrary: schemaOf(PLAIN, 3), weight: 2 },
+      { arbitrary: fc.constantFrom<unknown>(true, false, {}), weight: 1 },
+      { arbitrary: fc.record({ $ref: reference }), weight: 1 },
+      { arbitrary: fc.record({ $ref: reference, description: fc.constant("R") }), weight: 1 },
+      { arbitrary: record(tie("schema")), weight: 4 },
+      { arbitrary: typed([...PLAIN, keyword("items", tie("schema"))], fc.constant("array")), weight: 1 },
+      { arbitrary: tie("object"), weight: 3 },
+    ),
+    object: schemaOf([...PLAIN, ...nested, ...nested], 5),
+  };
+});
+
+/** Objects put together from others. */
+const composed = fc
+  .tuple(
+    record(schema),
+    fc.constantFrom("allOf", "anyOf", "oneOf"),
+    fc.array(record(schema), { minLength: 1, maxLength: 2 }),
+  )
+  .map(([first, key, others]) => ({ ...first, [key]: others }));
+
+/** Schemas with all keywords, two definitions and references to them and to the root. */
+export const schemas: fc.Arbitrary<Schema> = fc
+  .record({ root: fc.oneof(object, record(schema), composed), One: schema, Two: schema })
+  .map(({ root, One, Two }) => ({ ...root, $defs: { One, Two } }));
+
+/** An object as callers write most. */
+function record(property: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
+  return fc.record(
+    {
+      type: fc.constant("object"),
+      properties: mapOf(name, property, 3),
+      required: fc.uniqueArray(name, { maxLength: 3 }),
+      additionalProperties: fc.constantFrom(false, true),
+    },
+    { requiredKeys: ["type", "properties"] },
+  );
+}
+
+/** A schema of a known type. */
+function typed(keywords: readonly fc.Arbitrary<Schema>[], of: fc.Arbitrary<string>): fc.Arbitrary<Schema> {
+  return fc.tuple(of, schemaOf(keywords, 2)).map(([each, rest]) => ({ ...rest, type: each }));
+}
+
+function mapOf<Value>(
+  key: fc.Arbitrary<string>,
+  value: fc.Arbitrary<Value>,
+  maxKeys: number,
+): fc.Arbitrary<Record<string, Value>> {
+  return fc.dictionary(key, value, { minKeys: 1, maxKeys, noNullPrototype: true });
+}
+
+/** What callers write: values of known types, objects, lists, unions, references. */
+const common = fc.letrec<{ schema: unknown }>((tie) => {
+  const property = tie("schema");
+  return {
+    schema: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      { arbitrary: typed(PLAIN, scalarType), weight: 6 },
+      { arbitrary: fc.record({ enum: fc.array(scalar, { minLength: 1, maxLength: 3 }) }), weight: 1 },
+      { arbitrary: fc.record({ $ref: fc.constantFrom("#/$defs/One", "#/$defs/Two") }), weight: 1 },
+      { arbitrary: fc.record({ $ref: fc.constantFrom("#/$defs/One"), title: fc.constant("R") }), weight: 1 },
+      { arbitrary: record(property), weight: 3 },
+      { arbitrary: fc.record({ type: fc.constant("array"), items: property }), weight: 2 },
+      {
+        arbitrary: fc.record({
+          prefixItems: fc.array(property, { minLength: 1, maxLength: 2 }),
+          items: fc.oneof(property, fc.constant(false)),
+        }),
+        weight: 1,
+      },
+      {
+        arbitrary: fc
+          .tuple(
+            fc.constantFrom("anyOf", "oneOf", "allOf"),
+            fc.array(property, { minLength: 1, maxLength: 3 }),
+            fc.oneof(fc.constant({}), typed(PLAIN, scalarType), record(property)),
+          )
+          .map(([key, list, beside]) => ({ ...beside, [key]: list })),
+        weight: 2,
+      },
+    ),
+  };
+}).schema;
+
+/** Schemas as callers write them, most of which every dialect can say. */
+export const commonSchemas: fc.Arbitrary<Schema> = fc
+  .record({ root: record(common), One: common, Two: common })
+  .map(({ root, One, Two }) => ({ ...root, $defs: { One, Two } }));
+
+/** Keys that are more than names in JavaScript. */
+export const TROUBLESOME = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"] as const;
