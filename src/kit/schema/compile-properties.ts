@@ -28,9 +28,9 @@ export function compileProperties(
     else loseForbidden(compilation, schema, name, place);
   }
   const names = properties.map(([name]) => name);
-  const { requireAll, omitEmptyProperties } = compilation.dialect;
-  const isSilent =
-    names.length === 0 && (omitEmptyProperties || (schema.properties === undefined && !requireAll));
+  const { objects, requireAll, omitEmptyProperties } = compilation.dialect;
+  const mayBeSilent = omitEmptyProperties || (schema.properties === undefined && objects !== "closed");
+  const isSilent = names.length === 0 && mayBeSilent;
   return {
     properties: isSilent ? undefined : Object.fromEntries(properties),
     required: requireAll ? names : schema.required && [...required],
