@@ -6,12 +6,15 @@ import type { Terminal } from "./terminal.ts";
 /** System codes that mean that an address cannot be listened on. */
 const ADDRESS_CODES = new Set(["EADDRINUSE", "EADDRNOTAVAIL", "EACCES"]);
 
+/** Settings of addresses. */
+const ADDRESS_FIELDS = new Set(["listen", "admin_listen"]);
+
 /** Why a command failed, in a few lines and without a stack, and the exit code that fits. */
 export function describeFailure(error: unknown, env: Terminal["env"]): { message: string; code: number } {
   if (error instanceof UsageError) {
     return { message: `${error.message}\nTry "outrigger --help".`, code: exitCodes.usage };
   }
-  if (error instanceof ConfigurationError && isAddressFailure(error.cause)) {
+  if (error instanceof ConfigurationError && isAboutAddress(error)) {
     return { message: `${error.message}${adviceFor(error)}`, code: exitCodes.address };
   }
   if (error instanceof ConfigurationError) return { message: error.message, code: exitCodes.configuration };
@@ -22,6 +25,11 @@ export function describeFailure(error: unknown, env: Terminal["env"]): { message
 /** Whether an error of the system says that an address cannot be listened on. */
 export function isAddressFailure(error: unknown): boolean {
   return error instanceof Error && "code" in error && ADDRESS_CODES.has(String(error.code));
+}
+
+/** A socket that another process answers and a host that has no address are no failures of the system's `bind`. */
+function isAboutAddress({ cause, violations }: ConfigurationError): boolean {
+  return isAddressFailure(cause) || violations.some(({ field }) => ADDRESS_FIELDS.has(field));
 }
 
 /** The flag that says another address. */

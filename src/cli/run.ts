@@ -1,10 +1,11 @@
 import { didYouMean } from "../config/suggest.ts";
+import { ConfigurationError } from "../spec/errors.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";
 import { type CommandName, commandNames, helpOf, mainHelp } from "./help.ts";
 import type { Terminal } from "./terminal.ts";
-import { version } from "./version.ts";
+import { nodeProblem, version } from "./version.ts";
 
 type Command = (args: readonly string[], terminal: Terminal) => Promise<number>;
 
@@ -34,6 +35,8 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
   }
   const text = textFor(name, args);
   if (text === undefined) {
+    const problem = nodeProblem(process.versions.node);
+    if (problem !== undefined) throw new ConfigurationError(problem);
     const execute = await COMMANDS[commandNamed(name)]();
     return execute(args, terminal);
   }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { ConfigurationError, NetworkError } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { describeFailure } from "../../src/cli/describe-failure.ts";
+import { nodeProblem } from "../../src/cli/version.ts";
 import { killLeftovers, runHere, runOutrigger } from "./support/spawn-outrigger.ts";
 
 const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -20,6 +21,12 @@ describe("outrigger", () => {
   it("tells its version", async () => {
     const { version } = manifest as { version: string };
     expect(await runHere(["--version"])).toEqual({ code: 0, stdout: `outrigger ${version}\n`, stderr: "" });
+  });
+
+  it("does not run on a Node that is too old, on which each call would fail", () => {
+    expect(nodeProblem("20.20.2")).toBe("Node.js 24 or newer is needed, found 20.20.2");
+    expect(nodeProblem("24.0.0")).toBeUndefined();
+    expect(nodeProblem("100.1.0")).toBeUndefined();
   });
 
   it("says on stderr what is wrong with a command line, and exits with 2", async () => {

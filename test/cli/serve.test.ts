@@ -56,7 +56,8 @@ describe("outrigger serve", () => {
     const { code, stdout, stderr } = await runOutrigger(["serve"], { OPENAI_ORG_ID: "o" });
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toBe(
-      "outrigger: no provider is configured. None of these environment variables is set: OPENAI_API_KEY. " +
+      "outrigger: no provider is configured. None of these environment variables is set: OPENAI_API_KEY, " +
+        "ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL. " +
         "OPENAI_ORG_ID is set, but OPENAI_API_KEY is not: the provider openai is not registered.\n" +
         'Name one in a configuration file, or try "outrigger demo", which needs no key.\n',
     );
@@ -94,6 +95,16 @@ describe("outrigger serve", () => {
       });
     },
   );
+
+  it("tells an address that cannot be listened on from a wrong configuration, whatever is in the way", async () => {
+    const file = join(folder, "no-socket");
+    await writeFile(file, "");
+    for (const address of [`unix://${file}`, "no-such-host.invalid:0"]) {
+      const { code, stderr } = await runHere(["serve", ...anyPort, "--listen", address], provider());
+      expect(code).toBe(4);
+      expect(stderr).toMatch(/^outrigger: listen: .*\nChoose one with --listen ADDRESS\.\n$/);
+    }
+  });
 
   it("serves calls, logs one JSON line each without prompts or keys, and stops with 0 on SIGTERM", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
@@ -166,9 +177,9 @@ describe("outrigger serve", () => {
         `    api_key_file: key\n    base_url: \${BASE_URL}\n`,
     );
     simulator.clearRequests();
-    const env = { OUTRIGGER_CONFIG: config, BASE_URL: simulator.openaiBaseUrl, ANTHROPIC_API_KEY: "k" };
+    const env = { OUTRIGGER_CONFIG: config, BASE_URL: simulator.openaiBaseUrl, OPENAI_ORG_ID: "o" };
     const outrigger = spawnOutrigger(["serve"], env);
-    await outrigger.printed(/"msg":"ANTHROPIC_API_KEY is set, but/);
+    await outrigger.printed(/"msg":"OPENAI_ORG_ID is set, but/);
     const transport = createGrpcTransport({
       baseUrl: "http://localhost",
       nodeOptions: { path: socket } as never,
