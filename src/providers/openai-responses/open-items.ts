@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../kit/json.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock, ToolCallBlock } from "../../kit/stream-writer.ts";
 import { callHead, callInput } from "./response.ts";
-import { type Item, textIn } from "./wire.ts";
+import { type Item, objectsIn, textIn } from "./wire.ts";
 
 /** An item that has begun. */
 export type OpenItem = OpenMessage | OpenReasoning | OpenCall | OpenNamelessCall | OpenWhole;
@@ -14,11 +14,13 @@ export interface OpenMessage {
   readonly texts: Map<number, OpenText>;
 }
 
-/** A content part of a message that is text. */
+/** A content part of a message that is text, or a refusal. */
 export interface OpenText {
   readonly block: TextBlock;
   /** Annotations so far; the whole item tells them again, where the server sends one. */
   readonly annotations: JsonObject[];
+  /** Whether the model refuses. */
+  readonly refuses: boolean;
 }
 
 /** Reasoning: one block for all of its parts. */
@@ -71,13 +73,28 @@ export function openItem(item: Item, writer: StreamWriter): OpenItem {
   }
 }
 
-/** The text at a place of a message, begun where it is new. */
-export function textAt({ texts }: OpenMessage, place: number, writer: StreamWriter): OpenText {
+/** The text at a place of a message, begun where it is new. @param refuses Whether a new one is a refusal. */
+export function textAt(
+  { texts }: OpenMessage,
+  place: number,
+  refuses: boolean,
+  writer: StreamWriter,
+): OpenText {
   const known = texts.get(place);
   if (known !== undefined) return known;
-  const text = { block: writer.startText(), annotations: [] };
+  const text = { block: writer.startText(), annotations: [], refuses };
   texts.set(place, text);
   return text;
+}
+
+/** The content parts of a message by their places: those of the whole item, and those that only events told. */
+export function contentOf({ texts }: OpenMessage, item: Item): ReadonlyMap<number, JsonObject> {
+  const told = [...texts].map(([place, text]) => [place, textPart(text)] as const);
+  return new Map([...told, ...objectsIn(item.content).entries()]);
+}
+
+function textPart({ block: { text }, annotations, refuses }: OpenText): JsonObject {
+  return refuses ? { type: "refusal", refusal: text } : { type: "output_text", text, annotations };
 }
 
 /** Adds to a part of reasoning. A blank line parts it from the part before. */

@@ -49,7 +49,7 @@ function noResponse(what: string, { provider, providerRequestId: requestId }: Ca
 }
 
 /** The parts of one output item (provider documentation: "The response object", `output`). */
-export function partsOf(item: Item, states: StateWriter, toolCallIds: ToolCallIds): ContentPart[] {
+function partsOf(item: Item, states: StateWriter, toolCallIds: ToolCallIds): ContentPart[] {
   switch (item.type) {
     case "message":
       return messageParts(item, states);

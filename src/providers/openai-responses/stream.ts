@@ -15,6 +15,7 @@ import { ItemTable } from "./item-table.ts";
 import {
   appendReasoning,
   completeReasoning,
+  contentOf,
   nameCall,
   type OpenItem,
   type OpenMessage,
@@ -84,11 +85,10 @@ export class ResponsesDecoder implements StreamDecoder {
         return this.#completeContentPart(event);
       case "response.output_text.delta":
       case "response.refusal.delta":
-        return this.#textAt(event).block.append(textIn(event.delta));
+        return this.#textAt(type, event).block.append(textIn(event.delta));
       case "response.output_text.done":
-        return this.#completeText(event, textIn(event.text));
       case "response.refusal.done":
-        return this.#completeText(event, textIn(event.refusal));
+        return this.#completeText(type, event);
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
         return this.#appendReasoning(type, event);
@@ -109,7 +109,7 @@ export class ResponsesDecoder implements StreamDecoder {
       case "response.incomplete":
         return this.#finish(objectIn(event.response));
       case "response.output_text.annotation.added":
-        this.#keepAnnotation(event);
+        this.#keepAnnotation(type, event);
         return this.#passOn(type, event);
       default:
         return this.#passOn(type, event);
@@ -139,25 +139,28 @@ export class ResponsesDecoder implements StreamDecoder {
 
   /** Only text begins before its first delta; other content comes whole with its item. */
   #completeContentPart(event: WireEvent): void {
-    const text = messageText(objectIn(event.part));
+    const part = objectIn(event.part);
+    const text = messageText(part);
     if (text !== undefined && this.#openAt(event, "message") !== undefined)
-      this.#textAt(event).block.complete(text);
+      this.#textAt(textIn(part.type), event).block.complete(text);
   }
 
-  #textAt(event: WireEvent): OpenText {
+  /** @param type Of the event or part, which says whether the model refuses. */
+  #textAt(type: string, event: WireEvent): OpenText {
     const open = this.#openAt(event, "message") ?? this.#begin(event, "message");
-    return textAt(open, asInt32(event.content_index) ?? 0, this.#writer);
+    return textAt(open, asInt32(event.content_index) ?? 0, type.includes("refusal"), this.#writer);
   }
 
   /** What a finished item has said already needs no completion. */
-  #completeText(event: WireEvent, text: string): void {
-    if (!this.#items.isDone(this.#items.indexOf(event, "message"))) this.#textAt(event).block.complete(text);
+  #completeText(type: string, event: WireEvent): void {
+    if (this.#items.isDone(this.#items.indexOf(event, "message"))) return;
+    this.#textAt(type, event).block.complete(textIn(event.text) || textIn(event.refusal));
   }
 
-  #keepAnnotation(event: WireEvent): void {
+  #keepAnnotation(type: string, event: WireEvent): void {
     const annotation = asObject(event.annotation);
     if (annotation !== undefined && this.#openAt(event, "message") !== undefined)
-      this.#textAt(event).annotations.push(annotation);
+      this.#textAt(type, event).annotations.push(annotation);
   }
 
   #appendReasoning(type: string, event: WireEvent): void {
@@ -203,28 +206,36 @@ export class ResponsesDecoder implements StreamDecoder {
     return open;
   }
 
+  /** An item is whole: the last word on what it says. */
   #doneItem(event: WireEvent, item: Item): void {
     this.#endItem(this.#items.indexOf(event, item.type), item);
   }
 
-  /** Ends what an item became, with everything that only the whole item tells. */
   #endItem(index: number, item: Item): void {
     if (this.#items.isDone(index)) return;
     this.#start({});
     const open = this.#items.open.get(index) ?? this.#openItem(index, item);
-    this.#items.end(index, item);
+    this.#items.end(index, this.#endOpen(open, item));
+  }
+
+  /** Ends what an item became, with everything that only the whole item tells. Gives the item with all of its content. */
+  #endOpen(open: OpenItem, item: Item): Item {
     switch (open.kind) {
       case "message":
         return this.#endMessage(open, item);
       case "reasoning":
-        return this.#endReasoning(open, item);
+        this.#endReasoning(open, item);
+        return item;
       case "call":
         open.block.complete(callInput(item));
-        return open.block.end({ providerState: this.#states.ofCall(item) });
+        open.block.end({ providerState: this.#states.ofCall(item) });
+        return item;
       case "nameless call":
-        return nameCall(open, item, this.#writer).end({ providerState: this.#states.ofCall(item) });
+        nameCall(open, item, this.#writer).end({ providerState: this.#states.ofCall(item) });
+        return item;
       case "whole":
-        return this.#writer.addPart(wholePart(item, this.#states), open.partIndex);
+        this.#writer.addPart(wholePart(item, this.#states), open.partIndex);
+        return item;
     }
   }
 
@@ -233,25 +244,18 @@ export class ResponsesDecoder implements StreamDecoder {
     block.end({ redacted: isRedacted(item), providerState: this.#states.ofReasoning(item) });
   }
 
-  #endMessage(open: OpenMessage, item: Item): void {
-    const parts = objectsIn(item.content);
-    parts.forEach((part, place) => {
-      this.#endContentPart(open, place, item, part);
-    });
-    // Blocks that the whole item does not list end with what they have.
-    for (const { block, annotations } of open.texts.values()) {
-      const providerState = this.#states.ofMessagePart(item, { type: "output_text" });
-      block.end({ citations: citationsOf({ annotations }), providerState });
-    }
-    if (parts.length === 0 && open.texts.size === 0) {
+  #endMessage(open: OpenMessage, item: Item): Item {
+    const content = contentOf(open, item);
+    for (const [place, part] of content) this.#endContentPart(open, place, item, part);
+    if (content.size === 0)
       this.#writer.startText().end({ providerState: this.#states.ofEmptyMessage(item) });
-    }
+    return { ...item, content: [...content.values()] };
   }
 
   #endContentPart(open: OpenMessage, place: number, item: Item, part: JsonObject): void {
     const text = messageText(part);
     if (text === undefined) return this.#writer.addPart(messagePart(item, part, this.#states));
-    const { block } = textAt(open, place, this.#writer);
+    const { block } = textAt(open, place, part.type === "refusal", this.#writer);
     block.complete(text);
     block.end({ citations: citationsOf(part), providerState: this.#states.ofMessagePart(item, part) });
   }

@@ -17,9 +17,6 @@ export type ResponseObject = JsonObject;
 /** An event of a stream, parsed. Its kind is `type`. */
 export type WireEvent = JsonObject;
 
-/** Content part types of an output message that have a unified form. */
-export type MessagePartType = "output_text" | "refusal";
-
 /** The objects in a list; anything else in it, or no list at all, counts as nothing. */
 export function objectsIn(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];

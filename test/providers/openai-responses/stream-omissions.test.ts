@@ -130,6 +130,42 @@ describe("servers that leave things out", () => {
     expect(response?.id).toBe("resp_1");
   });
 
+  it("even the item's end and the output, of a refusal", async () => {
+    const { told } = await stream([
+      CREATED,
+      { type: "response.refusal.delta", output_index: 0, content_index: 0, delta: "No." },
+      { type: "response.refusal.done", output_index: 0, content_index: 0, refusal: "No. Never." },
+      completed(),
+    ]);
+    const end = { state: { item: { type: "message" }, part: { type: "refusal" } } };
+    expect(told).toEqual([
+      START,
+      ...textTold(0, ["No.", " Never."], end),
+      { finish: "CONTENT_FILTER", raw: "refusal" },
+    ]);
+  });
+
+  it("some of an item's content at its end", async () => {
+    const { told } = await stream([
+      CREATED,
+      added(0, message("", { content: [] })),
+      textDelta(0, "a"),
+      textDelta(0, "b", { content_index: 1 }),
+      done(0, message("a")),
+      completed(),
+    ]);
+    expect(told).toEqual([
+      START,
+      { textStart: 0 },
+      { delta: 0, says: "a" },
+      { textStart: 1 },
+      { delta: 1, says: "b" },
+      { textEnd: 0, text: "a", ...textState() },
+      { textEnd: 1, text: "b", ...textState() },
+      STOP,
+    ]);
+  });
+
   it("the indexes of several items: their ids tell them apart", async () => {
     const { told } = await stream([
       CREATED,
