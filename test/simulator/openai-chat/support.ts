@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Simulator } from "../../../src/simulator/index.ts";
 
 /** A whole answer, as far as the tests look into it. */
@@ -124,6 +125,44 @@ export async function streamText(simulator: Simulator, body: object): Promise<st
 /** Posts a body with `stream: true` and returns the chunks. */
 export async function stream(simulator: Simulator, body: object): Promise<Chunk[]> {
   return parseChunks(await streamText(simulator, body));
+}
+
+/** A stream that is read as far as a test wants. */
+export interface OpenStream {
+  /** Reads until what has come is enough, and returns it. Throws when the stream ends first. */
+  readUntil(isEnough: (text: string) => boolean): Promise<string>;
+  /** Whether nothing more comes for so many milliseconds. */
+  isSilentFor(milliseconds: number): Promise<boolean>;
+  /** Leaves. */
+  close(): void;
+}
+
+/** Posts a body with `stream: true` and reads only what is asked for. */
+export async function openStream(simulator: Simulator, body: object): Promise<OpenStream> {
+  const leave = new AbortController();
+  const response = await post(simulator, { ...body, stream: true }, { signal: leave.signal });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) throw new Error("the answer has no body");
+  let text = "";
+  return {
+    readUntil: async (isEnough) => {
+      while (!isEnough(text)) {
+        const { done, value } = await reader.read();
+        if (done) throw new Error(`the stream ended with ${JSON.stringify(text)}`);
+        text += value;
+      }
+      return text;
+    },
+    isSilentFor: (milliseconds) =>
+      Promise.race([
+        sleep(milliseconds, true),
+        reader.read().then(
+          () => false,
+          () => false,
+        ),
+      ]),
+    close: () => leave.abort(),
+  };
 }
 
 /** Takes the chunks out of a body of server-sent events; the end marker is none. */

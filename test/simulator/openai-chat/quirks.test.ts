@@ -1,0 +1,423 @@
+import { describe, expect, it } from "vitest";
+import { useSimulator } from "../support.ts";
+import {
+  ask,
+  askMessage,
+  callPieces,
+  deltasOf,
+  joined,
+  type Message,
+  parseChunks,
+  post,
+  say,
+  stream,
+  streamText,
+  type ToolCall,
+  weatherTool,
+} from "./support.ts";
+
+const simulator = useSimulator();
+
+const question = "How is the weather in Paris?";
+const withTools = (model: string): object => say(model, question, { tools: [weatherTool] });
+
+describe("reasoning_field", () => {
+  const thinking = async (field: string): Promise<Message> =>
+    askMessage(simulator(), say(`sim-reasoning:parts=1,reasoning_field=${field}`, "Why?"));
+
+  it("says where a whole answer shows its thinking", async () => {
+    const { reasoning_content: thought, content: text } = await thinking("reasoning_content");
+    expect(thought).toMatch(/^\*\*/);
+    expect(await thinking("reasoning")).toMatchObject({ reasoning: thought, content: text });
+    expect(await thinking("details")).toMatchObject({
+      reasoning: thought,
+      content: text,
+      reasoning_details: [{ type: "reasoning.text", text: thought, index: 0 }],
+    });
+    expect((await thinking("chunks")).content).toEqual([
+      { type: "thinking", thinking: [{ type: "text", text: thought }] },
+      { type: "text", text },
+    ]);
+    expect((await thinking("think_tags")).content).toBe(`<think>\n${thought}\n</think>\n\n${text}`);
+    expect(await thinking("none")).toEqual({
+      role: "assistant",
+      content: text,
+      refusal: null,
+      annotations: [],
+    });
+  });
+
+  it.each(["reasoning_content", "reasoning"])("streams it in %s", async (field) => {
+    const request = say(`sim-reasoning:reasoning_field=${field}`, "Why?");
+    const message = await askMessage(simulator(), request);
+    const chunks = await stream(simulator(), request);
+    expect(joined(chunks, field)).toBe(message[field as "reasoning"]);
+    expect(joined(chunks, "content")).toBe(message.content);
+  });
+
+  it("streams it in tags", async () => {
+    const request = say("sim-reasoning:reasoning_field=think_tags", "Why?");
+    expect(joined(await stream(simulator(), request), "content")).toBe(
+      (await askMessage(simulator(), request)).content,
+    );
+  });
+
+  it("streams it in parts of the content", async () => {
+    const request = say("sim-reasoning:reasoning_field=chunks", "Why?");
+    const contents = deltasOf(await stream(simulator(), request)).map(({ content }) => content);
+    const [thought] = (await askMessage(simulator(), request)).content as Extract<Message["content"], object>;
+    const pieces = contents.filter(Array.isArray) as { thinking: { text: string }[] }[][];
+    expect(pieces.map(([piece]) => piece?.thinking[0]?.text).join("")).toBe(thought?.thinking?.[0]?.text);
+  });
+
+  it("streams the signature of details behind them", async () => {
+    const request = say("sim-reasoning:reasoning_field=details", "Why?");
+    const deltas = deltasOf(await stream(simulator(), request));
+    const details = deltas.flatMap(
+      ({ reasoning_details }) => (reasoning_details ?? []) as { signature?: string }[],
+    );
+    const [whole] = (await askMessage(simulator(), request)).reasoning_details ?? [];
+    expect(details.filter(({ signature }) => signature !== undefined)).toEqual([details.at(-1)]);
+    expect(details.at(-1)?.signature).toBe(whole?.signature);
+  });
+
+  it("has nothing to show where it is redacted, but what is encrypted", async () => {
+    expect(await askMessage(simulator(), say("sim-reasoning:redacted=1", "Why?"))).toMatchObject({
+      reasoning_content: "",
+    });
+    const request = say("sim-reasoning:redacted=1,reasoning_field=details", "Why?");
+    expect(await askMessage(simulator(), request)).toMatchObject({
+      reasoning: null,
+      reasoning_details: [{ type: "reasoning.encrypted", data: expect.any(String) as string }],
+    });
+  });
+});
+
+describe("what came back", () => {
+  async function again(model: string, change: (message: Message) => object): Promise<Response> {
+    const first = await askMessage(simulator(), withTools(model));
+    const results = (first.tool_calls ?? []).map(({ id }) => ({
+      role: "tool",
+      tool_call_id: id,
+      content: "rain",
+    }));
+    const messages = [{ role: "user", content: question }, change(first), ...results];
+    return post(simulator(), { model, messages, tools: [weatherTool] });
+  }
+
+  async function refusalOf(response: Response): Promise<string> {
+    expect(response.status).toBe(400);
+    return ((await response.json()) as { error: { message: string } }).error.message;
+  }
+
+  it.each([
+    "sim-reasoning:reasoning_field=details",
+    "sim-reasoning:reasoning_field=details,redacted=1",
+    "sim-reasoning:reasoning_field=chunks,preamble=1",
+    "sim-reasoning:reasoning_field=think_tags",
+    "sim-tools:thought_signatures=1,calls=2",
+    "sim-tools:object_arguments=1",
+  ])("of %s unchanged is taken", async (model) => {
+    expect((await again(model, (message) => message)).status).toBe(200);
+  });
+
+  it("of details is checked byte for byte", async () => {
+    const model = "sim-reasoning:reasoning_field=details";
+    const response = await again(model, (message) => ({
+      ...message,
+      reasoning_details: [{ ...message.reasoning_details?.[0], text: "I thought of something else." }],
+    }));
+    expect(await refusalOf(response)).toBe("Invalid signature in 'messages[1].reasoning_details[0]'.");
+  });
+
+  it("of encrypted details, too", async () => {
+    const model = "sim-reasoning:reasoning_field=details,redacted=1";
+    const detail = { type: "reasoning.encrypted", data: "AAAA" };
+    const response = await again(model, (message) => ({ ...message, reasoning_details: [detail] }));
+    expect(await refusalOf(response)).toContain("Invalid signature");
+  });
+
+  it("must hold the thinking where it is required", async () => {
+    const model = "sim-reasoning:require_reasoning=1";
+    const lost = await again(model, ({ reasoning_content: _, ...message }) => message);
+    expect(await refusalOf(lost)).toBe(
+      "The `reasoning_content` in the thinking mode must be passed back to the API.",
+    );
+    expect((await again(model, (message) => ({ ...message, reasoning_content: "" }))).status).toBe(200);
+  });
+
+  it("must hold the signature of the first call", async () => {
+    const model = "sim-tools:thought_signatures=1,calls=2";
+    const withExtra = (extra: object) => (message: Message) => {
+      const [first, ...rest] = message.tool_calls ?? [];
+      const { extra_content: _, ...bare } = first ?? {};
+      return { ...message, tool_calls: [{ ...bare, ...extra }, ...rest] };
+    };
+    expect(await refusalOf(await again(model, withExtra({})))).toContain("missing a thought_signature");
+    const altered = { extra_content: { google: { thought_signature: "AAAA" } } };
+    expect(await refusalOf(await again(model, withExtra(altered)))).toBe("Thought signature is not valid.");
+    expect(await refusalOf(await again("sim-tools", withExtra(altered)))).toContain("Unknown parameter");
+  });
+
+  it("of another dialect is refused", async () => {
+    const response = await again("sim-reasoning:reasoning_field=none", (message) => ({
+      ...message,
+      reasoning_content: "mine",
+    }));
+    expect(await refusalOf(response)).toBe("Unknown parameter: 'messages[1].reasoning_content'.");
+  });
+});
+
+describe("lenient", () => {
+  it("takes parameters that OpenAI does not know", async () => {
+    const { choices } = await ask(simulator(), say("sim-text:lenient=1", "Hello", { top_k: 3 }));
+    expect(choices).toHaveLength(1);
+  });
+});
+
+describe("pieces of tool calls", () => {
+  const pieces = async (options: string): Promise<ToolCall[]> =>
+    callPieces(await stream(simulator(), withTools(`sim-tools:calls=2,${options}`)));
+  const of = (all: readonly ToolCall[], index: number): ToolCall[] =>
+    all.filter((each) => each.index === index);
+
+  it("have index, id and name as OpenAI's do", async () => {
+    const [first, ...rest] = of(await pieces(""), 1);
+    expect(first).toMatchObject({ id: expect.stringMatching(/^call_/) as string, type: "function" });
+    expect(first?.function).toEqual({ name: "get_weather", arguments: "" });
+    expect(rest.length).toBeGreaterThan(3);
+    for (const piece of rest) expect(Object.keys(piece).sort()).toEqual(["function", "index"]);
+    expect(JSON.parse(rest.map((piece) => piece.function?.arguments).join(""))).toMatchObject({
+      city: "Paris",
+    });
+  });
+
+  it("id_style says which have the id", async () => {
+    const ids = async (style: string): Promise<Set<string | undefined>> =>
+      new Set(of(await pieces(`id_style=${style}`), 0).map(({ id }) => id));
+    const first = [...(await ids("first"))];
+    expect(first).toEqual([expect.stringMatching(/^call_/), undefined]);
+    expect([...(await ids("blank"))]).toEqual([expect.stringMatching(/^call_/), ""]);
+    expect([...(await ids("same"))]).toEqual([expect.stringMatching(/^call_/)]);
+    expect([...(await ids("missing"))]).toEqual([undefined]);
+    const whole = await askMessage(simulator(), withTools("sim-tools:id_style=missing"));
+    expect(Object.keys(whole.tool_calls?.[0] ?? {})).toEqual(["type", "function"]);
+  });
+
+  it("name_style says which have the name", async () => {
+    const names = async (style: string): Promise<(string | undefined)[]> =>
+      of(await pieces(`name_style=${style}`), 0).map((piece) => piece.function?.name);
+    expect((await names("first")).slice(0, 3)).toEqual(["get_weather", undefined, undefined]);
+    expect(new Set(await names("same"))).toEqual(new Set(["get_weather"]));
+    expect((await names("split")).slice(0, 3)).toEqual(["get_we", "ather", undefined]);
+    expect((await names("late")).slice(0, 3)).toEqual([undefined, "get_weather", undefined]);
+  });
+
+  it("no_index leaves the index out", async () => {
+    expect((await pieces("no_index=1")).every((piece) => !("index" in piece))).toBe(true);
+  });
+
+  it("whole_calls makes one of each", async () => {
+    const whole = await pieces("whole_calls=1");
+    expect(whole).toHaveLength(2);
+    for (const { function: called } of whole)
+      expect(JSON.parse(called?.arguments ?? "")).toMatchObject({ city: "Paris" });
+  });
+
+  it("object_arguments sends no text", async () => {
+    const whole: readonly unknown[] = await pieces("object_arguments=1");
+    expect(whole).toMatchObject([
+      { function: { arguments: { city: "Paris" } } },
+      { function: { arguments: { city: "Paris" } } },
+    ]);
+    const message: unknown = await askMessage(simulator(), withTools("sim-tools:object_arguments=1"));
+    expect(message).toMatchObject({ tool_calls: [{ function: { arguments: { city: "Paris" } } }] });
+    const cut = { ...withTools("sim-tools:object_arguments=1"), max_tokens: 8 };
+    const [call] = (await askMessage(simulator(), cut)).tool_calls ?? [];
+    expect(call?.function?.arguments).toEqual(expect.stringMatching(/^\{/));
+  });
+
+  it("thought_signatures signs the first call", async () => {
+    const signed = (await pieces("thought_signatures=1")).filter(
+      ({ extra_content }) => extra_content !== undefined,
+    );
+    expect(signed).toEqual([expect.objectContaining({ index: 0, id: expect.any(String) as string })]);
+  });
+
+  it("of free text have the same quirks", async () => {
+    const custom = { type: "custom", custom: { name: "code" } };
+    const request = say("sim-tools:name_style=late", "Print Paris", { tools: [custom] });
+    const [first, second, third] = callPieces(await stream(simulator(), request));
+    expect([first?.custom, second?.custom]).toEqual([{ input: "" }, { name: "code", input: "" }]);
+    expect(third?.custom?.input).toBe("print");
+  });
+});
+
+describe("usage_style", () => {
+  const usages = async (style: string): Promise<unknown[]> =>
+    (await stream(simulator(), say(`sim-text:usage_style=${style}`, "Hello"))).map(({ usage }) => usage);
+  const counts = { total_tokens: expect.any(Number) as number };
+
+  it("bare: a last chunk without choices", async () => {
+    const chunks = await stream(simulator(), say("sim-text:usage_style=bare", "Hello"));
+    expect(chunks.at(-1)).toMatchObject({ usage: counts });
+    expect(chunks.at(-1)).not.toHaveProperty("choices");
+    expect(chunks.slice(0, -1).every((chunk) => !("usage" in chunk))).toBe(true);
+  });
+
+  it("finish: the chunk with the finish reason", async () => {
+    const chunks = await stream(simulator(), say("sim-text:usage_style=finish", "Hello"));
+    expect(chunks.at(-1)).toMatchObject({ usage: counts, choices: [{ finish_reason: "stop" }] });
+    expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
+  });
+
+  it("every: each chunk, as far as it is", async () => {
+    const { usage } = await ask(simulator(), say("sim-reasoning", "Hello"));
+    const all = await stream(simulator(), say("sim-reasoning:usage_style=every", "Hello"));
+    const written = all.map((chunk) => chunk.usage?.completion_tokens ?? -1);
+    expect(written).toEqual([...written].sort((left, right) => left - right));
+    expect(written[0]).toBeLessThan(usage.completion_tokens);
+    expect(all.at(-1)?.usage).toEqual(usage);
+  });
+
+  it("x_groq: as Groq has it", async () => {
+    const chunks = await stream(simulator(), say("sim-text:usage_style=x_groq", "Hello"));
+    expect(chunks.at(-1)?.x_groq).toMatchObject({
+      id: expect.stringMatching(/^req_/) as string,
+      usage: counts,
+    });
+    expect(chunks.filter((chunk) => "usage" in chunk)).toEqual([]);
+  });
+
+  it("none: nowhere", async () => {
+    expect((await usages("none")).filter(Boolean)).toEqual([]);
+    const request = say("sim-text:usage_style=none", "Hello");
+    expect(await ask(simulator(), request)).not.toHaveProperty("usage");
+  });
+});
+
+describe("usage_fields", () => {
+  const usageOf = async (fields: string): Promise<Record<string, unknown>> => {
+    const { usage } = await ask(simulator(), say(`sim-reasoning:usage_fields=${fields}`, "Why?"));
+    return usage as unknown as Record<string, unknown>;
+  };
+
+  it("are those of the server", async () => {
+    const { prompt_tokens: prompt, completion_tokens: written } = await usageOf("openai");
+    expect(await usageOf("deepseek")).toMatchObject({
+      prompt_cache_hit_tokens: 0,
+      prompt_cache_miss_tokens: prompt,
+    });
+    expect(await usageOf("moonshot")).toEqual({
+      prompt_tokens: prompt,
+      completion_tokens: written,
+      total_tokens: Number(prompt) + Number(written),
+      cached_tokens: 0,
+    });
+    expect(await usageOf("openrouter")).toMatchObject({
+      cost: (Number(prompt) + 4 * Number(written)) / 1_000_000,
+      prompt_tokens_details: { cache_write_tokens: 0 },
+    });
+  });
+
+  it("of xAI count thinking beside what was written", async () => {
+    const openai = await usageOf("openai");
+    const xai = await usageOf("xai");
+    const { reasoning_tokens: reasoning } = xai.completion_tokens_details as { reasoning_tokens: number };
+    expect(Number(xai.completion_tokens) + reasoning).toBe(openai.completion_tokens);
+    expect(xai.total_tokens).toBe(openai.total_tokens);
+  });
+});
+
+describe("the end of a stream", () => {
+  const text = (options: string): Promise<string> =>
+    streamText(simulator(), say(`sim-text:${options}`, "Hello"));
+  const reasons = (body: string): (string | null | undefined)[] =>
+    parseChunks(body).map(({ choices }) => choices?.[0]?.finish_reason);
+
+  it("has a word of one's own", async () => {
+    expect(reasons(await text("finish_reason=model_length")).at(-1)).toBe("model_length");
+    const { choices } = await ask(simulator(), withTools("sim-tools:finish_reason=stop"));
+    expect(choices[0]?.finish_reason).toBe("stop");
+  });
+
+  it("has no finish reason", async () => {
+    const body = await text("no_finish=1");
+    expect(reasons(body).filter(Boolean)).toEqual([]);
+    expect(body).toMatch(/data: \[DONE\]\n\n$/);
+    const { choices } = await ask(simulator(), say("sim-text:no_finish=1", "Hello"));
+    expect(choices[0]).not.toHaveProperty("finish_reason");
+  });
+
+  it("has no end marker", async () => {
+    const body = await text("no_done=1");
+    expect(body).not.toContain("[DONE]");
+    expect(reasons(body).at(-1)).toBe("stop");
+  });
+
+  it("has a chunk more", async () => {
+    expect(reasons(await text("trailing_chunk=1")).slice(-3)).toEqual([null, "stop", "stop"]);
+  });
+});
+
+describe("chunks", () => {
+  it("have nulls where they say nothing", async () => {
+    const chunks = await stream(simulator(), say("sim-reasoning:null_fields=1", "Why?"));
+    for (const delta of deltasOf(chunks).slice(0, -1))
+      expect(Object.keys(delta)).toEqual(
+        expect.arrayContaining(["role", "content", "reasoning_content", "tool_calls"]),
+      );
+    expect(deltasOf(chunks).at(-1)).toEqual({ role: null, content: null, tool_calls: null });
+  });
+
+  it("have a comment in front of each", async () => {
+    const body = await streamText(simulator(), say("sim-text:comments=1", "Hello"));
+    expect(body.startsWith(": OPENROUTER PROCESSING\n\ndata: {")).toBe(true);
+    expect(body.split(": OPENROUTER PROCESSING\n\n")).toHaveLength(parseChunks(body).length + 1);
+  });
+});
+
+describe("plain_json", () => {
+  it("answers a request for a stream in one piece", async () => {
+    const response = await post(simulator(), say("sim-text:plain_json=1", "Hello", { stream: true }));
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.json()).toMatchObject({
+      object: "chat.completion",
+      choices: [{ finish_reason: "stop" }],
+    });
+  });
+});
+
+describe("error_shape", () => {
+  const message = expect.stringContaining("Rate limit reached") as string;
+
+  it.each([
+    ["openai", { error: { message, type: "requests", param: null, code: "rate_limit_exceeded" } }],
+    ["numeric", { error: { code: 429, message, type: "requests" } }],
+    ["top_level", { object: "error", message, type: "requests", param: null, code: 429 }],
+    ["text", { code: expect.any(String) as string, error: message }],
+    ["message", { message }],
+    ["detail", { detail: [{ type: "rate_limit_exceeded", loc: ["body"], msg: message }] }],
+  ])("%s", async (shape, body) => {
+    const response = await post(simulator(), say(`sim-text:status=429,error_shape=${shape}`, "Hello"));
+    expect(response.status).toBe(429);
+    expect(await response.json()).toEqual(body);
+    const model = `sim-text:error_after=1,error_code=rate_limit_exceeded,error_shape=${shape}`;
+    const events = (await streamText(simulator(), say(model, "Hello"))).split("\n\n");
+    expect(JSON.parse(events[1]?.replace("data: ", "") ?? "")).toEqual(body);
+  });
+
+  it("is that of refused requests, too", async () => {
+    const response = await post(simulator(), say("sim-text:error_shape=detail", "Hello", { stop: 3 }));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({
+      detail: [
+        {
+          type: "invalid_type",
+          loc: ["body", "stop"],
+          msg: "Invalid type for 'stop': expected an array, but got an integer instead.",
+        },
+      ],
+    });
+  });
+});
