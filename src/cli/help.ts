@@ -63,7 +63,8 @@ Environment:
   OUTRIGGER_ADMIN_LISTEN      like --admin-listen
   OUTRIGGER_DEFAULT_PROVIDER  like --default-provider
   OUTRIGGER_LOG_LEVEL         like --log-level
-  HTTP_PROXY, HTTPS_PROXY, NO_PROXY are obeyed on the way to the providers.
+  HTTP_PROXY, HTTPS_PROXY, NO_PROXY are obeyed on the way to the providers;
+  NODE_EXTRA_CA_CERTS names a PEM file with further certificate authorities.
   An empty variable counts as unset.
 
 A configuration file says what variables cannot:
