@@ -9,7 +9,8 @@ import type { AnswerBlock } from "./wire.ts";
 /** What the blocks of one answer are made from. */
 export interface BlockSettings {
   readonly requestNumber: number;
-  readonly script: string;
+  /** The model, without its options. */
+  readonly model: string;
   /** Fingerprint of the conversation before the answer. */
   readonly before: ConversationPrint;
   /** Whether thinking shows what it says. */
@@ -77,17 +78,17 @@ function write(writer: Writer, block: Omit<RenderedBlock, "hiddenTokens"> & { hi
 
 /** Thinking is one block, or where it is redacted one for each paragraph. */
 function writeThinking(writer: Writer, part: ReasoningPart): void {
-  const { script, showsThinking } = writer;
+  const { model, showsThinking } = writer;
   if (part.redacted) {
     for (const [index, paragraph] of part.paragraphs.entries()) {
-      const whole = { type: "redacted_thinking", data: redactThinking(script, writer.here, paragraph) };
+      const whole = { type: "redacted_thinking", data: redactThinking(model, writer.here, paragraph) };
       writer.thinking += 1;
       write(writer, { whole, opening: whole, hiddenTokens: index === 0 ? part.tokens : 0, deltas: () => [] });
     }
     return;
   }
   const thinking = showsThinking ? part.paragraphs.join("\n\n") : "";
-  const signature = signThinking(script, writer.here, thinking);
+  const signature = signThinking(model, writer.here, thinking);
   writer.thinking += 1;
   write(writer, {
     whole: { type: "thinking", thinking, signature },
@@ -149,12 +150,13 @@ function writeToolUse(writer: Writer, part: ToolCallPart): void {
   });
 }
 
-function callIdOf({ requestNumber, turn, blocks, thinking }: Writer): string {
+function callIdOf(writer: Writer): string {
+  const { turn, blocks, thinking } = writer;
   switch (turn.callIds) {
     case "unique":
-      return toolUseIdOf(requestNumber, blocks.length, thinking);
+      return toolUseIdOf(writer, blocks.length, thinking);
     case "repeated":
-      return toolUseIdOf(requestNumber, 0, thinking);
+      return toolUseIdOf(writer, 0, thinking);
     case "empty":
       return "";
     default:

@@ -9,6 +9,7 @@ import { checkConversation } from "./conversation.ts";
 import type { ConversationPrint } from "./conversation-print.ts";
 import { rejectAsAnthropic, renderFailed } from "./failure.ts";
 import { anthropicHeaders } from "./headers.ts";
+import { withoutOptions } from "./ids.ts";
 import { finishedMessage } from "./message-object.ts";
 import { checkCreateRequest } from "./parameters.ts";
 import { invalidRequest, Problem, rejectingProblems } from "./problem.ts";
@@ -56,8 +57,8 @@ function prepare(received: ReceivedRequest, choice: ModelChoice): PreparedCall {
   const request = checkCreateRequest(received);
   checkToolUse(request);
   const turns = checkConversation(request);
-  const before = checkThinkingBlocks(request, turns, choice.script);
-  const call: Call = { received, request, script: choice.script, before };
+  const before = checkThinkingBlocks(request, turns, choice);
+  const call: Call = { received, request, model: withoutOptions(choice.model), before };
   return {
     prompt: readPrompt(request, turns),
     stream: request.stream === true,
@@ -79,15 +80,15 @@ function prepare(received: ReceivedRequest, choice: ModelChoice): PreparedCall {
 interface Call {
   readonly received: ReceivedRequest;
   readonly request: CreateRequest;
-  readonly script: string;
+  readonly model: string;
   /** Fingerprint of the conversation before the answer. */
   readonly before: ConversationPrint;
 }
 
-function blocksOf({ received, request, script, before }: Call, turn: Turn): readonly RenderedBlock[] {
+function blocksOf({ received, request, model, before }: Call, turn: Turn): readonly RenderedBlock[] {
   return renderBlocks(turn, {
     requestNumber: received.number,
-    script,
+    model,
     before,
     showsThinking: showsThinking(request),
   });

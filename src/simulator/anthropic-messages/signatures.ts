@@ -10,7 +10,8 @@ const sourceHeader = Buffer.from([0x12, 0xc8, 0x03, 0x0a]);
 
 /** What a signature says of the thinking that it was made for. */
 interface SignedThinking {
-  readonly script: string;
+  /** The model that thought. */
+  readonly model: string;
   /** Fingerprint of the conversation before the block. */
   readonly conversation: string;
   /** Digest of the thinking's text; the text itself where it was redacted. */
@@ -21,13 +22,13 @@ interface SignedThinking {
 export type SignatureState = "intact" | "altered" | "elsewhere";
 
 /** Signs thinking: the same for the same text at the same place. */
-export function signThinking(script: string, before: ConversationPrint, thinking: string): string {
-  return sealThinking({ script, conversation: before.value, thinking: digestOf(thinking) });
+export function signThinking(model: string, before: ConversationPrint, thinking: string): string {
+  return sealThinking({ model, conversation: before.value, thinking: digestOf(thinking) });
 }
 
 /** Encrypts thinking that the caller may not read. */
-export function redactThinking(script: string, before: ConversationPrint, thinking: string): string {
-  return sealThinking({ script, conversation: before.value, thinking });
+export function redactThinking(model: string, before: ConversationPrint, thinking: string): string {
+  return sealThinking({ model, conversation: before.value, thinking });
 }
 
 /**
@@ -37,13 +38,13 @@ export function redactThinking(script: string, before: ConversationPrint, thinki
 export function checkSignature(
   signature: string,
   thinking: string | undefined,
-  script: string,
+  model: string,
   before: ConversationPrint,
 ): SignatureState {
   const signed = unsealText(signatureHeader, signature) as SignedThinking | undefined;
   if (signed === undefined) return "altered";
   if (thinking !== undefined && signed.thinking !== digestOf(thinking)) return "altered";
-  return signed.script === script && signed.conversation !== before.value ? "elsewhere" : "intact";
+  return signed.model === model && signed.conversation !== before.value ? "elsewhere" : "intact";
 }
 
 /** Encrypts what a search found, as `encrypted_content` and `encrypted_index` hold it. */

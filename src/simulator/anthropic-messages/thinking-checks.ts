@@ -1,5 +1,6 @@
+import type { ModelChoice } from "../model-choice.ts";
 import { beginPrint, type ConversationPrint } from "./conversation-print.ts";
-import { thinkingBeforeOf } from "./ids.ts";
+import { thinkingBeforeOf, withoutOptions } from "./ids.ts";
 import { invalidAt } from "./problem.ts";
 import { checkSignature } from "./signatures.ts";
 import { bringsResults, type ConversationTurn, type PlacedBlock } from "./turns.ts";
@@ -13,26 +14,27 @@ import type { CreateRequest, InputBlock } from "./wire.ts";
 export function checkThinkingBlocks(
   request: CreateRequest,
   turns: readonly ConversationTurn[],
-  script: string,
+  { script, model: modelString }: ModelChoice,
 ): ConversationPrint {
+  const model = withoutOptions(modelString);
   const [latest, results] = turns.slice(-2);
   if (latest !== undefined && results !== undefined && bringsResults(results)) {
-    checkCompleteness(latest.blocks);
+    checkCompleteness(latest.blocks, model);
     if (request.thinking?.type === "enabled" && script === "reasoning") checkBeginning(latest);
   }
   let before = beginPrint(request);
   for (const { role, blocks } of turns) {
     for (const placed of blocks) {
-      if (isThinking(placed.block)) checkBlock(placed, before, script);
+      if (isThinking(placed.block)) checkBlock(placed, before, model);
       before = before.with(role, placed.block);
     }
   }
   return before;
 }
 
-function checkBlock({ block, path }: PlacedBlock, before: ConversationPrint, script: string): void {
+function checkBlock({ block, path }: PlacedBlock, before: ConversationPrint, model: string): void {
   const signature = (block.type === "thinking" ? block.signature : block.data) ?? "";
-  const state = checkSignature(signature, block.thinking, script, before);
+  const state = checkSignature(signature, block.thinking, model, before);
   if (state !== "intact") throw invalidSignature(block.type, path, state === "elsewhere");
 }
 
@@ -44,12 +46,12 @@ function invalidSignature(type: string, path: string, elsewhere: boolean): Error
   return invalidAt(path, `Invalid \`${field}\` in \`${type}\` block${reason}`);
 }
 
-/** The calls of the latest turn say how much thinking stood before them. */
-function checkCompleteness(blocks: readonly PlacedBlock[]): void {
+/** The calls that the model made in the latest turn say how much thinking stood before them. */
+function checkCompleteness(blocks: readonly PlacedBlock[], model: string): void {
   let thinking = 0;
   for (const { block, path } of blocks) {
     if (isThinking(block)) thinking += 1;
-    const expected = block.type === "tool_use" ? thinkingBeforeOf(block.id ?? "") : undefined;
+    const expected = block.type === "tool_use" ? thinkingBeforeOf(block.id ?? "", model) : undefined;
     if (expected === undefined || expected === thinking) continue;
     throw invalidAt(
       path,

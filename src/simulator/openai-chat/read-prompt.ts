@@ -23,7 +23,7 @@ const usualEffort: Effort = "medium";
 export function readPrompt(request: ChatRequest, options: ModelOptions): Prompt {
   const { messages } = request;
   const contents = messages.map(readContent);
-  const lastUser = messages.findLastIndex((message) => message.role === "user");
+  const lastUser = messages.findLastIndex((message, index) => asks(message, messages[index - 1]));
   const { stop } = request;
   return {
     question: contents[lastUser]?.text ?? "",
@@ -44,6 +44,12 @@ export function readPrompt(request: ChatRequest, options: ModelOptions): Prompt 
     stopSequences: typeof stop === "string" ? [stop] : (stop ?? []),
     effort: readEffort(request, options),
   };
+}
+
+/** Whether a message is the user's, instead of bringing the pictures of the tool results that it stands behind. */
+function asks({ role, content }: ChatMessage, before: ChatMessage | undefined): boolean {
+  const brings = typeof content !== "string" && content?.some(({ type }) => type !== "text") === true;
+  return role === "user" && !(brings && before?.role === "tool");
 }
 
 function readContent({ content, refusal }: ChatMessage): ReadContent {

@@ -122,6 +122,13 @@ describe("thinking that comes back", () => {
     expect(await answerTo(goingOn(first, first.content, { model: "sim-text" }))).toContain("rain");
   });
 
+  it("may be left out where another model thought it", async () => {
+    const first = await think();
+    const calls = first.content.filter(({ type }) => type === "tool_use");
+    expect(await answerTo(goingOn(first, calls, { model: "sim-text" }))).toContain("rain");
+    expect(await complaint(goingOn(first, calls))).toContain("cannot be modified");
+  });
+
   it("may stand before a longer conversation", async () => {
     const model = "sim-reasoning:rounds=2";
     const first = await think({ model });

@@ -71,6 +71,21 @@ describe("rounds of tools", () => {
     const message = await askMessage(simulator(), { model: "sim-tools:rounds=2", tools, messages });
     expect(message.tool_calls).toHaveLength(1);
   });
+
+  it("go on behind a message that brings the pictures of their results", async () => {
+    const asked = await askMessage(simulator(), say("sim-tools", question, { tools }));
+    const result = { role: "tool", tool_call_id: asked.tool_calls?.[0]?.id, content: "rain, see below" };
+    const picture = { type: "image_url", image_url: { url: "https://example.com/rain.png" } };
+    const messages = [
+      { role: "user", content: question },
+      asked,
+      result,
+      { role: "user", content: [{ type: "text", text: "Of the result:" }, picture] },
+    ];
+    const message = await askMessage(simulator(), { model: "sim-tools", tools, messages });
+    expect(message.tool_calls).toBeUndefined();
+    expect(message.content).toContain("rain, see below");
+  });
 });
 
 describe("response_format", () => {
