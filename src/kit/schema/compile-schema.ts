@@ -58,15 +58,15 @@ export interface Translation {
  */
 export function translateSchema(schema: JsonObject, dialect: SchemaDialect, field: string): Translation {
   checkSize(schema, field);
-  const compilation = start(schema, dialect, field);
-  const { relaxed } = compilation;
+  const relaxed = new Relaxations();
   if (dialect.keywords === "all" && dialect.root === "any") return { schema, relaxed };
+  const compilation = start(schema, dialect, field, relaxed);
   const root = compileRoot(compilation, schema, placeOf(schema, ""));
   if (root === false) throw unsatisfiable(field, "");
   return { schema: withDefinitions(root, schema, compileDefinitions(compilation, root)), relaxed };
 }
 
-function start(schema: JsonObject, dialect: SchemaDialect, field: string): Compilation {
+function start(schema: JsonObject, dialect: SchemaDialect, field: string, relaxed: Relaxations): Compilation {
   const references = new References(schema);
   const compilation: Compilation = {
     dialect,
@@ -74,7 +74,7 @@ function start(schema: JsonObject, dialect: SchemaDialect, field: string): Compi
     references,
     recursion: new Recursion(schema, references),
     definitions: new Definitions(schema),
-    relaxed: new Relaxations(),
+    relaxed,
     count: schemaCounter(),
     compile: (each, place) => compileNode(compilation, each, place),
     compileExpanded: (expanded) => compileExpanded(compilation, expanded),

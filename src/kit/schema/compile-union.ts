@@ -7,7 +7,6 @@ import { conjoin, type Expanded, expand } from "./expand.ts";
 import type { Meeting } from "./intersect.ts";
 import { BESIDE_UNIONS, isAssertion, renamed, splitAnnotations, without } from "./keywords.ts";
 import { pointerBelow } from "./pointer.ts";
-import { distinct } from "./same-json.ts";
 import { dropKeyword, writeSchema } from "./write-schema.ts";
 
 /** The keyword by which a schema is a union; undefined where it is none. */
@@ -33,7 +32,7 @@ export function compileUnion(compilation: Compilation, { schema, place }: Expand
   if (key === "oneOf") checkExclusive(compilation, branches, place);
   const compiled = branches.map((branch) => compilation.compile(branch.schema, branch.place));
   const survivors = branches.filter((_, index) => compiled[index] !== false);
-  const left = distinct(compiled.filter((branch) => branch !== false));
+  const left = withoutRepetitions(compiled.filter((branch) => branch !== false));
   const last =
     left.length === 1 && joinSingle(compilation, without(outer, key), survivors.slice(0, 1), place);
   if (last) return compilation.compileExpanded(last);
@@ -105,6 +104,10 @@ export function checkExclusive(compilation: Compilation, branches: readonly Bran
   if (areDisjoint(compilation, expanded)) return;
   const message = `is no part of ${compilation.dialect.name}; as \`anyOf\` it also lets pass what fits several schemas`;
   compilation.relaxed.lose(pointerBelow(place.pointer, "oneOf"), message);
+}
+
+function withoutRepetitions(schemas: readonly JsonObject[]): JsonObject[] {
+  return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
 
 /** @param outer What stands outside of the branches; `anyOf` marks the place of the union in it. */

@@ -8,7 +8,6 @@ import { without } from "./keywords.ts";
 import { normalize } from "./normalize.ts";
 import { fieldAt, fragmentOf } from "./pointer.ts";
 import { referenceOf, type Target } from "./references.ts";
-import { sameJson } from "./same-json.ts";
 
 /** A schema in one piece. */
 export interface Expanded {
@@ -57,7 +56,7 @@ function meet(compilation: Compilation, left: JsonValue, right: JsonValue, place
   compilation.count(place);
   if (left === true || right === true) return left === true ? right : left;
   if (left === false || right === false) return false;
-  if (sameJson(left, right)) return left;
+  if (JSON.stringify(left) === JSON.stringify(right)) return left;
   const one = expand(compilation, left, place);
   const other = expand(compilation, right, place);
   if (one === false || other === false) return false;

@@ -1,11 +1,12 @@
 /** One schema, without what is below it, in the words of 2020-12. */
+import { invalidField } from "../../spec/errors.ts";
 import { type JsonObject, type JsonValue, tryParseJson } from "../json.ts";
 import type { Compilation, Place } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { isNumber, type JsonType, KEYWORDS, splitAnnotations } from "./keywords.ts";
 import { fieldAt, pointerBelow } from "./pointer.ts";
 import { distinct } from "./same-json.ts";
-import { checkShape } from "./shapes.ts";
+import { findMisshape } from "./shapes.ts";
 
 /**
  * Rewrites one schema: lists in `items` and `additionalItems`, `dependencies`, OpenAPI's
@@ -35,7 +36,10 @@ function normalizeEntry(
     noteUnknown(compilation, key, place);
     return keeps(compilation.dialect, key) ? [[key, value]] : [];
   }
-  checkShape(fieldAt(compilation.field, pointerBelow(place.pointer, key)), keyword.shape, value);
+  const misshape = findMisshape(keyword.shape, value);
+  if (misshape !== undefined) {
+    throw invalidField(fieldAt(compilation.field, pointerBelow(place.pointer, key)), misshape);
+  }
   if (keyword.role === "identity") return [];
   switch (key) {
     case "type":

@@ -2,10 +2,11 @@
 
 /** The pointer of a place below another. Nothing is escaped in `base`. */
 export function pointerBelow(base: string, ...tokens: readonly (string | number)[]): string {
-  return tokens.reduce<string>(
-    (pointer, token) => `${pointer}/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`,
-    base,
-  );
+  return tokens.reduce<string>((pointer, token) => `${pointer}/${escapeToken(String(token))}`, base);
+}
+
+function escapeToken(token: string): string {
+  return /[~/]/.test(token) ? token.replaceAll("~", "~0").replaceAll("/", "~1") : token;
 }
 
 /** The tokens of a pointer; undefined where the text is no pointer. */

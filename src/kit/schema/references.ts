@@ -29,19 +29,19 @@ export function referenceOf(schema: JsonObject): string | undefined {
  * of the document or of schemas inside it (JSON Schema core, §8 and §9). Nothing is fetched.
  */
 export class References {
+  /** The document. */
+  readonly root: JsonObject;
+  readonly #rootBase: string;
   /** Schemas by URI: those with `$id` by their own, those with an anchor by it. */
   readonly #byUri = new Map<string, Target>();
   /** Base URIs of schemas below an `$id` that is not the root's. */
   readonly #bases = new WeakMap<object, string>();
-  readonly #rootBase: string;
-  /** The document. */
-  readonly root: JsonObject;
+  #isIndexed = false;
 
   constructor(root: JsonObject) {
     this.root = root;
     this.#rootBase = baseOf(root, NO_BASE);
     this.#byUri.set(this.#rootBase, { schema: root, pointer: "" });
-    this.#index(root);
   }
 
   /**
@@ -49,6 +49,7 @@ export class References {
    * @returns undefined where it leads out of the document or to nothing.
    */
   resolve(schema: JsonObject): Target | undefined {
+    if (!this.#isIndexed) this.#index();
     const reference = referenceOf(schema);
     const url = URL.parse(reference ?? "", this.#bases.get(schema) ?? this.#rootBase);
     if (reference === undefined || url === null) return undefined;
@@ -61,31 +62,46 @@ export class References {
   }
 
   /** Goes through the document without recursion and notes what it names. */
-  #index(root: JsonObject): void {
-    const open = [{ value: root as unknown, base: NO_BASE, pointer: "" }];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const { value, pointer } = next;
-      if (typeof value !== "object" || value === null) continue;
-      const base = isSchemaObject(value) ? this.#note(value, next.base, pointer) : next.base;
+  #index(): void {
+    this.#isIndexed = true;
+    const open: Step[] = [{ value: this.root, base: NO_BASE, key: "", parent: undefined }];
+    for (let step = open.pop(); step !== undefined; step = open.pop()) {
+      const { value } = step;
+      const base = isSchemaObject(value) ? this.#note(value, step) : step.base;
       for (const [key, each] of Object.entries(value)) {
-        if (typeof each === "object") open.push({ value: each, base, pointer: pointerBelow(pointer, key) });
+        if (typeof each === "object" && each !== null) open.push({ value: each, base, key, parent: step });
       }
     }
   }
 
   /** Notes the names of one schema. Gives the base of what is below it. */
-  #note(schema: JsonObject, outer: string, pointer: string): string {
-    const base = baseOf(schema, outer);
+  #note(schema: JsonObject, step: Step): string {
+    const base = baseOf(schema, step.base);
     if (base !== this.#rootBase) this.#bases.set(schema, base);
-    if (base !== outer) this.#add(base, { schema, pointer });
-    for (const anchor of anchorsOf(schema)) this.#add(anchorUri(base, anchor), { schema, pointer });
+    if (base !== step.base) this.#add(base, schema, step);
+    for (const anchor of anchorsOf(schema)) this.#add(anchorUri(base, anchor), schema, step);
     return base;
   }
 
   /** A name is given once. Of two schemas with one name, the root or always the same one is taken. */
-  #add(uri: string, target: Target): void {
-    if (!this.#byUri.has(uri)) this.#byUri.set(uri, target);
+  #add(uri: string, schema: JsonObject, step: Step): void {
+    if (!this.#byUri.has(uri)) this.#byUri.set(uri, { schema, pointer: pointerOf(step) });
   }
+}
+
+/** A value on the way through the document. */
+interface Step {
+  readonly value: object;
+  /** The base URI around it. */
+  readonly base: string;
+  readonly key: string;
+  readonly parent: Step | undefined;
+}
+
+function pointerOf(step: Step): string {
+  const keys: string[] = [];
+  for (let each = step; each.parent !== undefined; each = each.parent) keys.unshift(each.key);
+  return pointerBelow("", ...keys);
 }
 
 /** The names of a schema within its resource. In draft 7 they stand in `$id`. */

@@ -1,16 +1,14 @@
-import { invalidField } from "../../spec/errors.ts";
 import type { JsonValue } from "../json.ts";
 import { quote } from "../quote.ts";
 import { isNumber, isSchemaObject, type Shape } from "./keywords.ts";
 
 /**
- * Checks that a keyword's value is one that it can have.
- * @param field Path of the keyword, for the error.
- * @throws InvalidRequestError naming it, what was found and what was expected.
+ * What is wrong with the value of a keyword.
+ * @returns What was expected and what was found; undefined where the value is one that it can have.
  */
-export function checkShape(field: string, shape: Shape, value: JsonValue): void {
+export function findMisshape(shape: Shape, value: JsonValue): string | undefined {
   const { fits, expected } = SHAPES[shape];
-  if (!fits(value)) throw invalidField(field, `expected ${expected}, found ${found(value)}`);
+  return fits(value) ? undefined : `expected ${expected}, found ${found(value)}`;
 }
 
 interface Check {

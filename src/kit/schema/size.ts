@@ -14,20 +14,22 @@ const MAX_VALUES = 100_000;
  * @throws InvalidRequestError naming the field, what was found and what was expected.
  */
 export function checkSize(schema: JsonObject, field: string): void {
-  let level: unknown[] = [schema];
-  let count = 0;
+  let level: object[] = [schema];
+  let count = 1;
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > MAX_DEPTH) {
       throw invalidField(field, `expected at most ${MAX_DEPTH} levels of JSON, found more`);
     }
-    count += level.length;
+    const below: object[] = [];
+    for (const each of level) {
+      for (const value of Object.values(each)) {
+        count += 1;
+        if (typeof value === "object" && value !== null) below.push(value);
+      }
+    }
     if (count > MAX_VALUES) {
       throw invalidField(field, `expected at most ${MAX_VALUES} JSON values, found more`);
     }
-    level = level.flatMap(valuesIn);
+    level = below;
   }
-}
-
-function valuesIn(value: unknown): unknown[] {
-  return typeof value === "object" && value !== null ? Object.values(value) : [];
 }
