@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAnthropicMessages } from "./anthropic-messages/format.ts";
 import { createFaultCounter } from "./fault-counter.ts";
+import { createGemini } from "./gemini/format.ts";
 import { type Floor, handleRequest, type SimulatorLogLine } from "./handle-request.ts";
 import { isMistake, type ModelNaming, readOptions } from "./model-choice.ts";
 import { createOpenAIChat } from "./openai-chat/format.ts";
@@ -42,6 +43,8 @@ export interface Simulator {
   readonly openaiBaseUrl: string;
   /** Base URL for clients of Anthropic, which add the version themselves: {@link url}. */
   readonly anthropicBaseUrl: string;
+  /** Base URL for clients of Gemini, which add the version themselves: {@link url}. */
+  readonly geminiBaseUrl: string;
   /** What arrived at the providers' endpoints, oldest first; bounded by {@link SimulatorOptions.requestLog}. */
   readonly requests: readonly SimulatedRequest[];
   /** Forgets the requests, and counts the faults of the option `times` anew. */
@@ -73,6 +76,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     url,
     openaiBaseUrl: `${url}/v1`,
     anthropicBaseUrl: url,
+    geminiBaseUrl: url,
     requests: floor.log.entries,
     clearRequests: () => floor.forget(),
     waitForRequest: floor.log.waitForRequest,
@@ -92,7 +96,7 @@ function prepareFloor(options: SimulatorOptions): Floor {
   return {
     house: { naming: readNaming(options), faults, cache: createPromptCache() },
     log,
-    formats: [createOpenAIResponses(), createOpenAIChat(), createAnthropicMessages()],
+    formats: [createOpenAIResponses(), createOpenAIChat(), createAnthropicMessages(), createGemini()],
     report: options.log ?? (() => {}),
     forget: () => {
       log.clear();

@@ -1,0 +1,21 @@
+import type { ReceivedRequest } from "../wire-format.ts";
+import { describeFailure } from "./failure.ts";
+import { Problem } from "./problem.ts";
+
+/** The one key that is refused, for tests of refused keys. Every other one is accepted. */
+const refusedKey = "invalid";
+
+/** Checks that a request carries a key: as `x-goog-api-key`, in the query, or as a bearer. Throws what Google answers. */
+export function authenticate({ headers, query }: ReceivedRequest): void {
+  const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
+  const key = headers["x-goog-api-key"] ?? query.get("key") ?? bearer ?? "";
+  if (key === "") {
+    throw new Problem({
+      code: 403,
+      message:
+        "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",
+      status: "PERMISSION_DENIED",
+    });
+  }
+  if (key === refusedKey) throw new Problem(describeFailure("API_KEY_INVALID"));
+}

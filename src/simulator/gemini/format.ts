@@ -1,0 +1,92 @@
+import type { ModelChoice } from "../model-choice.ts";
+import type { Turn } from "../script/turn.ts";
+import type { ModelCall, PreparedCall, ReceivedRequest, WholeAnswer, WireFormat } from "../wire-format.ts";
+import { type PartSettings, wholeParts } from "./answer-parts.ts";
+import { authenticate } from "./authenticate.ts";
+import { checkConversation } from "./conversation.ts";
+import { describeFailure, rejectAsGemini } from "./failure.ts";
+import { geminiHeaders } from "./headers.ts";
+import { checkGenerateRequest } from "./parameters.ts";
+import { Problem, rejectingProblems, renderError } from "./problem.ts";
+import { readPrompt } from "./read-prompt.ts";
+import { blockedObject, finalObject, isBlocked, type ResponseOrigin } from "./response-object.ts";
+import { renderStream } from "./stream.ts";
+import { readTarget, type Target } from "./target.ts";
+import { checkSignatures } from "./thought-signatures.ts";
+import { checkToolUse } from "./tool-checks.ts";
+import type { GenerateRequest } from "./wire.ts";
+
+/** Gemini's `generateContent` and `streamGenerateContent`. */
+export function createGemini(): WireFormat {
+  return {
+    name: "gemini",
+    endpoints: ["generateContent", "streamGenerateContent"].map(
+      (method) => `POST /v1beta/models/{model}:${method}`,
+    ),
+    matches: (request) => readTarget(request) !== undefined,
+    modelOf: (request) => readTarget(request)?.model ?? "",
+    read: (request) => rejectingProblems(request, () => read(request)),
+    reject: rejectAsGemini,
+  };
+}
+
+function read(request: ReceivedRequest): ModelCall {
+  const target = readTarget(request);
+  if (target === undefined || request.method !== "POST") {
+    throw new Problem({ code: 404, message: "Requested entity was not found.", status: "NOT_FOUND" });
+  }
+  authenticate(request);
+  return {
+    model: target.model,
+    prepare: (choice) => rejectingProblems(request, () => prepare(request, target, choice)),
+  };
+}
+
+function prepare(received: ReceivedRequest, target: Target, choice: ModelChoice): PreparedCall {
+  const request = checkGenerateRequest(received.body);
+  checkToolUse(request);
+  const contents = checkConversation(request);
+  const signs = choice.script === "reasoning";
+  checkSignatures(contents, signs);
+  const prompt = readPrompt(request, contents);
+  const settings = settingsOf(received, request, signs);
+  const originOf = (turn: Turn): ResponseOrigin => ({
+    responseId: received.requestId,
+    model: target.model,
+    turn,
+    attachments: prompt.attachments,
+  });
+  return {
+    prompt,
+    stream: target.streams,
+    renderWhole: (turn) => renderWhole(received, originOf(turn), settings),
+    renderFailed: (_turn, code) => renderError(received, describeFailure(code)),
+    renderStream: (turn) =>
+      renderStream(
+        { origin: originOf(turn), settings, sse: target.sse },
+        geminiHeaders(received, target.sse ? "text/event-stream" : jsonType),
+      ),
+  };
+}
+
+const jsonType = "application/json; charset=UTF-8";
+
+function settingsOf(
+  { number: requestNumber }: ReceivedRequest,
+  { generationConfig: { thinkingConfig, responseModalities = [] } = {} }: GenerateRequest,
+  signs: boolean,
+): PartSettings {
+  return {
+    requestNumber,
+    signs,
+    showsThoughts: thinkingConfig?.includeThoughts === true,
+    writes: responseModalities.length === 0 || responseModalities.includes("TEXT"),
+  };
+}
+
+function renderWhole(received: ReceivedRequest, origin: ResponseOrigin, settings: PartSettings): WholeAnswer {
+  const { turn } = origin;
+  const answer = isBlocked(turn) ? blockedObject(origin) : finalObject(origin, wholeParts(turn, settings));
+  const body = `${JSON.stringify(answer, undefined, 2)}\n`;
+  return { status: 200, headers: geminiHeaders(received, jsonType), body };
+}

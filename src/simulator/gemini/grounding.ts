@@ -1,0 +1,40 @@
+import type { Citation, TextPart, Turn } from "../script/turn.ts";
+
+/**
+ * What an answer rests on, as fields of its candidate: the grounding of a search, or where nothing was searched the
+ * sources that a text recites. Places count bytes of UTF-8, and one at the very beginning is left out.
+ */
+export function groundingOf({ parts }: Turn): Readonly<Record<string, unknown>> {
+  const search = parts.find((part) => part.kind === "web_search");
+  const text = parts.find((part) => part.kind === "text" && part.citations.length > 0);
+  const cited = text?.kind === "text" ? text : undefined;
+  if (search === undefined) return cited === undefined ? {} : { citationMetadata: recitationsOf(cited) };
+  return {
+    groundingMetadata: {
+      searchEntryPoint: {
+        renderedContent: `<div class="container"><a class="chip">${search.query}</a></div>`,
+      },
+      groundingChunks: search.sources.map(({ url, title }) => ({ web: { uri: url, title } })),
+      groundingSupports: (cited?.citations ?? []).map((citation, index) => ({
+        segment: { ...placeOf(cited, citation), text: cited?.text.slice(citation.start, citation.end) },
+        groundingChunkIndices: [index],
+      })),
+      webSearchQueries: [search.query],
+    },
+  };
+}
+
+function recitationsOf(part: TextPart): object {
+  return {
+    citationSources: part.citations.map((citation) => ({ ...placeOf(part, citation), uri: citation.url })),
+  };
+}
+
+function placeOf(part: TextPart | undefined, { start, end }: Citation): object {
+  const startIndex = countBytes(part, start);
+  return { ...(startIndex === 0 ? {} : { startIndex }), endIndex: countBytes(part, end) };
+}
+
+function countBytes(part: TextPart | undefined, end: number): number {
+  return Buffer.byteLength(part?.text.slice(0, end) ?? "");
+}
