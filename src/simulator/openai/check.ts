@@ -11,7 +11,7 @@ export interface Fields {
   readonly [name: string]: Check | RequiredField;
 }
 
-interface RequiredField {
+export interface RequiredField {
   readonly required: Check;
 }
 

@@ -182,8 +182,8 @@ export type Image = Message$1<"outrigger.v1.Image"> & {
    */
   source: {
     /**
-     * An `https:` or `data:` URL, or a path of a file where the sidecar's configuration
-     * allows its folder.
+     * An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+     * allows its folder. A web address is handed to the provider; the sidecar never fetches it.
      *
      * @generated from field: string url = 10;
      */
@@ -235,8 +235,8 @@ export type Audio = Message$1<"outrigger.v1.Audio"> & {
    */
   source: {
     /**
-     * An `https:` or `data:` URL, or a path of a file where the sidecar's configuration
-     * allows its folder.
+     * An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+     * allows its folder. A web address is handed to the provider; the sidecar never fetches it.
      *
      * @generated from field: string url = 10;
      */
@@ -295,8 +295,8 @@ export type Document = Message$1<"outrigger.v1.Document"> & {
    */
   source: {
     /**
-     * An `https:` or `data:` URL, or a path of a file where the sidecar's configuration
-     * allows its folder.
+     * An `http:`, `https:` or `data:` URL, or a path of a file where the sidecar's configuration
+     * allows its folder. A web address is handed to the provider; the sidecar never fetches it.
      *
      * @generated from field: string url = 10;
      */

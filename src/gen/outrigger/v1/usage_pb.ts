@@ -15,7 +15,8 @@ export const file_outrigger_v1_usage: GenFile = /*@__PURE__*/
 /**
  * Tokens that a call cost, counted alike for every provider: `input_tokens` includes cached
  * ones, `output_tokens` includes `reasoning_tokens`, and `total_tokens` is their sum.
- * What the provider did not say stays unset; 0 means that it said zero.
+ * A provider that says nothing of tokens leaves the whole message unset. An `optional` count that it
+ * does not say stays unset; 0 means that it said zero.
  *
  * @generated from message outrigger.v1.Usage
  */
