@@ -1,0 +1,344 @@
+/**
+ * Cross-provider parity (specification §8.9): the same request, with no more than its provider
+ * and model changed, works at every provider. Each cell asserts what the provider got on the wire
+ * and what the caller got back.
+ */
+import {
+  AuthenticationError,
+  create,
+  imagePart,
+  RateLimitError,
+  FinishReason_Reason as Reason,
+  type Response,
+  ResponseFormat_Type,
+  retry,
+  type StreamEvent,
+  systemMessage,
+  textOf,
+  textPart,
+  toolCallsOf,
+  UsageSchema,
+  userMessage,
+} from "outrigger";
+import { expect } from "vitest";
+import {
+  answerTo,
+  collect,
+  failureOf,
+  messageOf,
+  picture,
+  pictureUrl,
+  type Question,
+  reasonOf,
+  requestTo,
+  responseIn,
+  runTools,
+  weatherFor,
+  weatherSchema,
+  weatherTool,
+} from "./support/asking.ts";
+import { type Column, type Stage, setStage } from "./support/columns.ts";
+import type { Fact, Reading } from "./support/facts.ts";
+import { proveTable } from "./support/table.ts";
+
+const SYSTEM = "Be brief.";
+const greeting = [systemMessage(SYSTEM), userMessage("Say hello to Ada.")];
+const greetingFacts: Fact[] = [
+  { kind: "text", speaker: "system", text: SYSTEM },
+  { kind: "text", speaker: "user", text: "Say hello to Ada." },
+];
+const weatherQuestion = {
+  messages: [userMessage("What is the weather in Paris, Osaka and Lima?")],
+  tools: [weatherTool],
+} satisfies Question;
+
+proveTable("§8.9 Test case", [
+  {
+    title: "Simple text generation",
+    async prove(column) {
+      await using stage = await setStage("sim-text");
+      const response = await stage.client.complete(requestTo(column, { messages: greeting }));
+      expect(readingAt(stage, column).facts).toEqual(greetingFacts);
+      expect(textOf(response)).toContain("You asked: “Say hello to Ada.”");
+      expect(response).toMatchObject({ provider: column.name, model: column.model });
+      expect(response.id).not.toBe("");
+      expect(reasonOf(response)).toBe(Reason.STOP);
+    },
+  },
+  {
+    title: "Streaming text generation",
+    async prove(column) {
+      await using streaming = await setStage("sim-text");
+      await using whole = await setStage("sim-text");
+      const request = requestTo(column, { messages: greeting });
+      const events = await collect(streaming.client.stream(request));
+      const response = await whole.client.complete(request);
+      expect(readingAt(streaming, column)).toEqual(readingAt(whole, column));
+      expect(casesIn(events)).toEqual([
+        "streamStart",
+        "textStart",
+        ...deltasIn(events, "textDelta").map(() => "textDelta"),
+        "textEnd",
+        "finish",
+      ]);
+      expect(deltasIn(events, "textDelta").length).toBeGreaterThan(10);
+      expect(deltasIn(events, "textDelta").join("")).toBe(textOf(response));
+      expect(essence(responseIn(events))).toEqual(essence(response));
+    },
+  },
+  {
+    title: "Image input (base64)",
+    prove: (column) => proveImage(column, picture, pictureUrl),
+  },
+  {
+    title: "Image input (URL)",
+    prove: (column) => proveImage(column, "https://example.com/cat.png", "https://example.com/cat.png"),
+  },
+  {
+    title: "Single tool call + execution",
+    prove: (column) => proveToolLoop(column, { calls: 1, rounds: 1 }),
+  },
+  {
+    title: "Multiple parallel tool calls",
+    prove: (column) => proveToolLoop(column, { calls: 3, rounds: 1 }),
+  },
+  {
+    title: "Multi-step tool loop (3+ rounds)",
+    prove: (column) => proveToolLoop(column, { calls: 2, rounds: 3 }),
+  },
+  {
+    title: "Streaming with tool calls",
+    async prove(column) {
+      await using stage = await setStage("sim-tools:calls=2");
+      const events = await collect(stage.client.stream(requestTo(column, weatherQuestion)));
+      const calls = toolCallsOf(responseIn(events));
+      expect(calls.map(({ name }) => name)).toEqual(["get_weather", "get_weather"]);
+      for (const [index, call] of calls.entries()) {
+        expect(callStepsAt(events, index)).toEqual({
+          start: { id: call.id, name: call.name },
+          deltas: call.argumentsJson,
+          end: call.argumentsJson,
+        });
+      }
+      expect(reasonOf(responseIn(events))).toBe(Reason.TOOL_CALLS);
+      await proveToolLoop(column, { calls: 2, rounds: 1 }, "stream");
+    },
+  },
+  {
+    title: "Structured output (generate_object)",
+    async prove(column) {
+      await using stage = await setStage("sim-text");
+      const responseFormat = {
+        type: ResponseFormat_Type.JSON_SCHEMA,
+        name: "forecast",
+        schemaJson: JSON.stringify(weatherSchema),
+        strict: true,
+      };
+      const messages = [userMessage("What is the weather in Paris?")];
+      const response = await stage.client.complete(requestTo(column, { messages, responseFormat }));
+      expect(readingAt(stage, column).answerSchema).toEqual(weatherSchema);
+      expect(JSON.parse(textOf(response))).toEqual({ city: "Paris", days: expect.any(Number) });
+      expect(response.warnings).toEqual([]);
+    },
+  },
+  {
+    title: "Reasoning/thinking token reporting",
+    async prove(column) {
+      await using stage = await setStage("sim-reasoning");
+      const request = requestTo(column, { messages: greeting, reasoningEffort: "high", includeRaw: true });
+      const response = await stage.client.complete(request);
+      const { reasoning, output } = column.count(JSON.parse(response.rawJson));
+      expect(readingAt(stage, column).effort).toBe("high");
+      expect(reasoning).toBeGreaterThan(0);
+      expect(response.usage).toMatchObject({ reasoningTokens: reasoning, outputTokens: output });
+      expect(output).toBeGreaterThan(reasoning);
+    },
+  },
+  {
+    title: "Error handling (invalid API key -> 401)",
+    async prove(column) {
+      await using stage = await setStage("sim-text", { apiKey: "invalid" });
+      const error = await failureOf(() => stage.client.complete(requestTo(column, { messages: greeting })));
+      expect(error).toBeInstanceOf(AuthenticationError);
+      expect(error).toMatchObject({ provider: column.name, retryable: false });
+      expect(stage.requests).toHaveLength(1);
+    },
+  },
+  {
+    title: "Error handling (rate limit -> 429)",
+    async prove(column) {
+      await using stage = await setStage("sim-text:status=429,retry_after=7,times=1");
+      const failures: unknown[] = [];
+      const waits: number[] = [];
+      const response = await retry(
+        () => stage.client.complete(requestTo(column, { messages: greeting })),
+        { onRetry: (error) => failures.push(error) },
+        { wait: async (milliseconds) => void waits.push(milliseconds) },
+      );
+      expect(failures).toEqual([expect.any(RateLimitError)]);
+      expect(failures[0]).toMatchObject({
+        provider: column.name,
+        statusCode: 429,
+        retryable: true,
+        retryAfter: 7,
+      });
+      expect(waits).toEqual([7000]);
+      expect(reasonOf(response)).toBe(Reason.STOP);
+      expect(stage.requests).toHaveLength(2);
+    },
+  },
+  {
+    title: "Usage token counts are accurate",
+    async prove(column) {
+      await using stage = await setStage("sim-reasoning");
+      const request = requestTo(column, { messages: greeting, reasoningEffort: "low", includeRaw: true });
+      const whole = await stage.client.complete(request);
+      const streamed = await answerTo(stage.client, request, "stream");
+      const { input, output, reasoning } = column.count(JSON.parse(whole.rawJson));
+      expect(input).toBeGreaterThan(0);
+      expect(output).toBeGreaterThan(0);
+      for (const { usage } of [whole, streamed]) {
+        expect(usage).toMatchObject({
+          inputTokens: input,
+          outputTokens: output,
+          totalTokens: input + output,
+          reasoningTokens: reasoning,
+        });
+      }
+    },
+  },
+  {
+    title: "Prompt caching (cache_read_tokens > 0 on turn 2+)",
+    async prove(column) {
+      await using stage = await setStage("sim-text");
+      const instructions = systemMessage("Mind the tide tables of every harbour on the way. ".repeat(500));
+      const first = [instructions, userMessage("Where are we?")];
+      const one = await stage.client.complete(requestTo(column, { messages: first }));
+      const messages = [...first, messageOf(one), userMessage("And now?")];
+      const two = await stage.client.complete(requestTo(column, { messages, includeRaw: true }));
+      const { cacheRead } = column.count(JSON.parse(two.rawJson));
+      expect(one.usage?.cacheReadTokens ?? 0).toBe(0);
+      expect(two.usage?.cacheReadTokens).toBeGreaterThan(5000);
+      expect(two.usage?.cacheReadTokens).toBe(cacheRead);
+    },
+  },
+  {
+    title: "Provider-specific options pass through",
+    async prove(column) {
+      await using stage = await setStage("sim-text");
+      const options = Object.entries(OPTIONS).map(([name, option]) => [name, JSON.stringify(option)]);
+      const providerOptionsJson = Object.fromEntries(options);
+      await stage.client.complete(requestTo(column, { messages: greeting, providerOptionsJson }));
+      const mine = Object.entries(OPTIONS).filter(([name]) => name === column.name);
+      const others = Object.entries(OPTIONS).filter(([name]) => name !== column.name);
+      for (const [, option] of mine) expect(stage.bodyAt()).toMatchObject(option);
+      for (const key of others.flatMap(([, option]) => Object.keys(option)))
+        expect(stage.bodyAt()).not.toHaveProperty(key);
+    },
+  },
+]);
+
+/** A setting of each provider that no other has. */
+const OPTIONS: Readonly<Record<string, object>> = {
+  openai: { prompt_cache_key: "harbour" },
+  anthropic: { metadata: { user_id: "ada" } },
+  gemini: { safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_ONLY_HIGH" }] },
+  compatible: { seed: 7 },
+};
+
+async function proveImage(column: Column, source: string | Uint8Array, onTheWire: string): Promise<void> {
+  await using stage = await setStage("sim-text");
+  const messages = [userMessage([textPart("What is in the picture?"), imagePart(source)])];
+  const response = await stage.client.complete(requestTo(column, { messages }));
+  expect(readingAt(stage, column).facts).toEqual([
+    { kind: "text", speaker: "user", text: "What is in the picture?" },
+    { kind: "image", speaker: "user", source: onTheWire },
+  ]);
+  expect(textOf(response)).toContain("With your words came 1 attachment(s): image");
+}
+
+/** Runs a tool loop, and holds each request to all that was said before it. */
+async function proveToolLoop(
+  column: Column,
+  { calls, rounds }: { calls: number; rounds: number },
+  manner: "complete" | "stream" = "complete",
+): Promise<void> {
+  await using stage = await setStage(`sim-tools:calls=${calls},rounds=${rounds}`);
+  const { steps } = await runTools(stage.client, column, weatherQuestion, manner);
+  const [answer] = steps.slice(-1);
+  expect(steps.map(reasonOf)).toEqual([...Array(rounds).fill(Reason.TOOL_CALLS), Reason.STOP]);
+  expect(readingAt(stage, column, 0).tools).toEqual([
+    { name: "get_weather", description: "Tells the weather of a city.", schema: weatherSchema },
+  ]);
+  const expected: Fact[] = [
+    { kind: "text", speaker: "user", text: "What is the weather in Paris, Osaka and Lima?" },
+  ];
+  for (const [index, step] of steps.entries()) {
+    expect(factsAt(stage, column, index)).toEqual(expected);
+    expect(toolCallsOf(step)).toHaveLength(index < rounds ? calls : 0);
+    expected.push(...roundOf(step, expected.length));
+  }
+  expect(textOf(answer)).toContain("`get_weather` said “Sunny in");
+}
+
+/** The calls of a step and their results, as the next request has them; ids are compared by their pairing. */
+function roundOf(step: Response, before: number): Fact[] {
+  const calls = toolCallsOf(step);
+  return [
+    ...calls.map((call, index): Fact => {
+      const given = JSON.parse(call.argumentsJson);
+      return { kind: "call", id: String(before + index), name: call.name, arguments: given };
+    }),
+    ...calls.map((call, index): Fact => {
+      return { kind: "result", id: String(before + index), text: weatherFor(call), media: [] };
+    }),
+  ];
+}
+
+/** What a request says, without state; the id of a call is its place in the list. */
+function factsAt(stage: Stage, column: Column, index: number): Fact[] {
+  const facts = readingAt(stage, column, index).facts.filter(({ kind }) => kind !== "state");
+  const places = new Map<string, string>();
+  return facts.map((fact, place) => {
+    if (fact.kind === "call") places.set(fact.id, String(place));
+    return fact.kind === "call" || fact.kind === "result"
+      ? { ...fact, id: places.get(fact.id) ?? "of no call" }
+      : fact;
+  });
+}
+
+function readingAt(stage: Stage, column: Column, index = -1): Reading {
+  return column.read(stage.bodyAt(index));
+}
+
+/** A response without what differs between two calls by nature: ids of the run and times. */
+function essence({ message, finishReason, usage, model, provider, warnings }: Response) {
+  const counts = usage && { ...create(UsageSchema, usage), rawJson: "" };
+  return { message, finishReason, usage: counts, model, provider, warnings };
+}
+
+function casesIn(events: readonly StreamEvent[]): (string | undefined)[] {
+  return events.map(({ event }) => event.case);
+}
+
+function deltasIn(events: readonly StreamEvent[], kind: "textDelta" | "toolCallDelta"): string[] {
+  return events.flatMap(({ event }) => (event.case === kind ? [event.value.delta] : []));
+}
+
+/** What the stream said of the tool call at a place among the calls. */
+function callStepsAt(events: readonly StreamEvent[], place: number) {
+  const starts = events.flatMap(({ event }) => (event.case === "toolCallStart" ? [event.value] : []));
+  const { partIndex, id, name } = starts[place] ?? { partIndex: -1 };
+  const own = events.flatMap(({ event }) =>
+    (event.case === "toolCallDelta" || event.case === "toolCallEnd") && event.value.partIndex === partIndex
+      ? [event]
+      : [],
+  );
+  return {
+    start: { id, name },
+    deltas: own.flatMap(({ case: kind, value }) => (kind === "toolCallDelta" ? [value.delta] : [])).join(""),
+    end: own.flatMap(({ case: kind, value }) =>
+      kind === "toolCallEnd" ? [value.toolCall?.argumentsJson] : [],
+    )[0],
+  };
+}

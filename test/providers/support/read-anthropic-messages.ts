@@ -1,0 +1,80 @@
+/** Reads a body of Anthropic's Messages API (documentation: "Create a message"). */
+import {
+  type Counts,
+  type Fact,
+  type Json,
+  nameIn,
+  number,
+  object,
+  objects,
+  type Reading,
+  resultOf,
+  type Speaker,
+  said,
+  string,
+} from "./facts.ts";
+
+/** What a body says. */
+export function readAnthropicMessages(body: Json): Reading {
+  const choice = object(body.tool_choice);
+  return {
+    facts: [
+      ...readContent("system", body.system),
+      ...objects(body.messages).flatMap(({ role, content }) => readContent(speakerOf(role), content)),
+    ],
+    tools: objects(body.tools).map(({ name, description, input_schema: schema }) => {
+      return { name: string(name), description: string(description), schema };
+    }),
+    toolChoice: CHOICES.get(choice.type) ?? nameIn(choice.name),
+    answerSchema: object(object(body.output_config).format).schema,
+    effort: object(body.output_config).effort,
+  };
+}
+
+/** What a whole answer says that it cost (documentation: "Create a message", `usage`); its input leaves out what was cached. */
+export function countAnthropicMessages(answer: Json): Counts {
+  const usage = object(answer.usage);
+  const cacheRead = number(usage.cache_read_input_tokens);
+  return {
+    input: number(usage.input_tokens) + cacheRead + number(usage.cache_creation_input_tokens),
+    output: number(usage.output_tokens),
+    reasoning: number(object(usage.output_tokens_details).thinking_tokens),
+    cacheRead,
+  };
+}
+
+const CHOICES: ReadonlyMap<unknown, string> = new Map([
+  ["auto", "auto"],
+  ["none", "none"],
+  ["any", "required"],
+]);
+
+function speakerOf(role: unknown): Speaker {
+  return role === "assistant" || role === "system" ? role : "user";
+}
+
+function readContent(speaker: Speaker, content: unknown): Fact[] {
+  if (typeof content === "string") return said(speaker, content);
+  return objects(content).flatMap((block) => readBlock(speaker, block));
+}
+
+function readBlock(speaker: Speaker, block: Json): Fact[] {
+  switch (block.type) {
+    case "text":
+      return said(speaker, block.text);
+    case "image":
+    case "document":
+      return [{ kind: block.type, speaker, source: sourceOf(object(block.source)) }];
+    case "tool_use":
+      return [{ kind: "call", id: string(block.id), name: string(block.name), arguments: block.input }];
+    case "tool_result":
+      return [resultOf(block.tool_use_id, readContent("user", block.content))];
+    default:
+      return [{ kind: "state", block }];
+  }
+}
+
+function sourceOf(source: Json): string {
+  if (source.type === "base64") return `data:${string(source.media_type)};base64,${string(source.data)}`;
+  return string(source.url ?? source.file_id ?? source.data);
+}

@@ -1,0 +1,108 @@
+/** Reads a body of Gemini's generateContent (documentation: "generateContent", "Content"). */
+import {
+  type CallFact,
+  type Counts,
+  type Fact,
+  type Json,
+  number,
+  object,
+  objects,
+  type Reading,
+  type ResultFact,
+  type Speaker,
+  said,
+  string,
+} from "./facts.ts";
+
+/** What a body says. */
+export function readGemini(body: Json): Reading {
+  const config = object(body.generationConfig);
+  const declarations = objects(body.tools).flatMap((tool) => objects(tool.functionDeclarations));
+  return {
+    facts: [
+      ...objects(object(body.systemInstruction).parts).flatMap(({ text }) => said("system", text)),
+      ...readContents(objects(body.contents)),
+    ],
+    tools: declarations.map(({ name, description, parametersJsonSchema, parameters }) => {
+      return {
+        name: string(name),
+        description: string(description),
+        schema: parametersJsonSchema ?? parameters,
+      };
+    }),
+    toolChoice: choiceOf(object(object(body.toolConfig).functionCallingConfig)),
+    answerSchema: config.responseJsonSchema ?? config.responseSchema,
+    effort: object(config.thinkingConfig).thinkingLevel,
+  };
+}
+
+/** What a whole answer says that it cost (documentation: "UsageMetadata"); its candidates leave out the thoughts. */
+export function countGemini(answer: Json): Counts {
+  const usage = object(answer.usageMetadata);
+  const reasoning = number(usage.thoughtsTokenCount);
+  return {
+    input: number(usage.promptTokenCount) + number(usage.toolUsePromptTokenCount),
+    output: number(usage.candidatesTokenCount) + reasoning,
+    reasoning,
+    cacheRead: number(usage.cachedContentTokenCount),
+  };
+}
+
+function choiceOf({ mode, allowedFunctionNames: names }: Json): string | undefined {
+  if (Array.isArray(names)) return names.join(" ");
+  return mode === "ANY" ? "required" : typeof mode === "string" ? mode.toLowerCase() : undefined;
+}
+
+/** Calls and results that have no id belong together by their order within a turn. */
+function readContents(contents: readonly Json[]): Fact[] {
+  const facts: Fact[] = [];
+  let open: CallFact[] = [];
+  for (const [turn, { role, parts }] of contents.entries()) {
+    const calls: CallFact[] = [];
+    for (const part of objects(parts)) {
+      const read = readPart(role === "model" ? "assistant" : "user", part, `${turn}/${calls.length}`, open);
+      facts.push(...read);
+      calls.push(...read.filter((fact) => fact.kind === "call"));
+    }
+    if (calls.length > 0) open = calls;
+  }
+  return facts;
+}
+
+/** @param place Stands for the id of a call that has none. @param open Calls that wait for results. */
+function readPart(speaker: Speaker, part: Json, place: string, open: CallFact[]): Fact[] {
+  const { text, thought, functionCall, functionResponse, inlineData, fileData } = part;
+  const signed: Fact[] = part.thoughtSignature === undefined ? [] : [{ kind: "state", block: part }];
+  if (thought === true) return [{ kind: "state", block: part }];
+  if (text !== undefined) return [...said(speaker, text), ...signed];
+  if (functionCall !== undefined) return [callOf(object(functionCall), place), ...signed];
+  if (functionResponse !== undefined) return [responseOf(object(functionResponse), open)];
+  const source = mediaIn(object(inlineData ?? fileData));
+  return source === undefined ? [{ kind: "state", block: part }] : [{ speaker, ...source }, ...signed];
+}
+
+function callOf({ id, name, args }: Json, place: string): Fact {
+  return { kind: "call", id: string(id) || place, name: string(name), arguments: args ?? {} };
+}
+
+function responseOf({ id, name, response, parts }: Json, open: CallFact[]): ResultFact {
+  const at = open.findIndex((call) => (id === undefined ? call.name === name : call.id === id));
+  const [call] = at < 0 ? [] : open.splice(at, 1);
+  const { output, error } = object(response);
+  return {
+    kind: "result",
+    id: call?.name === name ? (call?.id ?? "") : "",
+    text: string(output ?? error),
+    media: objects(parts).flatMap(({ inlineData, fileData }) => {
+      return mediaIn(object(inlineData ?? fileData))?.source ?? [];
+    }),
+  };
+}
+
+function mediaIn({ mimeType, data, fileUri }: Json) {
+  if (data === undefined && fileUri === undefined) return undefined;
+  const type = string(mimeType);
+  const source = data === undefined ? string(fileUri) : `data:${type};base64,${string(data)}`;
+  const kind = type.startsWith("audio/") ? "audio" : type === "application/pdf" ? "document" : "image";
+  return { kind, source } as const;
+}

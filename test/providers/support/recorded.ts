@@ -1,0 +1,97 @@
+/** Recorded answers of real providers, read by the adapters, so that conversations can be handed on from them. */
+import type { Message, Response } from "outrigger";
+import type { CallFacts } from "../../../src/kit/call-facts.ts";
+import type { StreamDecoder } from "../../../src/kit/decode-stream.ts";
+import type { StreamWriter } from "../../../src/kit/stream-writer.ts";
+import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { toResponse as readAnthropic } from "../../../src/providers/anthropic-messages/response.ts";
+import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
+import { toResponse as readGemini } from "../../../src/providers/gemini/response.ts";
+import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
+import { profileOf } from "../../../src/providers/openai-chat/profiles.ts";
+import { toResponse as readChat } from "../../../src/providers/openai-chat/response.ts";
+import { ChatDecoder } from "../../../src/providers/openai-chat/stream.ts";
+import { toResponse as readOpenAI } from "../../../src/providers/openai-responses/response.ts";
+import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
+import { decode, factsFor } from "../../support/decode.ts";
+import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
+import type { ColumnName } from "./columns.ts";
+
+/** How a wire format's recordings are read. */
+interface Reader {
+  /** Folder of the recordings. */
+  readonly folder: string;
+  readonly whole: (body: string, facts: CallFacts, ids: ToolCallIds) => Response;
+  readonly decoder: (facts: CallFacts, writer: StreamWriter) => StreamDecoder;
+}
+
+const profile = profileOf({ replayReasoning: true }, "http://127.0.0.1/v1");
+
+const readers: Readonly<Record<ColumnName, Reader>> = {
+  openai: {
+    folder: "openai-responses",
+    whole: readOpenAI,
+    decoder: (facts, writer) => new ResponsesDecoder(facts, writer),
+  },
+  anthropic: {
+    folder: "anthropic-messages",
+    whole: readAnthropic,
+    decoder: (facts, writer) => new MessagesDecoder(facts, writer),
+  },
+  gemini: {
+    folder: "gemini",
+    whole: readGemini,
+    decoder: (facts, writer) => new GeminiDecoder(facts, writer),
+  },
+  compatible: {
+    folder: "chat-completions",
+    whole: (body, facts, ids) => readChat(body, facts, ids, profile),
+    decoder: (facts, writer) => new ChatDecoder(facts, writer, profile),
+  },
+};
+
+/** An answer that a provider once gave. */
+export interface RecordedAnswer {
+  readonly file: string;
+  readonly message: Message;
+  /** The model that gave it. */
+  readonly model: string;
+}
+
+/** The recorded answers of a provider's wire format; those that failed or were broken on purpose are left out. */
+export async function recordedAnswers(name: ColumnName): Promise<RecordedAnswer[]> {
+  const { folder } = readers[name];
+  const recordings = [...recordingsOf(folder, ".json"), ...recordingsOf(folder, ".sse")];
+  const answers = await Promise.all(recordings.map((recording) => readRecording(name, recording)));
+  return answers.flatMap((answer) => answer ?? []);
+}
+
+async function readRecording(name: ColumnName, recording: Recording): Promise<RecordedAnswer | undefined> {
+  const response = recording.file.endsWith(".json")
+    ? readWhole(name, recording)
+    : await readStream(name, recording);
+  if (response?.message === undefined) return undefined;
+  return { file: recording.file, message: response.message, model: response.model };
+}
+
+function readWhole(name: ColumnName, recording: Recording): Response | undefined {
+  const facts = factsFor(name, { model: MODEL });
+  try {
+    return readers[name].whole(bytesOf(recording).toString("utf8"), facts, new ToolCallIds(facts.runId));
+  } catch {
+    return undefined;
+  }
+}
+
+async function readStream(name: ColumnName, recording: Recording): Promise<Response | undefined> {
+  const { events } = await decode(
+    [bytesOf(recording)],
+    factsFor(name, { model: MODEL }),
+    readers[name].decoder,
+  );
+  const last = events.at(-1)?.event;
+  return last?.case === "finish" ? last.value.response : undefined;
+}
+
+/** Stands where an answer does not name its model. */
+const MODEL = "unnamed-model";

@@ -1,0 +1,60 @@
+/** Tables of the specification as tests: one test for each row and provider, and the table itself at the end. */
+import { afterAll, describe, it } from "vitest";
+import { type Column, type ColumnName, columns } from "./columns.ts";
+
+/** A row of a table. */
+export interface Row {
+  /** What the row says. */
+  readonly title: string;
+  /** Providers that the row says something of. Defaults to all. */
+  readonly only?: readonly ColumnName[];
+  /** Fails where it does not hold for a provider. */
+  readonly prove: (column: Column) => Promise<void> | void;
+}
+
+/** Proves a table cell by cell, and prints it with a mark in each cell that holds. */
+export function proveTable(title: string, rows: readonly Row[]): void {
+  describe(title, () => {
+    const marks = new Map<string, string>();
+    for (const row of rows) {
+      describe(row.title, () => {
+        for (const column of columns.filter(({ name }) => row.only?.includes(name) ?? true)) {
+          const cell = cellOf(row, column);
+          it(column.title, async () => {
+            marks.set(cell, "✗");
+            await row.prove(column);
+            marks.set(cell, "✓");
+          });
+        }
+      });
+    }
+    afterAll(() => {
+      process.stdout.write(`\n${formatTable(title, rows, marks)}\n`);
+    });
+  });
+}
+
+function cellOf({ title }: Row, { name }: Column): string {
+  return `${title} › ${name}`;
+}
+
+/** A cell is empty where the row has nothing to say of the provider, or was not asked to. */
+function formatTable(title: string, rows: readonly Row[], marks: ReadonlyMap<string, string>): string {
+  const width = Math.max(title.length, ...rows.map((row) => row.title.length));
+  const line = (head: string, cells: readonly string[]) => {
+    const padded = columns.map((column, index) => (cells[index] ?? "").padEnd(column.title.length));
+    return `| ${[head.padEnd(width), ...padded].join(" | ")} |`;
+  };
+  const rule = columns.map((column) => "-".repeat(column.title.length));
+  return [
+    line(
+      title,
+      columns.map((column) => column.title),
+    ),
+    line("-".repeat(width), rule),
+    ...rows.map((row) => {
+      const cells = columns.map((column) => marks.get(cellOf(row, column)) ?? "");
+      return line(row.title, cells);
+    }),
+  ].join("\n");
+}
