@@ -34,7 +34,8 @@ export function compileSchema(
 ): JsonObject {
   try {
     const { schema: compiled, relaxed } = translateSchema(schema, dialect, field);
-    checkLimits(sizesOf(compiled), { ...dialect.limits, ...dialect.requestLimits });
+    const limits = { ...dialect.limits, ...dialect.requestLimits };
+    if (Object.keys(limits).length > 0) checkLimits(sizesOf(compiled), limits);
     relaxed.reportTo(loss, field);
     return compiled;
   } catch (error) {
