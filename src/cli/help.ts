@@ -109,7 +109,7 @@ Usage: outrigger simulate [options]
 Options:
   --host HOST         Address to listen on. Default: 127.0.0.1.
   --port PORT         Port to listen on; 0 takes a free one. Default: 6192.
-  --defaults OPTIONS  Options of models that do not set them, such as rate=60,chunk=7.
+  --defaults OPTIONS  Options of models that do not set them, such as rate=60,parts=1.
   --alias NAME=MODEL  Lets NAME stand for MODEL, such as gpt-5.2=sim-tools:calls=2. May be repeated.
   --quiet             Prints no line for each request.
 

@@ -30,12 +30,20 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
     ...(quiet ? {} : { log: (line) => stdout.write(formatLine(line)) }),
   });
   const stopped = stopSignal();
-  stdout.write(
-    `Simulated provider at ${simulator.url}\nOPENAI_BASE_URL=${simulator.openaiBaseUrl} OPENAI_API_KEY=any\n`,
-  );
+  stdout.write(announce(simulator));
   await stopped;
   await simulator.close();
   return exitCodes.ok;
+}
+
+/** Where it listens, and the variables that point Outrigger and the providers' SDKs at it. */
+function announce({ url, openaiBaseUrl }: Simulator): string {
+  const lines = [
+    `Simulated provider at ${url}`,
+    `OPENAI_BASE_URL=${openaiBaseUrl} OPENAI_API_KEY=any`,
+    `OUTRIGGER_COMPATIBLE_BASE_URL=${openaiBaseUrl} OUTRIGGER_COMPATIBLE_API_KEY=any`,
+  ];
+  return `${lines.join("\n")}\n`;
 }
 
 async function start(options: SimulatorOptions): Promise<Simulator> {

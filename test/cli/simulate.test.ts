@@ -1,4 +1,4 @@
-import { Client, OpenAIAdapter, textOf, userMessage } from "outrigger";
+import { Client, OpenAIAdapter, OpenAICompatibleAdapter, textOf, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { killLeftovers, runHere, spawnOutrigger, withBusyPort } from "./support/spawn-outrigger.ts";
 
@@ -7,11 +7,19 @@ afterEach(killLeftovers);
 describe("outrigger simulate", () => {
   it("answers as a provider would, under other names too, and prints a line for each request", async () => {
     const outrigger = spawnOutrigger(["simulate", "--port", "0", "--alias", "gpt-5.2=sim-echo"]);
-    const [, baseUrl = ""] = await outrigger.printed(/OPENAI_BASE_URL=(\S+) OPENAI_API_KEY=any\n/);
-    await using client = new Client({ providers: { openai: new OpenAIAdapter({ apiKey: "any", baseUrl }) } });
-    const response = await client.complete({ model: "gpt-5.2", messages: [userMessage("parrot")] });
-    expect(textOf(response)).toBe("parrot");
+    const [, baseUrl = ""] = await outrigger.printed(/\nOPENAI_BASE_URL=(\S+) OPENAI_API_KEY=any\n/);
+    const [, compatibleUrl = ""] = await outrigger.printed(
+      /\nOUTRIGGER_COMPATIBLE_BASE_URL=(\S+) OUTRIGGER_COMPATIBLE_API_KEY=any\n/,
+    );
+    const openai = new OpenAIAdapter({ apiKey: "any", baseUrl });
+    const compatible = new OpenAICompatibleAdapter({ apiKey: "any", baseUrl: compatibleUrl });
+    await using client = new Client({ providers: { openai, compatible } });
+    for (const provider of ["openai", "compatible"]) {
+      const request = { provider, model: "gpt-5.2", messages: [userMessage("parrot")] };
+      expect(textOf(await client.complete(request))).toBe("parrot");
+    }
     await outrigger.printed(/^POST \/v1\/responses gpt-5\.2 200 answered 0 events \d+ ms$/m);
+    await outrigger.printed(/^POST \/v1\/chat\/completions gpt-5\.2 200 answered 0 events \d+ ms$/m);
     outrigger.child.kill("SIGTERM");
     expect(await outrigger.ended).toBe(0);
     expect(outrigger.stdout()).not.toContain("parrot");

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { chooseModel } from "../../src/simulator/model-choice.ts";
 import { optionDefinitions } from "../../src/simulator/model-options.ts";
 import { scripts } from "../../src/simulator/script/scripts.ts";
 
@@ -19,5 +20,12 @@ describe("docs/simulator.md", () => {
       ([name, { group, expected, summary }]) => `| \`${name}\` | ${group} | ${expected} | ${summary} |`,
     );
     expect(lines.filter((line) => /^\| `[^`]*` \| (script|pace|fault|quirk) /.test(line))).toEqual(rows);
+  });
+
+  it("has no example that would be refused", () => {
+    const examples = lines.flatMap((line) => /^sim-\S+/.exec(line) ?? []);
+    expect(examples.length).toBeGreaterThan(5);
+    for (const example of examples)
+      expect(chooseModel(example, { aliases: {}, defaults: {} })).toHaveProperty("script");
   });
 });

@@ -17,7 +17,12 @@ import { namePattern } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
 
 const text = required(string());
-const callId = string({ minimum: 1, maximum: 40 });
+
+/** The id of a tool call. OpenAI bounds it, others do not. */
+function callId({ lenient }: ModelOptions): Check {
+  return string({ minimum: 1, maximum: lenient === true ? Infinity : 40 });
+}
+
 const speaker = string({ maximum: 64, pattern: /^[^\s<|\\/>]+$/ });
 const toolName = required(string({ minimum: 1, maximum: 64, pattern: namePattern }));
 
@@ -101,19 +106,20 @@ const thinkingPart = object({
   thinking: required(array(variants("type", { text: textPart }))),
 });
 
-function toolCall({ object_arguments, thought_signatures }: ModelOptions): Check {
-  const extra: Fields = thought_signatures === true ? { extra_content: openObject() } : {};
-  const input = required(object_arguments === true ? anything : string());
+function toolCall(options: ModelOptions): Check {
+  const extra: Fields = options.thought_signatures === true ? { extra_content: openObject() } : {};
+  const input = required(options.object_arguments === true ? anything : string());
+  const id = required(callId(options));
   return variants("type", {
     function: object({
       type: anything,
-      id: required(callId),
+      id,
       function: required(object({ name: toolName, arguments: input })),
       ...extra,
     }),
     custom: object({
       type: anything,
-      id: required(callId),
+      id,
       custom: required(object({ name: toolName, input: text })),
       ...extra,
     }),

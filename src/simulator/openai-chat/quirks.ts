@@ -20,7 +20,7 @@ export const chatQuirks = {
   ),
   lenient: quirk(
     flag,
-    "Takes parameters that OpenAI does not know, and lets those by which other servers steer thinking do so.",
+    "Takes parameters that OpenAI does not know, lets those by which other servers steer thinking do so, and takes ids of any length.",
   ),
   usage_style: quirk(
     oneOf(["last", "bare", "finish", "every", "x_groq", "none"]),

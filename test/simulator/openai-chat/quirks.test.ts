@@ -173,6 +173,17 @@ describe("lenient", () => {
     const { choices } = await ask(simulator(), say("sim-text:lenient=1", "Hello", { top_k: 3 }));
     expect(choices).toHaveLength(1);
   });
+
+  it("takes ids of any length", async () => {
+    const call = { id: "x".repeat(400), type: "function", function: { name: "f", arguments: "{}" } };
+    const messages = [
+      { role: "user", content: "Hello" },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: call.id, content: "rain" },
+    ];
+    expect((await post(simulator(), { model: "sim-text", messages })).status).toBe(400);
+    expect((await post(simulator(), { model: "sim-text:lenient=1", messages })).status).toBe(200);
+  });
 });
 
 describe("pieces of tool calls", () => {
