@@ -31,6 +31,9 @@ Try in another terminal:
   # Without grpcurl, from a checkout
   ${tools.buf("Stream", "sim-long:tokens=60,rate=20")}
 
+The simulator speaks four protocols: add "provider":"anthropic", "gemini" or "compatible" to a
+request, and the same call goes another way. Without it, OpenAI's Responses API is spoken.
+
 The model string chooses what happens: sim-text, sim-tools, sim-reasoning, sim-refusal,
 sim-long:tokens=2000,rate=50, and failures such as sim-text:status=429,retry_after=2.
 
@@ -40,7 +43,7 @@ From a program, with stubs generated from proto/outrigger/v1:
            client := outriggerv1.NewInferenceServiceClient(connection)
   Python   stub = inference_service_pb2_grpc.InferenceServiceStub(grpc.insecure_channel("${tools.target}"))
 
-Ctrl-C stops it. With OPENAI_API_KEY set, "outrigger serve" does the same with OpenAI behind it.
+Ctrl-C stops it. With a provider's key set, "outrigger serve" does the same with that provider behind it.
 `;
 }
 

@@ -4,7 +4,8 @@ import { loadConfig } from "../config/index.ts";
 import { defaultCatalog } from "../kit/catalog.ts";
 import { startServer } from "../server/index.ts";
 import { createLogger } from "../server/logging.ts";
-import { startSimulator } from "../simulator/index.ts";
+import { type Simulator, startSimulator } from "../simulator/index.ts";
+import type { ProviderAdapter } from "../spec/adapter.ts";
 import { demoText } from "./demo-text.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
@@ -28,12 +29,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   // The way to the simulator is a loopback: a proxy of this machine is not for it.
   process.env.no_proxy = "*";
   const simulator = await startSimulator();
-  const settings = {
-    api: "openai-responses",
-    apiKey: "simulator",
-    baseUrl: simulator.openaiBaseUrl,
-  } as const;
-  const client = new Client({ providers: { openai: createAdapter("openai", settings) } });
+  const client = new Client({ providers: providersOf(simulator) });
   try {
     const logger = createLogger({ level: config.logLevel, destination: process.stderr });
     const server = await startServer({
@@ -53,6 +49,21 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
     await simulator.close();
   }
   return exitCodes.ok;
+}
+
+/** The simulator under each of its wire formats. Its models are the same ones under all of them. */
+function providersOf(simulator: Simulator): Record<string, ProviderAdapter> {
+  const apiKey = "simulator";
+  return {
+    openai: createAdapter("openai", { api: "openai-responses", apiKey, baseUrl: simulator.openaiBaseUrl }),
+    anthropic: createAdapter("anthropic", {
+      api: "anthropic-messages",
+      apiKey,
+      baseUrl: simulator.anthropicBaseUrl,
+    }),
+    gemini: createAdapter("gemini", { api: "gemini", apiKey, baseUrl: simulator.geminiBaseUrl }),
+    compatible: createAdapter("compatible", { api: "openai-chat", apiKey, baseUrl: simulator.openaiBaseUrl }),
+  };
 }
 
 /** The few variables that a demo obeys. Its admin port is not open to the network. */
