@@ -77,7 +77,7 @@ function content(parts: Readonly<Record<string, Check>>): Check {
 }
 
 /** What OpenAI says of a message without content, with the path as it spells it there. */
-export function missingContent(path: string): Error {
+function missingContent(path: string): Error {
   const message = "Invalid value for 'content': expected a string, got null.";
   return invalidRequest(message, path.replace(/\[(\d+)\]/, ".[$1]"), null);
 }

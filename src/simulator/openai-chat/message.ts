@@ -47,9 +47,9 @@ function thinkingInContent(turn: Turn, { options }: ChatCall): string {
   return typeof content === "string" ? content : "";
 }
 
-/** What the model thought. */
-export function reasoningOf(turn: Turn): ReasoningPart | undefined {
-  return turn.parts.find((part) => part.kind === "reasoning");
+/** What the model thought, unless it was cut off before it said anything. */
+function reasoningOf(turn: Turn): ReasoningPart | undefined {
+  return turn.parts.find((part) => part.kind === "reasoning" && part.paragraphs.length > 0);
 }
 
 function refusalOf(turn: Turn): RefusalPart | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { useSimulator } from "../support.ts";
-import { ask, askMessage, joined, say, stream, weatherTool } from "./support.ts";
+import { ask, askMessage, deltasOf, joined, say, stream, weatherTool } from "./support.ts";
 
 const simulator = useSimulator();
 
@@ -166,6 +166,16 @@ describe("thinking", () => {
     expect(await tokensFor({ reasoning: { effort: "max" } }, "sim-reasoning:lenient=1")).toBe(
       await tokensFor({ reasoning_effort: "max" }),
     );
+  });
+
+  it.each(["reasoning_content", "details", "none"])("may be all that the limit leaves: %s", async (field) => {
+    const request = say(`sim-reasoning:reasoning_field=${field}`, "Why?", { max_completion_tokens: 16 });
+    const { choices, usage } = await ask(simulator(), request);
+    const message = { role: "assistant", content: "", refusal: null };
+    expect(choices[0]).toMatchObject({ message: { ...message, annotations: [] }, finish_reason: "length" });
+    expect(Object.keys(choices[0]?.message ?? {})).toHaveLength(4);
+    expect(usage.completion_tokens_details.reasoning_tokens).toBe(16);
+    expect(deltasOf(await stream(simulator(), request))).toEqual([message, {}]);
   });
 
   it("counts as written, hidden or not", async () => {
