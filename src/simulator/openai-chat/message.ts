@@ -49,7 +49,8 @@ function thinkingInContent(turn: Turn, { options }: ChatCall): string {
 
 /** What the model thought, unless it was cut off before it said anything. */
 function reasoningOf(turn: Turn): ReasoningPart | undefined {
-  return turn.parts.find((part) => part.kind === "reasoning" && part.paragraphs.length > 0);
+  const thoughts = turn.parts.filter((part) => part.kind === "reasoning");
+  return thoughts.find((part) => part.paragraphs.length > 0);
 }
 
 function refusalOf(turn: Turn): RefusalPart | undefined {
