@@ -1,0 +1,176 @@
+import { describe, expect, it } from "vitest";
+import { useSimulator } from "../support.ts";
+import {
+  type AnsweredObject,
+  ask,
+  hello,
+  model,
+  type Part,
+  partsOf,
+  refusal,
+  stream,
+  textOf,
+  user,
+  weatherTool,
+} from "./support.ts";
+
+const simulator = useSimulator();
+
+const tools = [{ functionDeclarations: [weatherTool] }];
+const question = user("What is the weather in Paris?");
+const thinking = (thinkingConfig: object): object => ({ generationConfig: { thinkingConfig } });
+
+function responsesOf(parts: readonly Part[], result = "rain"): object {
+  const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
+  return user(
+    ...calls.map(({ id, name }) => ({ functionResponse: { id, name, response: { output: result } } })),
+  );
+}
+
+/** The contents that go on from an answer with calls, whose parts may be others. */
+function goingOn(answer: AnsweredObject, parts: readonly object[] = partsOf(answer)): object {
+  return { tools, contents: [question, model(...parts), responsesOf(partsOf(answer))] };
+}
+
+const complaint = async (body: object, name = "sim-reasoning"): Promise<string> =>
+  (await refusal(simulator(), { ...hello, ...body }, { model: name })).message;
+
+describe("thoughts", () => {
+  it("show only where asked, and are never the candidate's tokens", async () => {
+    const hidden = await ask(simulator(), "sim-reasoning");
+    const shown = await ask(simulator(), "sim-reasoning:parts=3", thinking({ includeThoughts: true }));
+    expect(partsOf(hidden)).toHaveLength(1);
+    expect(partsOf(shown).map(({ thought }) => thought)).toEqual([true, undefined]);
+    for (const { usageMetadata } of [hidden, shown]) {
+      const {
+        promptTokenCount,
+        candidatesTokenCount = 0,
+        thoughtsTokenCount = 0,
+        totalTokenCount,
+      } = usageMetadata;
+      expect(thoughtsTokenCount).toBeGreaterThan(100);
+      expect(totalTokenCount).toBe(promptTokenCount + candidatesTokenCount + thoughtsTokenCount);
+    }
+  });
+
+  it("come paragraph by paragraph", async () => {
+    const objects = await stream(simulator(), "sim-reasoning:parts=3", thinking({ includeThoughts: true }));
+    const thoughts = objects.filter((object) => partsOf(object)[0]?.thought === true);
+    expect(thoughts).toHaveLength(3);
+    expect(thoughts.every(({ usageMetadata }) => usageMetadata.thoughtsTokenCount === undefined)).toBe(true);
+    expect(objects.at(3)?.usageMetadata.thoughtsTokenCount).toBeGreaterThan(100);
+  });
+
+  it("do not show where they are redacted", async () => {
+    const answer = await ask(simulator(), "sim-reasoning:redacted=1", thinking({ includeThoughts: true }));
+    expect(partsOf(answer).map(({ thought }) => thought)).toEqual([undefined]);
+    expect(answer.usageMetadata.thoughtsTokenCount).toBeGreaterThan(100);
+  });
+
+  it.each([
+    ["level", { thinkingLevel: "MINIMAL" }, { thinkingLevel: "HIGH" }],
+    ["budget", { thinkingBudget: 512 }, { thinkingBudget: 24_576 }],
+  ])("are as many as the %s says", async (_, little, much) => {
+    const tokens = async (config: object): Promise<number> =>
+      (await ask(simulator(), "sim-reasoning", thinking(config))).usageMetadata.thoughtsTokenCount ?? 0;
+    expect(await tokens(little)).toBeLessThan(await tokens(much));
+    expect(await tokens({ thinkingBudget: 0 })).toBe(0);
+    expect(await tokens({ thinkingBudget: -1 })).toBe(await tokens({}));
+  });
+});
+
+describe("a signature", () => {
+  it("is on the first call alone", async () => {
+    for (const answer of [
+      [await ask(simulator(), "sim-reasoning:calls=3", { tools })],
+      await stream(simulator(), "sim-reasoning:calls=3", { tools }),
+    ]) {
+      const parts = answer.flatMap(partsOf);
+      expect(parts.slice(0, 3).map(({ thoughtSignature }) => thoughtSignature !== undefined)).toEqual([
+        true,
+        false,
+        false,
+      ]);
+      expect(parts.slice(3)).toEqual(answer.length > 1 ? [{ text: "" }] : []);
+    }
+  });
+
+  it("is on the last text, in a stream on an empty one", async () => {
+    const [part] = partsOf(await ask(simulator(), "sim-reasoning"));
+    expect(part?.thoughtSignature).toMatch(/^E[\w+/]+=*$/);
+    const last = (await stream(simulator(), "sim-reasoning")).at(-1);
+    expect(last?.candidates?.[0]).toMatchObject({
+      content: { parts: [{ text: "", thoughtSignature: expect.stringMatching(/^E/) as string }] },
+      finishReason: "STOP",
+    });
+  });
+
+  it("is given by no other script", async () => {
+    expect(JSON.stringify(await ask(simulator(), "sim-tools", { tools }))).not.toContain("thoughtSignature");
+  });
+
+  it("must come back on the calls of the current turn, step by step", async () => {
+    const name = "sim-reasoning:rounds=2";
+    const first = await ask(simulator(), name, { contents: [question], tools });
+    const second = await ask(simulator(), name, goingOn(first));
+    const contents = [
+      question,
+      model(...partsOf(first)),
+      responsesOf(partsOf(first)),
+      model(...partsOf(second)),
+      responsesOf(partsOf(second)),
+    ];
+    expect(textOf(await ask(simulator(), name, { contents, tools }))).toContain("rain");
+    const bare = (answer: AnsweredObject): object =>
+      model(...partsOf(answer).map((part) => ({ ...part, thoughtSignature: undefined })));
+    for (const [place, answer] of [
+      [1, first],
+      [3, second],
+    ] as const) {
+      expect(await complaint({ contents: contents.with(place, bare(answer)), tools }, name)).toContain(
+        `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:get_weather\` , position ${place + 1}.`,
+      );
+    }
+    const answered = [
+      ...contents.with(1, bare(first)).with(3, bare(second)),
+      model({ text: "Rain." }),
+      user("Thanks. And in Rome?"),
+    ];
+    expect((await ask(simulator(), name, { contents: answered, tools })).candidates?.[0]?.finishReason).toBe(
+      "STOP",
+    );
+  });
+
+  it.each([
+    [
+      "a character is another",
+      (text: string) => `${text.slice(0, 40)}${text[40] === "A" ? "B" : "A"}${text.slice(41)}`,
+    ],
+    [
+      "its spelling is another",
+      (text: string) => text.replaceAll("+", "-").replaceAll("/", "_").replace(/=*$/, ""),
+    ],
+    ["it was made up", () => "AAAA"],
+  ])("is refused where %s", async (_, change) => {
+    const first = await ask(simulator(), "sim-reasoning:calls=2", { contents: [question], tools });
+    const [call, ...rest] = partsOf(first);
+    const altered = { ...call, thoughtSignature: change(call?.thoughtSignature ?? "") };
+    expect(await complaint(goingOn(first, [altered, ...rest]))).toBe("Corrupted thought signature.");
+  });
+
+  it("is refused on a part of another kind", async () => {
+    const [signed] = partsOf(await ask(simulator(), "sim-reasoning"));
+    const first = await ask(simulator(), "sim-tools", { contents: [question], tools });
+    const moved = partsOf(first).map((part) => ({ ...part, thoughtSignature: signed?.thoughtSignature }));
+    expect(await complaint(goingOn(first, moved))).toBe("Corrupted thought signature.");
+  });
+
+  it("may be the documented placeholder", async () => {
+    const first = await ask(simulator(), "sim-tools", { contents: [question], tools });
+    const parts = partsOf(first).map((part) => ({
+      ...part,
+      thoughtSignature: "skip_thought_signature_validator",
+    }));
+    expect(textOf(await ask(simulator(), "sim-reasoning", goingOn(first, parts)))).toContain("rain");
+  });
+});
