@@ -66,7 +66,7 @@ describe("a request that was recorded, sent to the simulator", () => {
     ["streaming-grammar-stop-finish-reason", "sim-text"],
     ["streaming-grammar-max-tokens-truncation", "sim-long:rate=1000000"],
     ["turn-termination-streaming-truncated-turn-reports-length-and-cap", "sim-long:rate=1000000"],
-    ["streaming-grammar-parallel-function-calls", "sim-tools:calls=2"],
+    ["streaming-grammar-parallel-function-calls", "sim-tools:calls=2,no_ids=1"],
     ["streaming-grammar-thinking-stream", "sim-reasoning"],
     ["streaming-grammar-thinking-then-tool-call", "sim-reasoning:parts=1"],
     ["thought-text-streaming-twin-agrees-on-a-trailing-thought-signature", "sim-reasoning"],
