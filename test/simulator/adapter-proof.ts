@@ -157,9 +157,18 @@ export function proveRefusals(
   });
 }
 
-/** Failures of a stream under way and of a whole answer, which every wire format has alike. */
-export function proveBreaks({ open }: Stage): void {
+/** Failures of a stream under way: those that the provider reports, and those that every wire format has alike. */
+export function proveBreaks(
+  { open }: Stage,
+  reported: readonly (readonly [fault: string, kind: KindName])[],
+): void {
   describe("failures under way", () => {
+    it.each(reported)("%s end as %s", async (fault, kind) => {
+      const { events, error } = await read(open().stream(asking(`sim-text:${fault}`)));
+      expect(events.at(-1)?.event.case).toBe("error");
+      expect(error).toMatchObject({ kind: ErrorKind[kind], outputStarted: true });
+    });
+
     it.each(["cut_events=4", "cut_bytes=900", "end_without_terminal=1", "malformed_after=3"])(
       "%s end as STREAM",
       async (fault) => {

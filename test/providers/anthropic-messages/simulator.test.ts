@@ -126,5 +126,9 @@ proveRefusals(stage, [
   ["drop=1", "NETWORK"],
 ]);
 
-proveBreaks(stage);
+proveBreaks(stage, [
+  ["error_after=4", "SERVER"],
+  ["error_after=4,error_code=overloaded_error", "SERVER"],
+  ["error_after=4,error_code=rate_limit_error", "RATE_LIMIT"],
+]);
 proveCancellation(stage);
