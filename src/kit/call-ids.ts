@@ -60,7 +60,7 @@ export class CallIds {
     if (this.#told) return;
     this.#told = true;
     const message =
-      "the provider takes no such id of a tool call; from here on such ids are replaced, in calls and results alike and the same in every turn";
+      "the provider takes no such id of a tool call; such ids are replaced, in calls and results, the same in every turn";
     this.#loss.note(field, "converted_content", message);
   }
 }

@@ -38,7 +38,7 @@ export function compileProperties(
   };
 }
 
-/** The properties, with those that are required and not declared: what the schema says of all others is said of them. */
+/** The properties, with those that are required and not declared: they are what all others are. */
 function declaredProperties(schema: JsonObject): ReadonlyMap<string, JsonValue> {
   const declared = new Map(Object.entries((schema.properties ?? {}) as Record<string, JsonValue>));
   const others = schema.patternProperties === undefined ? (schema.additionalProperties ?? true) : true;
@@ -61,8 +61,9 @@ function requiredNames(
   if (dialect.recursion !== "optional" || place.optional) return names;
   for (const name of names) {
     if (!recursion.mustRecur(place.owner, declared.get(name) ?? true)) continue;
-    const message = `refers to itself, which ${dialect.name} takes only in a property that is not required; it is optional now`;
-    relaxed.lose(pointerBelow(place.pointer, "properties", name), message);
+    const rule = `which ${dialect.name} takes only in a property that is not required`;
+    const pointer = pointerBelow(place.pointer, "properties", name);
+    relaxed.lose(pointer, `refers to itself, ${rule}; it is optional now`);
     names.delete(name);
   }
   return names;

@@ -1,11 +1,11 @@
 /** The root of a schema, of which some places of the providers' APIs ask more than of what is below it. */
-import type { JsonObject } from "../json.ts";
+import { type JsonObject, without } from "../json.ts";
 import type { Compilation, Place } from "./compilation.ts";
 import { branchesOf, checkExclusive, outside, unionOf } from "./compile-union.ts";
 import { intoWords } from "./describe.ts";
 import { conjoin, type Expanded, expand } from "./expand.ts";
 import { joinObjects } from "./join-objects.ts";
-import { KEYWORDS, without } from "./keywords.ts";
+import { KEYWORDS } from "./keywords.ts";
 import { notAnObject, requireObjectRoot } from "./object-root.ts";
 import { pointerBelow } from "./pointer.ts";
 import { typesOf } from "./types-of.ts";
@@ -86,7 +86,8 @@ function joinUnion(
 }
 
 function describeUnion(compilation: Compilation, outer: JsonObject, key: string, place: Place): JsonObject {
-  const message = `${compilation.dialect.name} takes no union at the root; it became one object with the properties of all`;
+  const outcome = "it became one object with the properties of all";
+  const message = `${compilation.dialect.name} takes no union at the root; ${outcome}`;
   compilation.relaxed.lose(pointerBelow(place.pointer, key), message);
   return intoWords(outer, key);
 }

@@ -22,6 +22,7 @@ import { checkSize } from "./size.ts";
  * description and reported as lost, under `field#/json/pointer`. Values that fit the result fit
  * the schema, unless something was reported. Narrowing alone is not reported: an object whose
  * schema is silent about further properties is closed, keywords without a type get theirs.
+ * @param schema As parsed from text: no two places of it are the same object.
  * @param field Path of the schema in the request.
  * @throws InvalidRequestError naming the field and place of what is no JSON Schema, of a reference
  * that leads out of it, and of what the dialect has no form for, such as a limit or free property names.

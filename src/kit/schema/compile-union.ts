@@ -1,11 +1,11 @@
 /** `anyOf` and `oneOf` in the words of the dialect. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import { type JsonObject, type JsonValue, without } from "../json.ts";
 import { type Compilation, type Place, placeBelow } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { areDisjoint } from "./disjoint.ts";
 import { conjoin, type Expanded, expand } from "./expand.ts";
 import type { Meeting } from "./intersect.ts";
-import { BESIDE_UNIONS, isAssertion, renamed, splitAnnotations, without } from "./keywords.ts";
+import { BESIDE_UNIONS, isAssertion, renamed, splitAnnotations } from "./keywords.ts";
 import { pointerBelow } from "./pointer.ts";
 import { dropKeyword, writeSchema } from "./write-schema.ts";
 

@@ -111,8 +111,9 @@ export const ANTHROPIC_STRICT: SchemaDialect = {
 export const ANTHROPIC_OUTPUT: SchemaDialect = ANTHROPIC;
 
 /**
- * Gemini, `responseJsonSchema` (reference of `GenerationConfig`). `oneOf` is read as `anyOf` there. A schema may refer to itself only in a property that is not required,
- * and nothing may stand beside a reference. Lists must say what they hold, as in the older form.
+ * Gemini, `responseJsonSchema` (reference of `GenerationConfig`). `oneOf` is read as `anyOf`
+ * there. A schema may refer to itself only in a property that is not required, and nothing may
+ * stand beside a reference. Lists must say what they hold, as in the older form.
  */
 export const GEMINI_JSON_SCHEMA: SchemaDialect = {
   ...ANYTHING,

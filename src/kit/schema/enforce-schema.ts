@@ -46,7 +46,8 @@ export function enforceSchema(
     return { schema: compiled, enforced: true };
   } catch (error) {
     if (!(error instanceof SchemaMisfit)) throw error;
-    const message = `${error.message}, which ${enforced.name} does not take; the schema is shown to the model, not enforced`;
+    const reason = `${error.message}, which ${enforced.name} does not take`;
+    const message = `${reason}; the schema is shown to the model, not enforced`;
     loss.lose(fieldAt(field, error.pointer), "adjusted_schema", message);
     return { schema: compileSchema(schema, shown, field, loss), enforced: false };
   }

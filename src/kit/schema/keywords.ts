@@ -177,11 +177,6 @@ export function splitAnnotations(schema: JsonObject): [said: JsonObject, told: J
   ];
 }
 
-/** The schema without some of its keywords. */
-export function without(schema: JsonObject, ...keys: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(schema).filter(([key]) => !keys.includes(key)));
-}
-
 /** The schema with one of its keywords under another name, in the same place. */
 export function renamed(schema: JsonObject, from: string, to: string): JsonObject {
   return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key === from ? to : key, value]));

@@ -1,6 +1,6 @@
-import type { JsonObject } from "../json.ts";
+import { type JsonObject, without } from "../json.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
-import { type JsonType, renamed, without } from "./keywords.ts";
+import { type JsonType, renamed } from "./keywords.ts";
 
 /** An exclusive bound, the inclusive one that comes nearest, and the way from one integer to the next allowed one. */
 interface Bound {

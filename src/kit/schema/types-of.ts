@@ -3,7 +3,7 @@ import { literalsIn } from "./intersect.ts";
 import { isNumber, type JsonType, KEYWORDS } from "./keywords.ts";
 
 /** The type of a JSON value. Of numbers, those without fraction are integers. */
-export function typeOf(value: JsonValue): JsonType {
+function typeOf(value: JsonValue): JsonType {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (isNumber(value)) return Number.isInteger(Number(JSON.stringify(value))) ? "integer" : "number";

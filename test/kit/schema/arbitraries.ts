@@ -23,16 +23,6 @@ const scalar = fc.constantFrom<unknown>(
 
 const name = fc.constantFrom(...NAMES);
 
-/** Values that a schema may be tried with. */
-export const values: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 3, withCrossShrink: true },
-    { arbitrary: scalar, weight: 3 },
-    { arbitrary: fc.array(tie("value"), { maxLength: 3 }), weight: 1 },
-    { arbitrary: fc.dictionary(name, tie("value"), { maxKeys: 3, noNullPrototype: true }), weight: 4 },
-  ),
-})).value;
-
 const type = fc.constantFrom("null", "boolean", "object", "array", "number", "integer", "string");
 const scalarType = fc.constantFrom("null", "boolean", "number", "integer", "string");
 const count = fc.integer({ min: 0, max: 3 });
@@ -123,7 +113,12 @@ const composed = fc
 /** Schemas with all keywords, two definitions and references to them and to the root. */
 export const schemas: fc.Arbitrary<Schema> = fc
   .record({ root: fc.oneof(object, record(schema), composed), One: schema, Two: schema })
-  .map(({ root, One, Two }) => ({ ...root, $defs: { One, Two } }));
+  .map(({ root, One, Two }) => parsed({ ...root, $defs: { One, Two } }));
+
+/** The schema as it comes from text: no two places are the same object. */
+function parsed(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema));
+}
 
 /** An object as callers write most. */
 function record(property: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
@@ -187,7 +182,7 @@ const common = fc.letrec<{ schema: unknown }>((tie) => {
 /** Schemas as callers write them, most of which every dialect can say. */
 export const commonSchemas: fc.Arbitrary<Schema> = fc
   .record({ root: record(common), One: common, Two: common })
-  .map(({ root, One, Two }) => ({ ...root, $defs: { One, Two } }));
+  .map(({ root, One, Two }) => parsed({ ...root, $defs: { One, Two } }));
 
 /** Keys that are more than names in JavaScript. */
 export const TROUBLESOME = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"] as const;
