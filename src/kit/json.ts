@@ -52,6 +52,26 @@ export function asString(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** The objects in a list; anything else in it, or no list at all, counts as nothing. */
+export function objectsIn(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** The object, or an empty one. */
+export function objectIn(value: unknown): JsonObject {
+  return asObject(value) ?? {};
+}
+
+/** The string, or an empty one. */
+export function textIn(value: unknown): string {
+  return asString(value) ?? "";
+}
+
+/** The object without some of its keys, in its own order. Neither is changed. */
+export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+}
+
 /** The value where it is a whole number that a protobuf int32 holds, else undefined. */
 export function asInt32(value: unknown): number | undefined {
   return typeof value === "number" && (value | 0) === value ? value : undefined;

@@ -19,7 +19,8 @@ export class ToolCallIds {
 
   /** The id to use for the next call, given what the provider said: the same where that is free. */
   take(id: string): string {
-    const base = id === "" ? `call_${this.#runId}` : id;
+    // Some servers take ids of at most 40 characters; without its prefix the run's id leaves room.
+    const base = id === "" ? `call_${this.#runId.replace(/^run_/, "")}` : id;
     let free = base;
     for (let n = 2; this.#used.has(free); n += 1) free = `${base}_${n}`;
     this.#used.add(free);

@@ -55,7 +55,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       do: fc.constant("call" as const),
-      id: fc.constantFrom("", "a", "a_2", "call_run_test"),
+      id: fc.constantFrom("", "a", "a_2", "call_test"),
       type: fc.constantFrom("function" as const, "custom" as const),
     }),
   },

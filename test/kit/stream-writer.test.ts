@@ -220,7 +220,7 @@ describe("the tool calls", () => {
     for (const id of ["a", "a", "", ""]) writer.startToolCall({ id, name: "look" });
     writer.finish(ANSWER);
     const ids = toolCallsOf(accumulated(writer.take())).map(({ id }) => id);
-    expect(ids).toEqual(["a", "a_2", "call_run_test", "call_run_test_2"]);
+    expect(ids).toEqual(["a", "a_2", "call_test", "call_test_2"]);
   });
 });
 

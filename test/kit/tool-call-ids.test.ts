@@ -12,10 +12,10 @@ describe("ToolCallIds.take()", () => {
   it.each([
     ["leaves ids that are free as they are", [], ["a", "b"], ["a", "b"]],
     ["numbers what the provider repeats", [], ["a", "a", "a"], ["a", "a_2", "a_3"]],
-    ["makes ids where the provider gives none", [], ["", ""], ["call_run_1", "call_run_1_2"]],
+    ["makes ids where the provider gives none", [], ["", ""], ["call_1", "call_1_2"]],
     ["passes over ids of the conversation", ["a", "a_2"], ["a", "b"], ["a_3", "b"]],
     ["passes over ids that it made itself", [], ["a", "a", "a_2"], ["a", "a_2", "a_2_2"]],
-    ["passes over made ids of an earlier turn", ["call_run_1"], [""], ["call_run_1_2"]],
+    ["passes over made ids of an earlier turn", ["call_1"], [""], ["call_1_2"]],
   ])("%s", (_what, history, given, want) => {
     const ids = new ToolCallIds("run_1", historyOf(...history));
     expect(given.map((id) => ids.take(id))).toEqual(want);

@@ -20,13 +20,13 @@ import {
 } from "outrigger";
 import { describe, expect, it } from "vitest";
 import {
+  answerTo,
   collect,
   conversationIn,
   failureOf,
   messageOf,
   picture,
   requestTo,
-  responseIn,
   weatherFor,
   weatherTool,
 } from "./support/asking.ts";
@@ -115,7 +115,8 @@ class Walk {
   /** Asks for the next answer. Returns whether it calls tools. */
   async ask(place: Place): Promise<boolean> {
     const request = this.#requestTo(place, { foreignState: this.#foreignState });
-    const answer = responseIn(await collect(this.#stage.client.stream(request)));
+    const manner = this.places.length % 2 === 0 ? "stream" : "complete";
+    const answer = await answerTo(this.#stage.client, request, manner);
     this.places.push(place);
     this.#expectWhole(place);
     this.#expectWarnings(place, answer);

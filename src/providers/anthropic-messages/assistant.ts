@@ -1,7 +1,14 @@
 /** Parts of the assistant -> content blocks, each as the API once gave it, in its place. */
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { asObject, asString, type JsonObject, parseObjectField, tryParseJson } from "../../kit/json.ts";
+import {
+  asObject,
+  asString,
+  type JsonObject,
+  parseObjectField,
+  textIn,
+  tryParseJson,
+} from "../../kit/json.ts";
 import { sourceObject } from "../../kit/json-source.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { imageBlock, textBlocks } from "./content.ts";
@@ -9,7 +16,7 @@ import type { InputContext } from "./context.ts";
 import { isOwnProvider, originOf, stateBlockOf } from "./state.ts";
 import type { ToolIds } from "./tool-ids.ts";
 import type { CallPlace } from "./turns.ts";
-import { type Block, textIn } from "./wire.ts";
+import type { Block } from "./wire.ts";
 
 /** Kind of the native part that tells in which container the provider's code waits. It is no block. */
 export const CONTAINER_KIND = "container";

@@ -2,9 +2,9 @@
  * Where the provider's prompt cache begins and ends (provider documentation: "Prompt caching").
  * A marker says that everything up to its block is worth keeping; it changes no content.
  */
-import { asObject, type JsonObject, type JsonValue } from "../../kit/json.ts";
+import { asObject, type JsonObject, type JsonValue, objectsIn } from "../../kit/json.ts";
 import { sourceTextOf } from "../../kit/json-source.ts";
-import { type Block, objectsIn } from "./wire.ts";
+import type { Block } from "./wire.ts";
 
 /** Markers that the API takes in one request, the caller's own among them. */
 const MOST_MARKERS = 4;

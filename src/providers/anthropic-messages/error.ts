@@ -5,10 +5,10 @@ import type { CallFacts } from "../../kit/call-facts.ts";
 import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/classify.ts";
 import type { WireFailure } from "../../kit/http-adapter.ts";
 import type { HttpHeaders } from "../../kit/http-headers.ts";
-import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json.ts";
 import { retryAfterOf, shouldRetryOf } from "../../kit/retry-after.ts";
 import { errorOf, type ProviderErrorOptions, type SDKError } from "../../spec/errors.ts";
-import { objectIn, textIn, type WireEvent } from "./wire.ts";
+import type { WireEvent } from "./wire.ts";
 
 /** What the API says of a failure (provider documentation: "Errors"). */
 interface Complaint {

@@ -2,7 +2,9 @@
  * Our messages -> `system` and `messages` (provider documentation: "Create a message"). The
  * same history gives the same blocks in every turn: nothing is numbered, dated or made up.
  */
+
 import { type ContentPart, type Message, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
+import { textIn } from "../../kit/json.ts";
 import { sourceTextOf } from "../../kit/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
@@ -12,7 +14,7 @@ import { systemBlocks, userBlocks } from "./content.ts";
 import type { InputContext } from "./context.ts";
 import { ToolIds } from "./tool-ids.ts";
 import { arrangeTurns, type Turn, turnOf } from "./turns.ts";
-import { type Block, textIn, type WireMessage } from "./wire.ts";
+import type { Block, WireMessage } from "./wire.ts";
 
 /** The conversation in the provider's words. */
 export interface Conversation {

@@ -2,7 +2,7 @@
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { traitsOf } from "../../kit/catalog.ts";
-import { asObject, type JsonObject, mergeObjects } from "../../kit/json.ts";
+import { asObject, type JsonObject, mergeObjects, objectsIn, without } from "../../kit/json.ts";
 import { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
 import { SchemaBudget } from "../../kit/schema/limits.ts";
@@ -21,7 +21,7 @@ import {
   thinks,
 } from "./thinking.ts";
 import { toolSettings, toolsOf } from "./tools.ts";
-import { objectsIn, WIRE_NAME, type WireMessage, without } from "./wire.ts";
+import { WIRE_NAME, type WireMessage } from "./wire.ts";
 
 /** What the translation of a request needs to know of the provider entry. */
 export interface RequestSettings {

@@ -14,7 +14,15 @@ import {
   type Warning,
 } from "../../gen/outrigger/v1/response_pb.ts";
 import { type CallFacts, responseOf } from "../../kit/call-facts.ts";
-import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import {
+  asObject,
+  asString,
+  type JsonObject,
+  objectIn,
+  objectsIn,
+  textIn,
+  tryParseJson,
+} from "../../kit/json.ts";
 import { elementsOf, membersOf } from "../../kit/json-source.ts";
 import { warning } from "../../kit/loss-report.ts";
 import { toolCallOf } from "../../kit/stream-writer.ts";
@@ -24,7 +32,7 @@ import { CONTAINER_KIND } from "./assistant.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { StateWriter } from "./state.ts";
 import { usageOf } from "./usage.ts";
-import { type Block, type MessageObject, objectIn, objectsIn, textIn } from "./wire.ts";
+import type { Block, MessageObject } from "./wire.ts";
 
 /**
  * A whole answer as our Response.

@@ -11,8 +11,8 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { sameModel } from "../../kit/catalog.ts";
-import { asObject, asString, tryParseJson } from "../../kit/json.ts";
-import { type Block, WIRE_NAME, without } from "./wire.ts";
+import { asObject, asString, tryParseJson, without } from "../../kit/json.ts";
+import { type Block, WIRE_NAME } from "./wire.ts";
 
 /** Where the state of a part comes from. */
 export type Origin = "none" | "foreign" | "other_model" | "own";

@@ -1,10 +1,10 @@
 /** Content blocks while their events arrive: how they begin, grow and end (provider documentation: "Streaming messages"). */
-import { isJson, isObject, type JsonObject } from "../../kit/json.ts";
+import { isJson, isObject, type JsonObject, objectIn, textIn, without } from "../../kit/json.ts";
 import { sourceObject, stringifyJson } from "../../kit/json-source.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock, ToolCallBlock } from "../../kit/stream-writer.ts";
 import { citationOf, inputOf, nativePart, type SpelledBlock } from "./response.ts";
 import type { StateWriter } from "./state.ts";
-import { type Block, objectIn, textIn, without } from "./wire.ts";
+import type { Block } from "./wire.ts";
 
 /** A block that has begun. */
 export type OpenBlock = OpenText | OpenThinking | OpenCall | OpenWhole;

@@ -5,7 +5,17 @@
  */
 import type { CallFacts } from "../../kit/call-facts.ts";
 import type { StreamDecoder } from "../../kit/decode-stream.ts";
-import { asInt32, asObject, asString, isObject, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import {
+  asInt32,
+  asObject,
+  asString,
+  isObject,
+  type JsonObject,
+  objectIn,
+  textIn,
+  tryParseJson,
+  without,
+} from "../../kit/json.ts";
 import { membersOf, stringifyJson } from "../../kit/json-source.ts";
 import type { SseEvent } from "../../kit/sse.ts";
 import type { StreamWriter } from "../../kit/stream-writer.ts";
@@ -15,7 +25,7 @@ import { blocksIn, containerParts, finishReasonOf, reportsIn } from "./response.
 import { StateWriter } from "./state.ts";
 import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./stream-blocks.ts";
 import { mergeUsage, usageOf } from "./usage.ts";
-import { type Block, type MessageObject, objectIn, textIn, type WireEvent, without } from "./wire.ts";
+import type { Block, MessageObject, WireEvent } from "./wire.ts";
 
 /** Decodes one stream of the Messages API. */
 export class MessagesDecoder implements StreamDecoder {

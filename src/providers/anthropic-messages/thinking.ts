@@ -5,10 +5,10 @@
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { getModelInfo } from "../../kit/catalog.ts";
 import { effortFor } from "../../kit/effort.ts";
-import { asInt32, asObject, type JsonObject, mergeObjects } from "../../kit/json.ts";
+import { asInt32, asObject, type JsonObject, mergeObjects, textIn } from "../../kit/json.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
-import { textIn, WIRE_NAME, type WireMessage } from "./wire.ts";
+import { WIRE_NAME, type WireMessage } from "./wire.ts";
 
 /** What a request says of reasoning. */
 export interface Reasoning {

@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { costOf } from "../../kit/catalog.ts";
-import { asInt32, asObject, type JsonObject } from "../../kit/json.ts";
-import { objectIn, WIRE_NAME } from "./wire.ts";
+import { asInt32, asObject, type JsonObject, objectIn } from "../../kit/json.ts";
+import { WIRE_NAME } from "./wire.ts";
 
 /**
  * Token counts, alike for every provider: the API counts what it reads from and writes to its

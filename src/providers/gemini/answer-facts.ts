@@ -4,12 +4,21 @@ import { FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_p
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { repeatableMessage } from "../../kit/classify.ts";
-import { asInt32, asString, isObject, type JsonObject, type JsonValue } from "../../kit/json.ts";
+import {
+  asInt32,
+  asString,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objectIn,
+  objectsIn,
+  textIn,
+} from "../../kit/json.ts";
 import { warning } from "../../kit/loss-report.ts";
 import type { StreamedAnswer } from "../../kit/stream-writer.ts";
 import { blockedReasonOf, finishReasonOf } from "./finish.ts";
 import { isContradictory, usageOf } from "./usage.ts";
-import { type Candidate, type Chunk, isEmpty, objectIn, objectsIn, textIn } from "./wire.ts";
+import { type Candidate, type Chunk, isEmpty } from "./wire.ts";
 
 /** Something that a candidate says beside its parts and that has no unified form, for instance its grounding. */
 interface CandidateBlock {

@@ -4,10 +4,18 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/classify.ts";
 import type { WireFailure } from "../../kit/http-adapter.ts";
-import { asInt32, asObject, asString, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import {
+  asInt32,
+  asObject,
+  asString,
+  type JsonObject,
+  objectIn,
+  objectsIn,
+  textIn,
+  tryParseJson,
+} from "../../kit/json.ts";
 import { parseRetryDelay, retryAfterOf, retryDelayInText } from "../../kit/retry-after.ts";
 import { errorOf, type ProviderErrorOptions, type SDKError } from "../../spec/errors.ts";
-import { objectIn, objectsIn, textIn } from "./wire.ts";
 
 /** A `google.rpc.Status` (provider documentation: "Troubleshooting", google/rpc/error_details.proto). */
 interface Complaint {

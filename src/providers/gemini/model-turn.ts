@@ -1,14 +1,22 @@
 /** The parts of an assistant message -> the parts of a `model` content, each by itself and in its place. */
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { asString, isObject, type JsonObject, parseObjectField, tryParseJson } from "../../kit/json.ts";
+import {
+  asString,
+  isObject,
+  type JsonObject,
+  objectIn,
+  parseObjectField,
+  tryParseJson,
+  without,
+} from "../../kit/json.ts";
 import { membersOf, sourceObject } from "../../kit/json-source.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { InputContext } from "./context.ts";
 import { type MediaContext, type MediaPart, mediaPart } from "./media.ts";
 import { type Origin, originOf, readState } from "./state.ts";
 import type { ExpectedCall } from "./tool-results.ts";
-import { objectIn, type Part, WIRE_NAME, without } from "./wire.ts";
+import { type Part, WIRE_NAME } from "./wire.ts";
 
 /**
  * Documented for calls that no signature of the model exists for (provider documentation:

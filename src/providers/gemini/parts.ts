@@ -5,10 +5,10 @@ import {
   ContentPartSchema,
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
-import { asString, type JsonObject } from "../../kit/json.ts";
+import { asString, type JsonObject, objectIn, textIn, without } from "../../kit/json.ts";
 import type { SpelledPart } from "./source.ts";
 import type { StateWriter } from "./state.ts";
-import { objectIn, type Part, textIn, without } from "./wire.ts";
+import type { Part } from "./wire.ts";
 
 /** A part that is neither text nor a call of the caller's tools: a generated image, or a native part as it is spelled. */
 export function wholePart(kind: string, { part, spell }: SpelledPart, states: StateWriter): ContentPart {

@@ -2,7 +2,7 @@
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { traitsOf } from "../../kit/catalog.ts";
-import { type JsonObject, mergeObjects, parseObjectField } from "../../kit/json.ts";
+import { type JsonObject, mergeObjects, parseObjectField, without } from "../../kit/json.ts";
 import { LossReport } from "../../kit/loss-report.ts";
 import { type ModelTraits, takesSampling } from "../../kit/model-traits.ts";
 import { invalidField } from "../../spec/errors.ts";
@@ -11,7 +11,7 @@ import type { MediaSource } from "./media.ts";
 import { answerShape } from "./response-format.ts";
 import { thinking } from "./thinking.ts";
 import { toTools } from "./tools.ts";
-import { isEmpty, WIRE_NAME, without } from "./wire.ts";
+import { isEmpty, WIRE_NAME } from "./wire.ts";
 
 /** What the translation of a request needs to know of the provider entry. */
 export interface RequestSettings {

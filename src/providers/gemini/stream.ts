@@ -7,7 +7,7 @@ import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import type { StreamDecoder } from "../../kit/decode-stream.ts";
-import { asObject, isObject, tryParseJson } from "../../kit/json.ts";
+import { asObject, isObject, objectIn, objectsIn, textIn, tryParseJson, without } from "../../kit/json.ts";
 import type { SseEvent } from "../../kit/sse.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock, ToolCallBlock } from "../../kit/stream-writer.ts";
 import { type SDKError, StreamError } from "../../spec/errors.ts";
@@ -18,17 +18,7 @@ import { PartialArguments } from "./partial-args.ts";
 import { answerPart, wholePart } from "./parts.ts";
 import { argumentsIn, partsOf, type SpelledPart } from "./source.ts";
 import { StateWriter } from "./state.ts";
-import {
-  type Candidate,
-  type Chunk,
-  isEmpty,
-  kindOf,
-  objectIn,
-  objectsIn,
-  type Part,
-  textIn,
-  without,
-} from "./wire.ts";
+import { type Candidate, type Chunk, isEmpty, kindOf, type Part } from "./wire.ts";
 
 /** A part whose end has not come yet. */
 type OpenPart = OpenText | OpenThought | OpenCall;

@@ -3,7 +3,7 @@
  * Every field is optional and every kind is open: servers leave fields out and add their own,
  * and what is not read here passes through.
  */
-import { asObject, asString, type JsonObject } from "../../kit/json.ts";
+import type { JsonObject } from "../../kit/json.ts";
 
 /** Name under which Gemini's own state, hosted tools and options are known, whatever a provider entry is called. */
 export const WIRE_NAME = "gemini";
@@ -39,26 +39,6 @@ const PART_ATTRIBUTES: ReadonlySet<string> = new Set([
 export function kindOf(part: Part): string {
   const keys = Object.keys(part).filter((key) => key !== "thought" && part[key] !== null);
   return keys.find((key) => !PART_ATTRIBUTES.has(key)) ?? keys[0] ?? "";
-}
-
-/** The objects in a list; anything else in it, or no list at all, counts as nothing. */
-export function objectsIn(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter((entry) => asObject(entry) !== undefined) : [];
-}
-
-/** The object, or an empty one. */
-export function objectIn(value: unknown): JsonObject {
-  return asObject(value) ?? {};
-}
-
-/** The string, or an empty one. */
-export function textIn(value: unknown): string {
-  return asString(value) ?? "";
-}
-
-/** The object without some of its keys, in its own order. Neither is changed. */
-export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }
 
 /** Whether an object has no keys. */

@@ -1,13 +1,13 @@
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import { asObject, type JsonObject } from "../../kit/json.ts";
+import { asObject, type JsonObject, textIn } from "../../kit/json.ts";
 import { warning } from "../../kit/loss-report.ts";
 import type { StreamedAnswer } from "../../kit/stream-writer.ts";
 import { sourcesIn } from "./citations.ts";
 import { finishReasonOf, type Held } from "./finish.ts";
 import { countsIn, mismatchesIn, usageOf } from "./usage.ts";
-import { type Choice, type Chunk, textIn } from "./wire.ts";
+import type { Choice, Chunk } from "./wire.ts";
 
 /**
  * What the chunks of one stream, or the one body of a whole answer, say beside the message. Every

@@ -1,9 +1,8 @@
 /** An assistant message -> theirs: what the server itself wrote goes back as it came. */
 import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { isJson, type JsonObject, parseObjectField } from "../../kit/json.ts";
+import { isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json.ts";
 import { invalidField } from "../../spec/errors.ts";
-import { wireCallId } from "./call-ids.ts";
 import type { RequestContext } from "./context.ts";
 import { imageEntryOf } from "./images.ts";
 import { type MediaPart, mediaChunk } from "./media.ts";
@@ -18,7 +17,7 @@ import {
 } from "./state.ts";
 import { thinkingChunkOf } from "./thinking-chunk.ts";
 import type { WaitingCall } from "./tool-results.ts";
-import { type ContentChunk, objectIn, WIRE_NAME, type WireMessage } from "./wire.ts";
+import { type ContentChunk, WIRE_NAME, type WireMessage } from "./wire.ts";
 
 /** An assistant message in the server's words. */
 export interface AssistantTurn {
@@ -167,12 +166,7 @@ class TurnBuilder {
   }
 
   #addCall(call: ToolCall, whole: ContentPart, field: string): void {
-    const { profile, loss } = this.#context;
-    const id = wireCallId(call.id, profile.toolCallIdPattern);
-    if (id !== call.id) {
-      const message = `the id of the tool call was rewritten to ${id}, here and in its result`;
-      loss.note(`${field}.id`, "converted_content", message);
-    }
+    const id = this.#context.callIds.ofCall(call.id, `${field}.id`);
     const rest = this.#originOf(whole) === "own" ? readCall(whole) : {};
     this.#calls.push(this.#wireCall(id, call, rest, field));
     this.#waiting.push({ id: call.id, field });

@@ -1,12 +1,8 @@
-import { createHash } from "node:crypto";
+import type { CallIdRule } from "../../kit/call-ids.ts";
 import type { CompatProfile } from "./profile.ts";
 
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-const NINE = /^[a-zA-Z0-9]{9}$/;
-
-/** The id of a tool call as the server takes it: the same where it fits, else one made from it, alike in every turn. */
-export function wireCallId(id: string, pattern: CompatProfile["toolCallIdPattern"]): string {
-  if (pattern === "any" || NINE.test(id)) return id;
-  const digest = createHash("sha256").update(id).digest().subarray(0, 9);
-  return Array.from(digest, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
-}
+/** What ids of tool calls a server takes, by the word of its profile. */
+export const CALL_ID_RULES: Readonly<Record<CompatProfile["toolCallIdPattern"], CallIdRule>> = {
+  any: { pattern: /^.{1,40}$/s, prefix: "call_", length: 24 },
+  nine_alphanumerics: { pattern: /^[a-zA-Z0-9]{9}$/, prefix: "", length: 9 },
+};

@@ -3,8 +3,15 @@
  * same at the top (vLLM, Mistral, Cerebras), `{error: "text"}` (xAI), `{detail: […]}` (FastAPI),
  * `{message}`, a list around it (Gemini), an HTML page of a proxy, plain text, or nothing.
  */
-import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json.ts";
-import { objectIn, objectsIn, textIn } from "./wire.ts";
+import {
+  asObject,
+  asString,
+  type JsonObject,
+  objectIn,
+  objectsIn,
+  textIn,
+  tryParseJson,
+} from "../../kit/json.ts";
 
 /** A failure in a server's words. */
 export interface Complaint {

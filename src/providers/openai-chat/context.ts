@@ -1,4 +1,5 @@
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { CallIds } from "../../kit/call-ids.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import type { ModelTraits } from "../../kit/model-traits.ts";
 import type { MediaSource } from "./media.ts";
@@ -19,4 +20,6 @@ export interface RequestContext extends RequestSettings {
   readonly request: Request;
   readonly traits: ModelTraits;
   readonly loss: LossReport;
+  /** Ids of tool calls as the server takes them. */
+  readonly callIds: CallIds;
 }

@@ -2,9 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema, type Image } from "../../gen/outrigger/v1/message_pb.ts";
 import { formatDataUri } from "../../kit/data-uri.ts";
-import type { JsonObject } from "../../kit/json.ts";
+import { type JsonObject, objectIn, textIn, without } from "../../kit/json.ts";
 import type { StateWriter } from "./state.ts";
-import { objectIn, textIn, without } from "./wire.ts";
 
 /** An entry of `images` as our part; undefined where it has no URL. */
 export function imagePartOf(entry: JsonObject, states: StateWriter): ContentPart | undefined {

@@ -5,14 +5,13 @@
  */
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { parseObjectField } from "../../kit/json.ts";
+import { parseObjectField, textIn } from "../../kit/json.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { assistantTurn } from "./assistant.ts";
-import { wireCallId } from "./call-ids.ts";
 import type { RequestContext } from "./context.ts";
 import { mediaChunk } from "./media.ts";
 import { type PlacedResult, ToolResults } from "./tool-results.ts";
-import { type ContentChunk, textIn, WIRE_NAME, type WireMessage } from "./wire.ts";
+import { type ContentChunk, WIRE_NAME, type WireMessage } from "./wire.ts";
 
 /** Translates the conversation. Throws InvalidRequestError naming the part that the server has no form for. */
 export async function toMessages(context: RequestContext): Promise<WireMessage[]> {
@@ -132,8 +131,8 @@ interface ToolAnswer {
 }
 
 async function toolMessage(result: PlacedResult, context: RequestContext): Promise<ToolAnswer> {
-  const { profile } = context;
-  const id = wireCallId(result.toolCallId, profile.toolCallIdPattern);
+  const { profile, callIds } = context;
+  const id = callIds.ofResult(result.toolCallId);
   const chunks = await chunksOf(result.content, `${result.field}.content`, context);
   if (result.isError) markFailed(chunks, result.field, context);
   const media = chunks.filter(({ type }) => type !== "text");

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Citation, type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asObject, type JsonObject } from "../../kit/json.ts";
+import { asObject, type JsonObject, objectIn, objectsIn, textIn } from "../../kit/json.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream-writer.ts";
 import { AudioCollector } from "./audio.ts";
 import { annotationsIn } from "./citations.ts";
@@ -11,7 +11,7 @@ import type { StateWriter, TextRole } from "./state.ts";
 import { ThinkTagSplitter } from "./think-tags.ts";
 import { saysNothing, ThinkingChunkCollector } from "./thinking-chunk.ts";
 import { ToolCallReader } from "./tool-calls.ts";
-import { type ContentChunk, type Delta, objectIn, objectsIn, textIn } from "./wire.ts";
+import type { ContentChunk, Delta } from "./wire.ts";
 
 /** A text part that is being written. It stays open to the end, since its sources come last. */
 interface TextRun {

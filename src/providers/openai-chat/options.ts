@@ -3,9 +3,9 @@
  * steers the translation; the rest is merged into the body.
  */
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { type JsonObject, parseObjectField } from "../../kit/json.ts";
+import { type JsonObject, parseObjectField, without } from "../../kit/json.ts";
 import { invalidField } from "../../spec/errors.ts";
-import { WIRE_NAME, without } from "./wire.ts";
+import { WIRE_NAME } from "./wire.ts";
 
 /** The options of one request. */
 export interface ProviderOptions {

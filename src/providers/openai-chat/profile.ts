@@ -71,8 +71,9 @@ export interface CompatProfile {
   /** `content` of an assistant message that has none. Default null. */
   readonly emptyAssistantContent: null | "";
   /**
-   * Shape of tool call ids. `nine_alphanumerics`: exactly nine of `[a-zA-Z0-9]` (Mistral); ids that
-   * do not fit are hashed, the same in every turn. Default `any`.
+   * Shape of tool call ids. `any`: at most 40 characters, OpenAI's own limit. `nine_alphanumerics`:
+   * exactly nine of `[a-zA-Z0-9]` (Mistral). Ids that do not fit are hashed, the same in every turn.
+   * Default `any`.
    */
   readonly toolCallIdPattern: "any" | "nine_alphanumerics";
   /**

@@ -1,11 +1,13 @@
 /** Our Request -> their body (provider documentation: "Create chat completion"). */
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { CallIds } from "../../kit/call-ids.ts";
 import { traitsOf } from "../../kit/catalog.ts";
 import { type JsonObject, mergeObjects } from "../../kit/json.ts";
 import { LossReport } from "../../kit/loss-report.ts";
 import { defaultTraits, takesSampling } from "../../kit/model-traits.ts";
 import { invalidField } from "../../spec/errors.ts";
+import { CALL_ID_RULES } from "./call-ids.ts";
 import type { RequestContext, RequestSettings } from "./context.ts";
 import { toMessages } from "./input.ts";
 import { withInstruction } from "./leading.ts";
@@ -35,7 +37,8 @@ export async function toRequestBody(
   const { provider, profile } = settings;
   const loss = new LossReport();
   const traits = profile.catalog === undefined ? defaultTraits : traitsOf(profile.catalog, request.model);
-  const context: RequestContext = { ...settings, request, traits, loss };
+  const callIds = new CallIds(CALL_ID_RULES[profile.toolCallIdPattern], loss);
+  const context: RequestContext = { ...settings, request, traits, loss, callIds };
   const options = readOptions(request, provider);
   const shape = answerShape(context);
   const messages = await toMessages(context);

@@ -11,8 +11,8 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { sameModel } from "../../kit/catalog.ts";
-import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json.ts";
-import { type ContentChunk, objectsIn, textIn } from "./wire.ts";
+import { asObject, asString, type JsonObject, objectsIn, textIn, tryParseJson } from "../../kit/json.ts";
+import type { ContentChunk } from "./wire.ts";
 
 /** What the thinking was found in: a field, a list of details, a piece of a content list, or tags in the text. */
 export interface ThinkingState {

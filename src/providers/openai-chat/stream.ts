@@ -5,7 +5,7 @@
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import type { StreamDecoder } from "../../kit/decode-stream.ts";
-import { asInt32, asObject, isObject, tryParseJson } from "../../kit/json.ts";
+import { asInt32, asObject, isObject, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json.ts";
 import type { SseEvent } from "../../kit/sse.ts";
 import type { StreamWriter } from "../../kit/stream-writer.ts";
 import { ServerError, StreamError } from "../../spec/errors.ts";
@@ -14,7 +14,7 @@ import { reportedError, reportsFailure } from "./error.ts";
 import { MessageWriter } from "./message-writer.ts";
 import type { CompatProfile } from "./profile.ts";
 import { StateWriter } from "./state.ts";
-import { type Choice, type Chunk, type Delta, objectIn, objectsIn, textIn } from "./wire.ts";
+import type { Choice, Chunk, Delta } from "./wire.ts";
 
 /** The end marker of a stream. */
 const DONE = "[DONE]";

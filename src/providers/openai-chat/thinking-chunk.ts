@@ -1,6 +1,6 @@
 /** Thinking as a piece of a content list (Mistral documentation: "Reasoning", `ThinkChunk`). */
-import type { JsonObject, JsonValue } from "../../kit/json.ts";
-import { type ContentChunk, objectsIn, textIn, without } from "./wire.ts";
+import { type JsonObject, type JsonValue, objectsIn, textIn, without } from "../../kit/json.ts";
+import type { ContentChunk } from "./wire.ts";
 
 /** Collects the pieces of one such chunk; a stream sends it in many. */
 export class ThinkingChunkCollector {

@@ -3,10 +3,18 @@
  * `delta.tool_calls`). Servers leave out index, id or name, repeat them, send the name in pieces
  * or after the arguments, or send the whole call at once.
  */
-import { asInt32, asObject, isJson, type JsonObject } from "../../kit/json.ts";
+import {
+  asInt32,
+  asObject,
+  isJson,
+  type JsonObject,
+  objectIn,
+  objectsIn,
+  textIn,
+  without,
+} from "../../kit/json.ts";
 import type { StreamWriter, ToolCallBlock } from "../../kit/stream-writer.ts";
 import type { StateWriter } from "./state.ts";
-import { objectIn, objectsIn, textIn, without } from "./wire.ts";
 
 /** One entry of `tool_calls`, as far as it is there. */
 interface Piece {

@@ -2,9 +2,9 @@
 import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { asInt32, asObject, type JsonObject } from "../../kit/json.ts";
+import { asInt32, asObject, type JsonObject, objectIn } from "../../kit/json.ts";
 import { warning } from "../../kit/loss-report.ts";
-import { type Choice, type Chunk, objectIn } from "./wire.ts";
+import type { Choice, Chunk } from "./wire.ts";
 
 /**
  * The counts of a whole answer or of a chunk, wherever the server puts them: at the top, under

@@ -3,7 +3,7 @@
  * optional and every kind is open: servers leave fields out and add their own, and what is not
  * read here passes through.
  */
-import { asObject, asString, type JsonObject } from "../../kit/json.ts";
+import type { JsonObject } from "../../kit/json.ts";
 
 /** Name under which options, hosted tools and native parts are known, whatever a provider entry is called. */
 export const WIRE_NAME = "openai-chat";
@@ -22,23 +22,3 @@ export type WireMessage = JsonObject;
 
 /** A piece of a content list: `text`, `image_url`, `input_audio`, `file`, at Mistral `thinking` and more. */
 export type ContentChunk = JsonObject;
-
-/** The objects in a list; anything else in it, or no list at all, counts as nothing. */
-export function objectsIn(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter((entry) => asObject(entry) !== undefined) : [];
-}
-
-/** The object, or an empty one. */
-export function objectIn(value: unknown): JsonObject {
-  return asObject(value) ?? {};
-}
-
-/** The string, or an empty one. */
-export function textIn(value: unknown): string {
-  return asString(value) ?? "";
-}
-
-/** The object without some of its keys, in its own order. Neither is changed. */
-export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
-}

@@ -1,13 +1,13 @@
 /** What the assistant said -> the items that it came as, in their order: reasoning stays before what it led to. */
 import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { type JsonObject, tryParseJson } from "../../kit/json.ts";
+import { type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { nativeBlock, type PlacedPart, placed } from "./input-parts.ts";
 import { mediaPart } from "./media.ts";
 import { type Origin, originOf, type PartState, readState } from "./state.ts";
 import type { ResultContext } from "./tool-results.ts";
-import { type Item, objectsIn, without } from "./wire.ts";
+import type { Item } from "./wire.ts";
 
 /** What the translation of the assistant's messages needs. */
 export interface AssistantContext extends ResultContext {

@@ -4,10 +4,10 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/classify.ts";
 import type { WireFailure } from "../../kit/http-adapter.ts";
-import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import { asObject, asString, type JsonObject, textIn, tryParseJson } from "../../kit/json.ts";
 import { retryAfterOf, retryDelayInText, shouldRetryOf } from "../../kit/retry-after.ts";
 import { errorOf, type ProviderErrorOptions, type SDKError } from "../../spec/errors.ts";
-import { type ResponseObject, textIn } from "./wire.ts";
+import type { ResponseObject } from "./wire.ts";
 
 /** What the API says of a failure (provider documentation: "Error codes"). */
 interface Complaint {

@@ -1,11 +1,13 @@
 /** Why the model stopped. */
+
 import { create } from "@bufbuild/protobuf";
 import {
   type FinishReason,
   FinishReasonSchema,
   FinishReason_Reason as Reason,
 } from "../../gen/outrigger/v1/response_pb.ts";
-import { type Item, objectIn, objectsIn, type ResponseObject, textIn } from "./wire.ts";
+import { objectIn, objectsIn, textIn } from "../../kit/json.ts";
+import type { Item, ResponseObject } from "./wire.ts";
 
 // Calls that the caller, not the provider, has to run before the model can go on.
 const CALLER_RUNS = new Set([

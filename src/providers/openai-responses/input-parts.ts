@@ -1,11 +1,11 @@
 import type { ContentPart, NativePart } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { asObject, type JsonObject, parseObjectField, tryParseJson } from "../../kit/json.ts";
+import { asObject, type JsonObject, parseObjectField, textIn, tryParseJson } from "../../kit/json.ts";
 import { sourceObject } from "../../kit/json-source.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { type MediaContext, mediaPart } from "./media.ts";
-import { textIn, WIRE_NAME } from "./wire.ts";
+import { WIRE_NAME } from "./wire.ts";
 
 /** What the translation of a part needs to know of its request. */
 export interface PartContext extends MediaContext {

@@ -1,6 +1,6 @@
-import { asInt32 } from "../../kit/json.ts";
+import { asInt32, objectIn } from "../../kit/json.ts";
 import type { OpenItem } from "./open-items.ts";
-import { type Item, objectIn, type WireEvent } from "./wire.ts";
+import type { Item, WireEvent } from "./wire.ts";
 
 /**
  * The output items of one stream by their index: which are open, which are done, and which of

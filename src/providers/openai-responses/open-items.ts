@@ -1,8 +1,8 @@
 /** Output items while their events arrive: what a stream has said of each so far. */
-import type { JsonObject } from "../../kit/json.ts";
+import { type JsonObject, objectsIn, textIn } from "../../kit/json.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock, ToolCallBlock } from "../../kit/stream-writer.ts";
 import { callHead, callInput } from "./response.ts";
-import { type Item, objectsIn, textIn } from "./wire.ts";
+import type { Item } from "./wire.ts";
 
 /** An item that has begun. */
 export type OpenItem = OpenMessage | OpenReasoning | OpenCall | OpenNamelessCall | OpenWhole;

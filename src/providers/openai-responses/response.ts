@@ -9,7 +9,15 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type CallFacts, responseOf } from "../../kit/call-facts.ts";
-import { asInt32, asString, isObject, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import {
+  asInt32,
+  asString,
+  isObject,
+  type JsonObject,
+  objectsIn,
+  textIn,
+  tryParseJson,
+} from "../../kit/json.ts";
 import { warning } from "../../kit/loss-report.ts";
 import { toolCallOf } from "../../kit/stream-writer.ts";
 import type { ToolCallIds } from "../../kit/tool-call-ids.ts";
@@ -18,7 +26,7 @@ import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish.ts";
 import { StateWriter } from "./state.ts";
 import { usageOf } from "./usage.ts";
-import { type Item, objectsIn, type ResponseObject, textIn } from "./wire.ts";
+import type { Item, ResponseObject } from "./wire.ts";
 
 /**
  * A whole answer as our Response.

@@ -11,8 +11,8 @@ import {
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { sameModel } from "../../kit/catalog.ts";
-import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json.ts";
-import { type Item, objectsIn, WIRE_NAME, without } from "./wire.ts";
+import { asObject, asString, type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json.ts";
+import { type Item, WIRE_NAME } from "./wire.ts";
 
 /** The JSON in `ProviderState.data_json`. */
 export interface PartState {

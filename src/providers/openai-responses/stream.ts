@@ -5,7 +5,17 @@
  */
 import type { CallFacts } from "../../kit/call-facts.ts";
 import type { StreamDecoder } from "../../kit/decode-stream.ts";
-import { asInt32, asObject, asString, isObject, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import {
+  asInt32,
+  asObject,
+  asString,
+  isObject,
+  type JsonObject,
+  objectIn,
+  objectsIn,
+  textIn,
+  tryParseJson,
+} from "../../kit/json.ts";
 import type { SseEvent } from "../../kit/sse.ts";
 import type { StreamWriter } from "../../kit/stream-writer.ts";
 import { StreamError } from "../../spec/errors.ts";
@@ -36,7 +46,7 @@ import {
 } from "./response.ts";
 import { StateWriter } from "./state.ts";
 import { usageOf } from "./usage.ts";
-import { type Item, objectIn, objectsIn, type ResponseObject, textIn, type WireEvent } from "./wire.ts";
+import type { Item, ResponseObject, WireEvent } from "./wire.ts";
 
 /** Decodes one stream of the Responses API. */
 export class ResponsesDecoder implements StreamDecoder {

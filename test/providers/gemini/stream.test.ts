@@ -157,8 +157,8 @@ describe("tool calls of a stream", () => {
       { functionCall: { id: "n", name: "g", args: {} } },
     ];
     expect(await callsOf([event(parts, STOP)])).toEqual([
-      { id: "call_run_test", name: "f", argumentsJson: '{"b":1,"a":2}', argumentsInvalid: false },
-      { id: "call_run_test_2", name: "f", argumentsJson: "{}", argumentsInvalid: false },
+      { id: "call_test", name: "f", argumentsJson: '{"b":1,"a":2}', argumentsInvalid: false },
+      { id: "call_test_2", name: "f", argumentsJson: "{}", argumentsInvalid: false },
       { id: "n", name: "g", argumentsJson: "{}", argumentsInvalid: false },
     ]);
   });

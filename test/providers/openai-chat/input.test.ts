@@ -321,6 +321,21 @@ describe("tool results", () => {
     expect(warnings).toEqual(["converted_content messages[0].content[0].tool_call.id"]);
     expect((await converted(turn, "mistral")).messages).toEqual(messages);
   });
+
+  it("have at most 40 characters, as OpenAI wants them", async () => {
+    const [fits, long] = ["c".repeat(40), "c".repeat(41)];
+    const turn = [
+      assistantMessage([call(fits), call(long)]),
+      toolResult({ toolCallId: fits, content: "1" }),
+      toolResult({ toolCallId: long, content: "2" }),
+    ];
+    const { messages, warnings } = await converted(turn);
+    const [first, second] = list(messages[0]?.tool_calls);
+    expect(first?.id).toBe(fits);
+    expect(second?.id).toMatch(/^call_[a-zA-Z0-9]{24}$/);
+    expect(messages.slice(1).map(({ tool_call_id }) => tool_call_id)).toEqual([fits, second?.id]);
+    expect(warnings).toEqual(["converted_content messages[0].content[1].tool_call.id"]);
+  });
 });
 
 describe("what an assistant said", () => {

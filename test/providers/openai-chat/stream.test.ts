@@ -65,12 +65,12 @@ describe("tool calls in a stream", () => {
         piece({ function: fn("g", "{}") }),
         piece({ function: fn("g", "{}") }),
       ],
-      ['call_run_test f {"x":1}', "call_run_test_2 g {}", "call_run_test_3 g {}"],
+      ['call_test f {"x":1}', "call_test_2 g {}", "call_test_3 g {}"],
     ],
     [
       "several in one list, neither index nor id nor arguments",
       [{ tool_calls: [{ function: fn("f", "") }, { function: fn("f", "") }] }],
-      ["call_run_test f {}", "call_run_test_2 f {}"],
+      ["call_test f {}", "call_test_2 f {}"],
     ],
     [
       "every call counted as number 0",
@@ -167,7 +167,7 @@ describe("tool calls in a stream", () => {
     [
       "the older form of a single function",
       [{ function_call: { name: "f" } }, { function_call: { arguments: '{"x":1}' } }],
-      ['call_run_test f {"x":1}'],
+      ['call_test f {"x":1}'],
     ],
     ["null where there are none", [{ tool_calls: null, content: null, refusal: null }], []],
   ])("survive %s", async (_, deltas, calls) => {

@@ -252,8 +252,8 @@ describe("the items of an answer", () => {
     expect(told?.map(({ id, input, invalid }) => ({ id, input, invalid }))).toEqual([
       { id: "c", input: "{}", invalid: false },
       { id: "c_2", input: "{}", invalid: false },
-      { id: "call_run_test", input: '{"a":', invalid: true },
-      { id: "call_run_test_2", input: "{}", invalid: false },
+      { id: "call_test", input: '{"a":', invalid: true },
+      { id: "call_test_2", input: "{}", invalid: false },
     ]);
   });
 

@@ -76,7 +76,7 @@ describe("servers that repeat themselves", () => {
     const { told } = await stream([CREATED, ...sent, completed()]);
     expect(told).toEqual([
       START,
-      ...["call_1", "call_1_2", "call_run_test", "call_run_test_2"].flatMap((id, index) =>
+      ...["call_1", "call_1_2", "call_test", "call_test_2"].flatMap((id, index) =>
         callTold(index, ["{}"], { id }, callState({ id: `fc_${index}` })),
       ),
       TOOL_CALLS,

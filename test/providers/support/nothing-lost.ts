@@ -59,7 +59,7 @@ interface Pair {
   readonly name: string;
   readonly arguments: unknown;
   /** Text of the result, without what a wire format puts before that of a tool that failed. */
-  readonly result: string | undefined;
+  result: string | undefined;
 }
 
 /** Calls in their order, each with its result: that of the latest call of that id before it. */
@@ -87,16 +87,19 @@ function unwrapped(given: unknown): unknown {
 }
 
 function pairsOf(messages: readonly Message[]): Pair[] {
-  const results = messages.flatMap(({ content }) => content.flatMap(resultIn));
-  return messages.flatMap(({ content }) =>
-    content.flatMap(({ part }) => {
-      if (part.case !== "toolCall") return [];
+  const pairs: (Pair & { readonly id: string })[] = [];
+  for (const { part } of messages.flatMap(({ content }) => content)) {
+    if (part.case === "toolCall") {
       const { id, name, type, argumentsJson } = part.value;
       const given = type === "custom" ? argumentsJson : unwrapped(parsed(argumentsJson));
-      const result = results.find(({ toolCallId }) => toolCallId === id);
-      return [{ name, arguments: given, result: result?.content.flatMap(textIn).join("\n") }];
-    }),
-  );
+      pairs.push({ id, name, arguments: given, result: undefined });
+    } else if (part.case === "toolResult") {
+      const { toolCallId, content } = part.value;
+      const answered = pairs.findLast(({ id }) => id === toolCallId);
+      if (answered !== undefined) answered.result = content.flatMap(textIn).join("\n");
+    }
+  }
+  return pairs.map(({ id: _, ...pair }) => pair);
 }
 
 function resultIn({ part }: ContentPart): ToolResult[] {
