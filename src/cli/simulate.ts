@@ -37,10 +37,12 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
 }
 
 /** Where it listens, and the variables that point Outrigger and the providers' SDKs at it. */
-function announce({ url, openaiBaseUrl }: Simulator): string {
+function announce({ url, openaiBaseUrl, anthropicBaseUrl, geminiBaseUrl }: Simulator): string {
   const lines = [
     `Simulated provider at ${url}`,
     `OPENAI_BASE_URL=${openaiBaseUrl} OPENAI_API_KEY=any`,
+    `ANTHROPIC_BASE_URL=${anthropicBaseUrl} ANTHROPIC_API_KEY=any`,
+    `GEMINI_BASE_URL=${geminiBaseUrl} GEMINI_API_KEY=any`,
     `OUTRIGGER_COMPATIBLE_BASE_URL=${openaiBaseUrl} OUTRIGGER_COMPATIBLE_API_KEY=any`,
   ];
   return `${lines.join("\n")}\n`;

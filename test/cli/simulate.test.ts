@@ -1,24 +1,42 @@
-import { Client, OpenAIAdapter, OpenAICompatibleAdapter, textOf, userMessage } from "outrigger";
+import {
+  AnthropicAdapter,
+  Client,
+  GeminiAdapter,
+  OpenAIAdapter,
+  OpenAICompatibleAdapter,
+  textOf,
+  userMessage,
+} from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
 import { killLeftovers, runHere, spawnOutrigger, withBusyPort } from "./support/spawn-outrigger.ts";
 
 afterEach(killLeftovers);
 
 describe("outrigger simulate", () => {
-  it("answers as a provider would, under other names too, and prints a line for each request", async () => {
+  it("answers as each provider would, under other names too, and prints a line for each request", async () => {
     const outrigger = spawnOutrigger(["simulate", "--port", "0", "--alias", "gpt-5.2=sim-echo"]);
-    const [, baseUrl = ""] = await outrigger.printed(/\nOPENAI_BASE_URL=(\S+) OPENAI_API_KEY=any\n/);
-    const [, compatibleUrl = ""] = await outrigger.printed(
-      /\nOUTRIGGER_COMPATIBLE_BASE_URL=(\S+) OUTRIGGER_COMPATIBLE_API_KEY=any\n/,
-    );
-    const openai = new OpenAIAdapter({ apiKey: "any", baseUrl });
-    const compatible = new OpenAICompatibleAdapter({ apiKey: "any", baseUrl: compatibleUrl });
-    await using client = new Client({ providers: { openai, compatible } });
-    for (const provider of ["openai", "compatible"]) {
+    const settingsOf = async (name: string) => {
+      const [, baseUrl = ""] = await outrigger.printed(
+        new RegExp(`\\n${name}_BASE_URL=(\\S+) ${name}_API_KEY=any\\n`),
+      );
+      return { apiKey: "any", baseUrl };
+    };
+    const providers = {
+      openai: new OpenAIAdapter(await settingsOf("OPENAI")),
+      anthropic: new AnthropicAdapter(await settingsOf("ANTHROPIC")),
+      gemini: new GeminiAdapter(await settingsOf("GEMINI")),
+      compatible: new OpenAICompatibleAdapter(await settingsOf("OUTRIGGER_COMPATIBLE")),
+    };
+    await using client = new Client({ providers });
+    for (const provider of Object.keys(providers)) {
       const request = { provider, model: "gpt-5.2", messages: [userMessage("parrot")] };
       expect(textOf(await client.complete(request))).toBe("parrot");
     }
     await outrigger.printed(/^POST \/v1\/responses gpt-5\.2 200 answered 0 events \d+ ms$/m);
+    await outrigger.printed(/^POST \/v1\/messages gpt-5\.2 200 answered 0 events \d+ ms$/m);
+    await outrigger.printed(
+      /^POST \/v1beta\/models\/gpt-5\.2:generateContent gpt-5\.2 200 answered 0 events \d+ ms$/m,
+    );
     await outrigger.printed(/^POST \/v1\/chat\/completions gpt-5\.2 200 answered 0 events \d+ ms$/m);
     outrigger.child.kill("SIGTERM");
     expect(await outrigger.ended).toBe(0);
