@@ -2,19 +2,12 @@
 import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
 import { isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json.ts";
+import type { Origin } from "../../kit/state-origin.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { RequestContext } from "./context.ts";
 import { imageEntryOf } from "./images.ts";
 import { type MediaPart, mediaChunk } from "./media.ts";
-import {
-  type Origin,
-  originOf,
-  readCall,
-  readImage,
-  readTextRole,
-  readThinking,
-  type ThinkingState,
-} from "./state.ts";
+import { originOf, readCall, readImage, readTextRole, readThinking, type ThinkingState } from "./state.ts";
 import { thinkingChunkOf } from "./thinking-chunk.ts";
 import type { WaitingCall } from "./tool-results.ts";
 import { type ContentChunk, WIRE_NAME, type WireMessage } from "./wire.ts";

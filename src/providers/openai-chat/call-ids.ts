@@ -3,6 +3,7 @@ import type { CompatProfile } from "./profile.ts";
 
 /** What ids of tool calls a server takes, by the word of its profile. */
 export const CALL_ID_RULES: Readonly<Record<CompatProfile["toolCallIdPattern"], CallIdRule>> = {
-  any: { pattern: /^.{1,40}$/s, prefix: "call_", length: 24 },
+  any: { pattern: /./s, prefix: "call_", length: 24 },
+  forty_characters: { pattern: /^.{1,40}$/s, prefix: "call_", length: 24 },
   nine_alphanumerics: { pattern: /^[a-zA-Z0-9]{9}$/, prefix: "", length: 9 },
 };

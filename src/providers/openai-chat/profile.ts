@@ -71,11 +71,10 @@ export interface CompatProfile {
   /** `content` of an assistant message that has none. Default null. */
   readonly emptyAssistantContent: null | "";
   /**
-   * Shape of tool call ids. `any`: at most 40 characters, OpenAI's own limit. `nine_alphanumerics`:
-   * exactly nine of `[a-zA-Z0-9]` (Mistral). Ids that do not fit are hashed, the same in every turn.
-   * Default `any`.
+   * Shape of tool call ids. `forty_characters`: at most so many (OpenAI). `nine_alphanumerics`: exactly
+   * nine of `[a-zA-Z0-9]` (Mistral). Ids that do not fit are hashed, the same in every turn. Default `any`.
    */
-  readonly toolCallIdPattern: "any" | "nine_alphanumerics";
+  readonly toolCallIdPattern: "any" | "forty_characters" | "nine_alphanumerics";
   /**
    * Whether the server parses the arguments of earlier calls and so refuses a conversation in
    * which a model wrote broken ones; these then go as an object that holds their text. Default true.

@@ -54,6 +54,7 @@ const OPENAI: Partial<CompatProfile> = {
   supportsStrictTools: true,
   strictSchemas: "openai",
   maxToolNameChars: 64,
+  toolCallIdPattern: "forty_characters",
   parsesArguments: false,
   imageTypes: COMMON_IMAGES,
   audioFormats: ["wav", "mp3"],

@@ -329,7 +329,7 @@ describe("tool results", () => {
       toolResult({ toolCallId: fits, content: "1" }),
       toolResult({ toolCallId: long, content: "2" }),
     ];
-    const { messages, warnings } = await converted(turn);
+    const { messages, warnings } = await converted(turn, "openai");
     const [first, second] = list(messages[0]?.tool_calls);
     expect(first?.id).toBe(fits);
     expect(second?.id).toMatch(/^call_[a-zA-Z0-9]{24}$/);
