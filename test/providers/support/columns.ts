@@ -48,6 +48,9 @@ export interface Column {
   count(answer: Json): Counts;
 }
 
+/** Of a server that takes its reasoning back, and ids of tool calls as OpenAI does. */
+const compatibleProfile = { replayReasoning: true, toolCallIdPattern: "forty_characters" } as const;
+
 /** The providers, in the order of the specification's table; OpenAI-compatible servers come last. */
 export const columns: readonly Column[] = [
   {
@@ -95,7 +98,7 @@ export const columns: readonly Column[] = [
     model: "compatible-1",
     otherModel: "compatible-2",
     connect: (url, options) =>
-      new OpenAICompatibleAdapter({ ...options, baseUrl: `${url}/v1`, profile: { replayReasoning: true } }),
+      new OpenAICompatibleAdapter({ ...options, baseUrl: `${url}/v1`, profile: compatibleProfile }),
     environment: (url, apiKey) => ({
       OUTRIGGER_COMPATIBLE_BASE_URL: `${url}/v1`,
       OUTRIGGER_COMPATIBLE_API_KEY: apiKey,
