@@ -10,19 +10,14 @@ import {
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import { sameModel } from "../../kit/catalog.ts";
-import { asObject, asString, tryParseJson, without } from "../../kit/json.ts";
+import { asObject, tryParseJson, without } from "../../kit/json.ts";
+import { type Origin, originOf as stateOriginOf } from "../../kit/state-origin.ts";
 import { type Block, WIRE_NAME } from "./wire.ts";
-
-/** Where the state of a part comes from. */
-export type Origin = "none" | "foreign" | "other_model" | "own";
 
 /** The JSON in `ProviderState.data_json`. */
 interface PartState {
   /** The block without what the part itself says. */
   readonly block: Block;
-  /** The model by the name that the caller used, where the provider reports another (a deployment's name, an alias). */
-  readonly askedModel: string | undefined;
 }
 
 /** Writes the state of one answer's parts. */
@@ -69,14 +64,8 @@ export class StateWriter {
 }
 
 /** Where the state of a part comes from, as seen by the provider and model that are asked now. */
-export function originOf({ providerState: state }: ContentPart, provider: string, model: string): Origin {
-  if (state === undefined) return "none";
-  if (!isOwnProvider(state.provider, provider)) return "foreign";
-  const isSame =
-    state.model === model ||
-    sameModel(state.model, model, WIRE_NAME) ||
-    readState(state)?.askedModel === model;
-  return isSame ? "own" : "other_model";
+export function originOf(part: ContentPart, provider: string, model: string): Origin {
+  return stateOriginOf(part, { owners: [provider, WIRE_NAME], model, catalog: WIRE_NAME });
 }
 
 /** Whether what a provider of that name wrote is in this API's words. */
@@ -93,5 +82,5 @@ export function stateBlockOf(part: ContentPart, provider: string): Block | undef
 function readState({ dataJson }: ProviderState): PartState | undefined {
   const data = asObject(tryParseJson(dataJson));
   const block = asObject(data?.block);
-  return block === undefined ? undefined : { block, askedModel: asString(data?.model) };
+  return block === undefined ? undefined : { block };
 }

@@ -11,10 +11,11 @@ import {
   without,
 } from "../../kit/json.ts";
 import { membersOf, sourceObject } from "../../kit/json-source.ts";
+import type { Origin } from "../../kit/state-origin.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { InputContext } from "./context.ts";
 import { type MediaContext, type MediaPart, mediaPart } from "./media.ts";
-import { type Origin, originOf, readState } from "./state.ts";
+import { originOf, readState } from "./state.ts";
 import type { ExpectedCall } from "./tool-results.ts";
 import { type Part, WIRE_NAME } from "./wire.ts";
 

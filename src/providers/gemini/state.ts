@@ -10,8 +10,8 @@ import {
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import { sameModel } from "../../kit/catalog.ts";
-import { asObject, asString, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import { asObject, type JsonObject, tryParseJson } from "../../kit/json.ts";
+import { type Origin, originOf as stateOriginOf } from "../../kit/state-origin.ts";
 import { type Part, WIRE_NAME } from "./wire.ts";
 
 /** The JSON in `ProviderState.data_json`. */
@@ -20,8 +20,6 @@ export interface PartState {
   readonly part: Part;
   /** Whether the part holds what was said of an answer as a whole, and is never sent back. */
   readonly ofAnswer: boolean;
-  /** The model by the name that the caller used, where the provider reports another. */
-  readonly askedModel: string | undefined;
 }
 
 /** Writes the state of one answer's parts. */
@@ -53,18 +51,9 @@ export class StateWriter {
   }
 }
 
-/** Whether a part's state was written by a provider, and by the model that is asked now. */
-export type Origin = "none" | "foreign" | "other_model" | "own";
-
 /** Where the state of a part comes from. */
-export function originOf({ providerState: state }: ContentPart, provider: string, model: string): Origin {
-  if (state === undefined) return "none";
-  if (state.provider !== provider) return "foreign";
-  const isSame =
-    state.model === model ||
-    sameModel(state.model, model, WIRE_NAME) ||
-    readState(state)?.askedModel === model;
-  return isSame ? "own" : "other_model";
+export function originOf(part: ContentPart, provider: string, model: string): Origin {
+  return stateOriginOf(part, { owners: [provider], model, catalog: WIRE_NAME });
 }
 
 /** Reads a part's state; undefined where there is none or it is not one of ours. */
@@ -73,5 +62,5 @@ export function readState(state: ProviderState | undefined): PartState | undefin
   const data = asObject(tryParseJson(state.dataJson));
   const part = asObject(data?.part);
   if (data === undefined || part === undefined) return undefined;
-  return { part, ofAnswer: data.of_answer === true, askedModel: asString(data.model) };
+  return { part, ofAnswer: data.of_answer === true };
 }

@@ -10,8 +10,8 @@ import {
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import { sameModel } from "../../kit/catalog.ts";
-import { asObject, asString, type JsonObject, objectsIn, textIn, tryParseJson } from "../../kit/json.ts";
+import { asObject, type JsonObject, objectsIn, textIn, tryParseJson } from "../../kit/json.ts";
+import { type Origin, originOf as stateOriginOf } from "../../kit/state-origin.ts";
 import type { ContentChunk } from "./wire.ts";
 
 /** What the thinking was found in: a field, a list of details, a piece of a content list, or tags in the text. */
@@ -95,26 +95,12 @@ export class StateWriter {
   }
 }
 
-/** Whether a part's state was written by a provider, and by the model that is asked now. */
-export type Origin = "none" | "foreign" | "other_model" | "own";
-
 /**
  * Where the state of a part comes from.
  * @param catalog Provider under which the catalog knows the models.
  */
-export function originOf(
-  { providerState: state }: ContentPart,
-  provider: string,
-  model: string,
-  catalog: string,
-): Origin {
-  if (state === undefined) return "none";
-  if (state.provider !== provider) return "foreign";
-  const isSame =
-    state.model === model ||
-    sameModel(state.model, model, catalog) ||
-    asString(dataOf(state).model) === model;
-  return isSame ? "own" : "other_model";
+export function originOf(part: ContentPart, provider: string, model: string, catalog: string): Origin {
+  return stateOriginOf(part, { owners: [provider], model, catalog });
 }
 
 /** Reads the state of a thinking part. */

@@ -2,10 +2,11 @@
 import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
 import { type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json.ts";
+import type { Origin } from "../../kit/state-origin.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { nativeBlock, type PlacedPart, placed } from "./input-parts.ts";
 import { mediaPart } from "./media.ts";
-import { type Origin, originOf, type PartState, readState } from "./state.ts";
+import { originOf, type PartState, readState } from "./state.ts";
 import type { ResultContext } from "./tool-results.ts";
 import type { Item } from "./wire.ts";
 

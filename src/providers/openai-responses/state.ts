@@ -10,8 +10,8 @@ import {
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import { sameModel } from "../../kit/catalog.ts";
-import { asObject, asString, type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json.ts";
+import { asObject, type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json.ts";
+import { type Origin, originOf as stateOriginOf } from "../../kit/state-origin.ts";
 import { type Item, WIRE_NAME } from "./wire.ts";
 
 /** The JSON in `ProviderState.data_json`. */
@@ -24,8 +24,6 @@ export interface PartState {
   readonly part: JsonObject | undefined;
   /** Whether the item is a message without any content part. */
   readonly empty: boolean;
-  /** The model by the name that the caller used, where the provider reports another (a deployment's name, an alias). */
-  readonly askedModel: string | undefined;
 }
 
 /** Writes the state of one answer's parts. */
@@ -82,18 +80,9 @@ export class StateWriter {
   }
 }
 
-/** Whether a part's state was written by a provider, and by the model that is asked now. */
-export type Origin = "none" | "foreign" | "other_model" | "own";
-
 /** Where the state of a part comes from. */
-export function originOf({ providerState: state }: ContentPart, provider: string, model: string): Origin {
-  if (state === undefined) return "none";
-  if (state.provider !== provider) return "foreign";
-  const isSame =
-    state.model === model ||
-    sameModel(state.model, model, WIRE_NAME) ||
-    readState(state)?.askedModel === model;
-  return isSame ? "own" : "other_model";
+export function originOf(part: ContentPart, provider: string, model: string): Origin {
+  return stateOriginOf(part, { owners: [provider], model, catalog: WIRE_NAME });
 }
 
 /** Reads a part's state; undefined where there is none or it is not one of ours. */
@@ -107,6 +96,5 @@ export function readState(state: ProviderState | undefined): PartState | undefin
     item,
     part: asObject(data.part),
     empty: data.empty === true,
-    askedModel: asString(data.model),
   };
 }
