@@ -1,6 +1,6 @@
 import { invalidAt, invalidRequest } from "./problem.ts";
 import { isEncryptedSource } from "./signatures.ts";
-import { bringsResults, type ConversationTurn, type PlacedBlock, turnsOf } from "./turns.ts";
+import { blocksOf, bringsResults, type ConversationTurn, type PlacedBlock, turnsOf } from "./turns.ts";
 import type { CreateRequest } from "./wire.ts";
 
 /** Blocks that only one side may use. Hosted tools are the assistant's, too. */
@@ -131,8 +131,7 @@ function checkServerTools({ blocks }: ConversationTurn): void {
 }
 
 function checkSources(content: unknown, path: string): void {
-  if (!Array.isArray(content)) return;
-  content.forEach(({ encrypted_content: source }: { encrypted_content?: unknown }, index) => {
+  blocksOf(content).forEach(({ encrypted_content: source }, index) => {
     if (isEncryptedSource(source)) return;
     throw invalidAt(`${path}.content.${index}`, "Invalid `encrypted_content` in `web_search_result` block");
   });

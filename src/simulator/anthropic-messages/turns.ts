@@ -33,7 +33,7 @@ export function turnsOf({ messages }: CreateRequest): readonly ConversationTurn[
 /** The blocks of a content, which may be a text instead. */
 export function blocksOf(content: unknown): readonly InputBlock[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  return Array.isArray(content) ? (content as readonly InputBlock[]) : [];
+  return Array.isArray(content) ? content.filter((block) => typeof block === "object" && block !== null) : [];
 }
 
 /** Whether a turn hands in results of tools. */

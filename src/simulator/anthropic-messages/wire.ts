@@ -33,6 +33,7 @@ export interface InputBlock {
   readonly thinking?: string;
   readonly signature?: string;
   readonly data?: string;
+  readonly encrypted_content?: unknown;
   readonly id?: string;
   readonly name?: string;
   readonly input?: unknown;
