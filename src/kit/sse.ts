@@ -10,7 +10,7 @@ export interface SseEvent {
 }
 
 /** Largest event that is taken, in characters. An image inside an event is the reason for the size. */
-export const DEFAULT_MAX_EVENT_CHARS = 64 * 1024 * 1024;
+const DEFAULT_MAX_EVENT_CHARS = 64 * 1024 * 1024;
 
 /** Characters of stray text that are kept. */
 export const MAX_STRAY_CHARS = 64 * 1024;

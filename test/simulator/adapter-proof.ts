@@ -65,7 +65,7 @@ const ownOfEachCall = new Set([
 ]);
 
 /** An answer without what differs from call to call. */
-export function essenceOf(answer: Response): unknown {
+function essenceOf(answer: Response): unknown {
   const text = JSON.stringify(answer, (key, value: unknown) => {
     if (ownOfEachCall.has(key)) return undefined;
     return typeof value === "bigint" ? String(value) : value;
@@ -74,7 +74,7 @@ export function essenceOf(answer: Response): unknown {
 }
 
 /** Whether a request is for a model. */
-export function isFor(model: string) {
+function isFor(model: string) {
   return ({ body, path }: SimulatedRequest): boolean =>
     (body as { model?: string }).model === model || decodeURIComponent(path).includes(`/${model}:`);
 }

@@ -32,7 +32,7 @@ export function checkConversation({ contents = [] }: GenerateRequest): readonly 
 }
 
 /** The calls in a content. */
-export function callsIn(content: Content | undefined): readonly FunctionCall[] {
+function callsIn(content: Content | undefined): readonly FunctionCall[] {
   return (content?.parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
 }
 

@@ -31,7 +31,7 @@ export function profile(init: ProfileInit = {}): CompatProfile {
 }
 
 /** What the translation of a request is told of a provider entry. Nothing is read from a disk. */
-export function settings(init: ProfileInit = {}): RequestSettings {
+function settings(init: ProfileInit = {}): RequestSettings {
   const reader = createMediaReader({ allowFilesUnder: [] });
   const media = (part: Media, field: string) => resolveMedia(part, { reader }, field);
   return { provider: PROVIDER, profile: profile(init), media };

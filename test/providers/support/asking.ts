@@ -126,7 +126,7 @@ export function reasonOf({ finishReason }: Response): FinishReason_Reason | unde
 }
 
 /** Texts as content, each a part of its own. */
-export function texts(...all: readonly string[]) {
+function texts(...all: readonly string[]) {
   return all.map(textPart);
 }
 
