@@ -9,11 +9,12 @@ import {
   type Message,
   OpenAICompatibleAdapter,
   type Response,
+  toolCallsOf,
   toolResult,
   userMessage,
 } from "outrigger";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { conversationIn, requestTo } from "./support/asking.ts";
+import { conversationIn, requestTo, runTools, weatherTool } from "./support/asking.ts";
 import { type Column, columns, type Stage, setStage } from "./support/columns.ts";
 import { object } from "./support/facts.ts";
 import { expectNothingLost } from "./support/nothing-lost.ts";
@@ -72,6 +73,20 @@ describe.each(Object.entries(ids))("ids %s", (_, taken) => {
     expect(sent).toHaveLength(3);
     for (const id of sent) expect(id).toMatch(/^[a-zA-Z0-9]{9}$/);
     expect(rewrittenIn(response)).toBe(true);
+  });
+});
+
+describe.each(["no_ids=1", "repeat_ids=1"])("ids of a model with %s", (fault) => {
+  it.each(columns)("go from $title to all others", async (from) => {
+    await using faulty = await setStage(`sim-tools:calls=3,${fault}`);
+    const question = { messages: [userMessage("What is the weather in Paris?")], tools: [weatherTool] };
+    const { messages } = await runTools(faulty.client, from, question);
+    expect(toolCallsOf(messages[1])).toHaveLength(3);
+    for (const to of columns) {
+      const grown = [...messages, userMessage("And now?")];
+      await stage.client.complete(requestTo(to, { messages: grown }));
+      expectNothingLost(to.read(stage.bodyAt()).facts, grown);
+    }
   });
 });
 

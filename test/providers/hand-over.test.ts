@@ -43,12 +43,16 @@ const pairs = columns.flatMap((from) => [
 
 const { STRIP, TO_TEXT, REJECT } = StatePolicy;
 
+const SCRIPT = "sim-reasoning:calls=2,preamble=1";
+
 describe.each(pairs)("$from.title to $to.title", ({ from, to }) => {
   it.each([
-    ["STRIP", STRIP],
-    ["TO_TEXT", TO_TEXT],
-  ])("and back, turn by turn, with foreign_state %s", async (_, foreignState) => {
-    await using stage = await setStage(SCRIPT);
+    ["foreign_state STRIP", STRIP, SCRIPT],
+    ["foreign_state TO_TEXT", TO_TEXT, SCRIPT],
+    // Chat servers have no redacted thinking but the encrypted details of OpenRouter.
+    ["redacted thinking", TO_TEXT, `${SCRIPT},redacted=1,reasoning_field=details`],
+  ])("and back, turn by turn, with %s", async (_, foreignState, script) => {
+    await using stage = await setStage(script);
     const walk = new Walk(stage, foreignState);
     for (const [place, city] of [
       [from, "Paris"],
@@ -88,7 +92,28 @@ describe.each(pairs)("$from.title to $to.title", ({ from, to }) => {
   });
 });
 
-const SCRIPT = "sim-reasoning:calls=2,preamble=1";
+describe("a model of Anthropic with a thinking budget", () => {
+  const budgeted = { name: "anthropic", model: "claude-sonnet-4-5" } as const;
+  const others = columns.filter(({ name }) => name !== budgeted.name);
+
+  it.each(others)("goes on from calls of $title without thinking, until the user speaks", async (from) => {
+    await using stage = await setStage(SCRIPT, undefined, [budgeted.model]);
+    const ask = (place: Pick<Place, "name" | "model">, messages: readonly Message[]) =>
+      stage.client.complete(
+        requestTo(place, { messages: [...messages], tools: [weatherTool], reasoningEffort: "high" }),
+      );
+    const asked = [userMessage("What is the weather in Paris?")];
+    const called = await ask(from, asked);
+    const answered = [...asked, messageOf(called), ...toolCallsOf(called).map(resultOf)];
+    const answer = await ask(budgeted, answered);
+    expect(stage.bodyAt()).toMatchObject({ thinking: { type: "disabled" } });
+    expect(answer.warnings).toContainEqual(
+      expect.objectContaining({ code: "adjusted_setting", field: "reasoning_effort" }),
+    );
+    await ask(budgeted, [...answered, messageOf(answer), userMessage("And in Osaka?")]);
+    expect(stage.bodyAt()).toMatchObject({ thinking: { type: "enabled" } });
+  });
+});
 
 /** What makes OpenAI show the text of its thinking. */
 const SHOWN = { openai: JSON.stringify({ reasoning: { summary: "auto" } }) };

@@ -8,7 +8,6 @@ import {
   type Response,
   type StreamEvent,
   type ToolCall,
-  textPart,
   toolCallsOf,
   toolResult,
 } from "outrigger";
@@ -123,11 +122,6 @@ const MOST_STEPS = 10;
 /** Why an answer ended. */
 export function reasonOf({ finishReason }: Response): FinishReason_Reason | undefined {
   return finishReason?.reason;
-}
-
-/** Texts as content, each a part of its own. */
-function texts(...all: readonly string[]) {
-  return all.map(textPart);
 }
 
 /** What a call fails with; undefined where it does not. */

@@ -123,13 +123,15 @@ export interface Stage extends AsyncDisposable {
 /**
  * Sets a stage on which the models of every column follow one script.
  * @param script A model string of the simulator, such as `sim-tools:calls=2`. Requests may name others as their model.
+ * @param further Further models that follow it.
  */
 export async function setStage(
   script = "sim-text",
   options: ConnectOptions = { apiKey: "test-key" },
+  further: readonly string[] = [],
 ): Promise<Stage> {
   const models = columns.flatMap(({ model, otherModel }) => [model, otherModel]);
-  const aliases = Object.fromEntries(models.map((model) => [model, script]));
+  const aliases = Object.fromEntries([...models, ...further].map((model) => [model, script]));
   const simulator = await startSimulator({ aliases });
   const providers = columns.map(({ name, connect }) => [name, connect(simulator.url, options)]);
   const client = new Client({ providers: Object.fromEntries(providers) });
