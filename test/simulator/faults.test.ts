@@ -268,6 +268,15 @@ describe("broken streams", () => {
     expect(() => JSON.parse(body) as unknown).toThrow(SyntaxError);
   });
 
+  it("repeat_start sends the first event twice", async () => {
+    const events = await stream(simulator(), request("repeat_start=1"));
+    expect(typesOf(events).slice(0, 3)).toEqual([
+      "response.created",
+      "response.created",
+      "response.in_progress",
+    ]);
+  });
+
   it("end_without_terminal ends in good order without the last event", async () => {
     const { body, complete } = await rawPost(simulator(), request("end_without_terminal=1"));
     expect(complete).toBe(true);

@@ -167,6 +167,16 @@ describe("sim-reasoning", () => {
     expect(shown?.encrypted_content).toMatch(/^gAAAAA/);
   });
 
+  it("hides its summary where it is redacted, and thinks all the same", async () => {
+    const changes = { reasoning: { summary: "auto" }, include: ["reasoning.encrypted_content"] };
+    const { output, usage } = await think({ model: "sim-reasoning:redacted=1", ...changes });
+    expect(output[0]).toMatchObject({
+      summary: [],
+      encrypted_content: expect.stringMatching(/^gAAAAA/) as string,
+    });
+    expect(usage.output_tokens_details.reasoning_tokens).toBeGreaterThan(100);
+  });
+
   it("thinks as much as the effort says", async () => {
     const tokens = async (effort: string): Promise<number> =>
       (await think({ reasoning: { effort } })).usage.output_tokens_details.reasoning_tokens;
