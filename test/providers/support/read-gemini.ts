@@ -53,24 +53,35 @@ function choiceOf({ mode, allowedFunctionNames: names }: Json): string | undefin
   return mode === "ANY" ? "required" : typeof mode === "string" ? mode.toLowerCase() : undefined;
 }
 
-/** Calls and results that have no id belong together by their order within a turn. */
+/** A call that waits for its result. */
+interface OpenCall {
+  readonly call: CallFact;
+  /** Its id on the wire, where it has one. */
+  readonly wireId: unknown;
+}
+
+/**
+ * Ids are left out on the wire, or repeated, so that the place of a call stands for its id: its result is the first one
+ * behind its turn with the same id, or without one with the same name.
+ */
 function readContents(contents: readonly Json[]): Fact[] {
   const facts: Fact[] = [];
-  let open: CallFact[] = [];
+  let open: OpenCall[] = [];
   for (const [turn, { role, parts }] of contents.entries()) {
-    const calls: CallFact[] = [];
+    const calls: OpenCall[] = [];
     for (const part of objects(parts)) {
       const read = readPart(role === "model" ? "assistant" : "user", part, `${turn}/${calls.length}`, open);
+      const wireId = object(part.functionCall).id;
       facts.push(...read);
-      calls.push(...read.filter((fact) => fact.kind === "call"));
+      calls.push(...read.flatMap((fact) => (fact.kind === "call" ? [{ call: fact, wireId }] : [])));
     }
     if (calls.length > 0) open = calls;
   }
   return facts;
 }
 
-/** @param place Stands for the id of a call that has none. @param open Calls that wait for results. */
-function readPart(speaker: Speaker, part: Json, place: string, open: CallFact[]): Fact[] {
+/** @param place Of a call, if it is one. @param open Calls that wait for results. */
+function readPart(speaker: Speaker, part: Json, place: string, open: OpenCall[]): Fact[] {
   const { text, thought, functionCall, functionResponse, inlineData, fileData } = part;
   const signed: Fact[] = part.thoughtSignature === undefined ? [] : [{ kind: "state", block: part }];
   if (thought === true) return [{ kind: "state", block: part }];
@@ -81,17 +92,17 @@ function readPart(speaker: Speaker, part: Json, place: string, open: CallFact[])
   return source === undefined ? [{ kind: "state", block: part }] : [{ speaker, ...source }, ...signed];
 }
 
-function callOf({ id, name, args }: Json, place: string): Fact {
-  return { kind: "call", id: string(id) || place, name: string(name), arguments: args ?? {} };
+function callOf({ name, args }: Json, place: string): Fact {
+  return { kind: "call", id: place, name: string(name), arguments: args ?? {} };
 }
 
-function responseOf({ id, name, response, parts }: Json, open: CallFact[]): ResultFact {
-  const at = open.findIndex((call) => (id === undefined ? call.name === name : call.id === id));
-  const [call] = at < 0 ? [] : open.splice(at, 1);
+function responseOf({ id, name, response, parts }: Json, open: OpenCall[]): ResultFact {
+  const at = open.findIndex(({ call, wireId }) => call.name === name && wireId === id);
+  const [answered] = at < 0 ? [] : open.splice(at, 1);
   const { output, error } = object(response);
   return {
     kind: "result",
-    id: call?.name === name ? (call?.id ?? "") : "",
+    id: answered?.call.id ?? "of no call",
     text: string(output ?? error),
     media: objects(parts).flatMap(({ inlineData, fileData }) => {
       return mediaIn(object(inlineData ?? fileData))?.source ?? [];
