@@ -58,10 +58,15 @@ export interface RecordedAnswer {
   readonly model: string;
 }
 
-/** The recorded answers of a provider's wire format; those that failed or were broken on purpose are left out. */
+/**
+ * The recorded answers of a provider's wire format. Those that failed, were broken on purpose, or show
+ * nothing but text are left out.
+ */
 export async function recordedAnswers(name: ColumnName): Promise<RecordedAnswer[]> {
   const { folder } = readers[name];
-  const recordings = [...recordingsOf(folder, ".json"), ...recordingsOf(folder, ".sse")];
+  const recordings = [...recordingsOf(folder, ".json"), ...recordingsOf(folder, ".sse")].filter(
+    ({ shows }) => shows.join() !== "text",
+  );
   const answers = await Promise.all(recordings.map((recording) => readRecording(name, recording)));
   return answers.flatMap((answer) => answer ?? []);
 }
