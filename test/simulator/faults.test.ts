@@ -123,20 +123,20 @@ describe("drop", () => {
 
 describe("stall_after", () => {
   it.each([0, 2, 5])("goes silent after %d events and keeps the socket open", async (events) => {
-    const answer = await rawPost(simulator(), request(`stall_after=${events}`), { forMs: 150 });
+    const answer = await rawPost(simulator(), request(`stall_after=${events}`), { forMs: 500 });
     expect(answer).toMatchObject({ status: 200, closed: false, complete: false });
     expect(parseEvents(answer.body)).toHaveLength(events);
   });
 
   it("goes silent after the last event, too", async () => {
     const whole = await stream(simulator(), request("rate=1000000"));
-    const answer = await rawPost(simulator(), request(`stall_after=${whole.length}`), { forMs: 150 });
+    const answer = await rawPost(simulator(), request(`stall_after=${whole.length}`), { forMs: 500 });
     expect(answer).toMatchObject({ closed: false, complete: false });
     expect(parseEvents(answer.body)).toHaveLength(whole.length);
   });
 
   it("gives half of a whole answer", async () => {
-    const answer = await rawPost(simulator(), request("stall_after=1", { stream: false }), { forMs: 150 });
+    const answer = await rawPost(simulator(), request("stall_after=1", { stream: false }), { forMs: 500 });
     expect(answer).toMatchObject({ status: 200, closed: false, complete: false });
     expect(() => JSON.parse(answer.body) as unknown).toThrow(SyntaxError);
   });
