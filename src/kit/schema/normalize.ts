@@ -1,8 +1,9 @@
 /** One schema, without what is below it, in the words of 2020-12. */
 import { invalidField } from "../../spec/errors.ts";
-import { type JsonObject, type JsonValue, tryParseJson } from "../json.ts";
+import { type JsonObject, type JsonValue, tryParseJson, without } from "../json.ts";
 import type { Compilation, Place } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
+import { literalsIn } from "./intersect.ts";
 import { isNumber, type JsonType, KEYWORDS, splitAnnotations } from "./keywords.ts";
 import { fieldAt, pointerBelow } from "./pointer.ts";
 import { distinct } from "./same-json.ts";
@@ -113,10 +114,11 @@ function withNull(schema: JsonObject): JsonObject {
     }
     return Object.keys(said).length === 0 ? told : { ...told, anyOf: [said, { type: "null" }] };
   }
-  const nullable = Object.entries(schema).map(([key, value]): [string, JsonValue | undefined] => {
-    if (key === "type") return ["type", [...new Set([...(value as readonly JsonType[]), "null"])]];
-    if (key === "enum") return ["enum", [...new Set([...(value as readonly JsonValue[]), null])]];
-    return key === "const" ? ["enum", [...new Set([value as JsonValue, null])]] : [key, value];
-  });
-  return Object.fromEntries(nullable);
+  const literals = literalsIn(schema);
+  const types = schema.type as readonly JsonType[] | undefined;
+  return {
+    ...without(schema, "const"),
+    ...(types && { type: [...new Set([...types, "null"])] }),
+    ...(literals && { enum: distinct([...literals, null]) }),
+  };
 }

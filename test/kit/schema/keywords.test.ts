@@ -263,6 +263,17 @@ const ROWS: readonly Row[] = [
     openapi: { schema: { type: "STRING", nullable: true } },
   },
   {
+    what: "nullable with const and enum",
+    schema: { nullable: true, enum: ["a", "b"], const: "b" },
+    openai: { schema: { enum: ["b", null], type: ["string", "null"] }, told: ["noted nullable"] },
+    anthropic: { schema: { enum: ["b", null], type: ["string", "null"] }, told: ["noted nullable"] },
+    gemini: {
+      schema: { anyOf: [{ type: "string", enum: ["b"] }, { type: "null" }] },
+      told: ["noted nullable"],
+    },
+    openapi: { schema: { enum: ["b"], type: "STRING", nullable: true } },
+  },
+  {
     what: "minLength",
     schema: { type: "string", minLength: 1 },
     openai: { schema: { type: "string", minLength: 1 } },
