@@ -1,7 +1,7 @@
 /**
- * Ids of tool calls that one provider gives and another refuses: too long, with signs that it
- * does not take, or twice in a conversation. They are rewritten, alike in every turn, and calls
- * and results still belong together.
+ * Ids and names of tool calls that one provider gives and another refuses: too long, with signs
+ * that it does not take, or ids that come twice in a conversation. They are rewritten, alike in
+ * every turn, and calls and results still belong together.
  */
 import {
   assistantMessage,
@@ -90,22 +90,48 @@ describe.each(["no_ids=1", "repeat_ids=1"])("ids of a model with %s", (fault) =>
   });
 });
 
+describe("names that nobody offered", () => {
+  const names = ["weather.get", "wetter holen", "get_weather_in_a_city_".padEnd(140, "n")];
+
+  it.each(columns)("go to $title in letters that it takes", async (column) => {
+    const messages = conversationWith(["call_1", "call_2", "call_3"], names);
+    const response = await stage.client.complete(requestTo(column, { messages }));
+    const { facts } = column.read(stage.bodyAt());
+    const sent = facts.flatMap((fact) => (fact.kind === "call" ? [fact.name] : []));
+    const told = response.warnings.flatMap(({ code, field }) => (/name$/.test(field) ? [code] : []));
+    expectNothingLost(facts, conversationWith(["call_1", "call_2", "call_3"], sent));
+    for (const name of sent) expect(name).toMatch(nameRules[column.name]);
+    expect(told).toEqual(names.flatMap((name, place) => (name === sent[place] ? [] : ["converted_content"])));
+  });
+});
+
+/** What the name of a call looks like on the wire. */
+const nameRules: Readonly<Record<Column["name"], RegExp>> = {
+  openai: /^[a-zA-Z0-9_-]{1,128}$/,
+  anthropic: /^[a-zA-Z0-9_-]{1,128}$/,
+  gemini: /^[a-zA-Z0-9_.:-]{1,128}$/,
+  compatible: /^[a-zA-Z0-9_-]{1,64}$/,
+};
+
+const weather = ["get_weather", "get_weather", "get_weather"];
+
 /** Two calls in one turn, and one in the next. */
-function conversationWith([first = "", second = "", third = ""]: readonly string[]): Message[] {
+function conversationWith(ids: readonly string[], names: readonly string[] = weather): Message[] {
+  const [first = "", second = "", third = ""] = ids;
+  const callOf = (place: number, city: string) => {
+    const argumentsJson = JSON.stringify({ city });
+    const value = { id: ids[place] ?? "", name: names[place] ?? "", argumentsJson };
+    return { part: { case: "toolCall", value } } as const;
+  };
   return [
     userMessage("What is the weather in Paris and Osaka?"),
-    assistantMessage([callOf(first, "Paris"), callOf(second, "Osaka")]),
+    assistantMessage([callOf(0, "Paris"), callOf(1, "Osaka")]),
     toolResult({ toolCallId: second, content: "Rain in Osaka." }),
     toolResult({ toolCallId: first, content: "Sun in Paris." }),
     userMessage("And in Lima?"),
-    assistantMessage(callOf(third, "Lima")),
+    assistantMessage(callOf(2, "Lima")),
     toolResult({ toolCallId: third, content: "Fog in Lima." }),
   ];
-}
-
-function callOf(id: string, city: string) {
-  const argumentsJson = JSON.stringify({ city });
-  return { part: { case: "toolCall", value: { id, name: "get_weather", argumentsJson } } } as const;
 }
 
 /** Whether the caller is told that ids were rewritten. */

@@ -1,5 +1,6 @@
 /** Parts of the assistant -> content blocks, each as the API once gave it, in its place. */
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { type CallNameRule, wireCallName } from "../../kit/call-names.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
 import {
   asObject,
@@ -20,6 +21,8 @@ import type { Block } from "./wire.ts";
 
 /** Kind of the native part that tells in which container the provider's code waits. It is no block. */
 export const CONTAINER_KIND = "container";
+
+const CALL_NAMES: CallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
 
 /** Collects the blocks of one assistant message. */
 export class AssistantBlocks {
@@ -93,18 +96,11 @@ export class AssistantBlocks {
   #addToolCall(call: ToolCall, whole: ContentPart, field: string): void {
     const rest = stateBlockOf(whole, this.#context.provider) ?? {};
     const id = this.#ids.ofCall(call.id, field);
-    const name = this.#nameOf(call.name, field);
+    const name = wireCallName(call.name, CALL_NAMES, `${field}.tool_call.name`, this.#context.loss);
     this.content.push({ type: "tool_use", id, name, input: this.#inputOf(call, field), ...rest });
     this.calls.push({ id, field: `${field}.tool_call` });
     const toolset = asString(rest.toolset_name);
     if (toolset !== undefined) this.toolsets.set(id, toolset);
-  }
-
-  /** Other providers take letters in names that this API refuses. */
-  #nameOf(name: string, field: string): string {
-    const taken = name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 128);
-    if (taken !== name) this.#note(`${field}.tool_call.name`, `the name of the tool was written as ${taken}`);
-    return taken;
   }
 
   /** The arguments letter by letter; what is no JSON object is put into one. */

@@ -1,5 +1,6 @@
 /** The parts of an assistant message -> the parts of a `model` content, each by itself and in its place. */
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { type CallNameRule, wireCallName } from "../../kit/call-names.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
 import {
   asString,
@@ -24,6 +25,8 @@ import { type Part, WIRE_NAME } from "./wire.ts";
  * "Thought signatures", FAQ): it skips the check, and some quality is lost.
  */
 const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
+
+const CALL_NAMES: CallNameRule = { refused: /[^a-zA-Z0-9_.:-]/g, maxChars: 128 };
 
 /** Translates one turn of the model. Parts are never merged: signatures sit on parts. */
 export class ModelTurn {
@@ -87,10 +90,11 @@ export class ModelTurn {
   /** @param rest What the API gave with the call; undefined where another provider or model wrote it. */
   #addCall(call: ToolCall, rest: Part | undefined, field: string): void {
     const own = objectIn(rest?.functionCall);
-    const functionCall = { ...own, name: call.name, args: this.#argumentsOf(call, field) };
+    const name = wireCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss);
+    const functionCall = { ...own, name, args: this.#argumentsOf(call, field) };
     const signature = rest === undefined ? this.#placeholder(field) : {};
     this.parts.push({ ...rest, functionCall, ...signature });
-    this.calls.push({ id: call.id, name: call.name, nativeId: asString(own.id), field });
+    this.calls.push({ id: call.id, name, nativeId: asString(own.id), field });
   }
 
   /** The first call of a step wants a signature, by models that check them. */
@@ -107,7 +111,7 @@ export class ModelTurn {
     if (argumentsJson === "" && type !== "custom") return {};
     if (type !== "custom" && isObject(tryParseJson(argumentsJson))) return sourceObject(argumentsJson);
     const message = "the arguments are no JSON object; they were sent as the text `input` in one";
-    this.#context.loss.lose(`${field}.arguments_json`, "converted_content", message);
+    this.#context.loss.note(`${field}.arguments_json`, "converted_content", message);
     return { input: argumentsJson };
   }
 

@@ -1,5 +1,6 @@
 /** An assistant message -> theirs: what the server itself wrote goes back as it came. */
 import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { wireCallName } from "../../kit/call-names.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
 import { isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json.ts";
 import type { Origin } from "../../kit/state-origin.ts";
@@ -35,6 +36,8 @@ export async function assistantTurn(
   for (const [index, part] of content.entries()) await turn.add(part, `${field}.content[${index}]`);
   return turn.build(field);
 }
+
+const REFUSED_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 
 /** A piece of the message's content, in the order of its parts. */
 type ContentPiece = { readonly text: string } | { readonly chunk: ContentChunk };
@@ -167,16 +170,19 @@ class TurnBuilder {
 
   #wireCall(
     id: string,
-    { name, type, argumentsJson }: ToolCall,
+    { name: said, type, argumentsJson }: ToolCall,
     rest: JsonObject,
     field: string,
   ): JsonObject {
+    const { profile, loss } = this.#context;
+    const rule = { refused: REFUSED_IN_NAMES, maxChars: profile.maxToolNameChars };
+    const name = wireCallName(said, rule, `${field}.name`, loss);
     if (type === "custom") {
       const custom = { ...objectIn(rest.custom), name, input: argumentsJson };
       return { ...rest, id, type, custom };
     }
-    const said = { ...objectIn(rest.function), name, arguments: this.#argumentsOf(argumentsJson, field) };
-    return { ...rest, id, type: "function", function: said };
+    const called = { ...objectIn(rest.function), name, arguments: this.#argumentsOf(argumentsJson, field) };
+    return { ...rest, id, type: "function", function: called };
   }
 
   #argumentsOf(text: string, field: string): string {

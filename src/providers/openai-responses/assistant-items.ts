@@ -1,5 +1,6 @@
 /** What the assistant said -> the items that it came as, in their order: reasoning stays before what it led to. */
 import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { type CallNameRule, wireCallName } from "../../kit/call-names.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
 import { type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json.ts";
 import type { Origin } from "../../kit/state-origin.ts";
@@ -33,6 +34,8 @@ export async function assistantItems(
   if (isLast) turn.dropUnfinished(field);
   return turn.items;
 }
+
+const CALL_NAMES: CallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
 
 /** Collects the items of one message; content parts of one item come together again. */
 class Turn {
@@ -134,9 +137,14 @@ class Turn {
   }
 
   #addCall(call: ToolCall, whole: ContentPart, field: string): void {
-    const { name, argumentsJson, type } = call;
+    const { argumentsJson, type } = call;
     const callId = this.#context.calls.add(call, field);
     const rest = this.#stateOf(whole)?.item;
+    // What the API itself wrote it takes back.
+    const name =
+      rest === undefined
+        ? wireCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss)
+        : call.name;
     if (type === "custom")
       this.#addItem({ ...rest, type: "custom_tool_call", call_id: callId, name, input: argumentsJson });
     else this.#addItem({ ...rest, type: "function_call", call_id: callId, name, arguments: argumentsJson });

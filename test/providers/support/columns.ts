@@ -48,8 +48,12 @@ export interface Column {
   count(answer: Json): Counts;
 }
 
-/** Of a server that takes its reasoning back, and ids of tool calls as OpenAI does. */
-const compatibleProfile = { replayReasoning: true, toolCallIdPattern: "forty_characters" } as const;
+/** Of a server that takes its reasoning back, and ids and names of tool calls as OpenAI does. */
+const compatibleProfile = {
+  replayReasoning: true,
+  toolCallIdPattern: "forty_characters",
+  maxToolNameChars: 64,
+} as const;
 
 /** The providers, in the order of the specification's table; OpenAI-compatible servers come last. */
 export const columns: readonly Column[] = [
