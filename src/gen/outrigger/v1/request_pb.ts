@@ -384,7 +384,8 @@ export const ResponseFormat_TypeSchema: GenEnum<ResponseFormat_Type> = /*@__PURE
 
 /**
  * What happens to thinking, signatures, native parts and other provider state in the history
- * that the provider of this call did not write.
+ * that the provider of this call did not write. Keep one policy for a whole conversation: some
+ * signatures are bound to what was sent before them.
  *
  * @generated from enum outrigger.v1.StatePolicy
  */
@@ -420,7 +421,8 @@ export const StatePolicy = {
 
 /**
  * What happens to thinking, signatures, native parts and other provider state in the history
- * that the provider of this call did not write.
+ * that the provider of this call did not write. Keep one policy for a whole conversation: some
+ * signatures are bound to what was sent before them.
  *
  * @generated from enum outrigger.v1.StatePolicy
  */
