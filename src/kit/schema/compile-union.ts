@@ -118,9 +118,10 @@ function writeUnion(
   place: Place,
 ): JsonObject {
   const free = branches.find((branch) => !Object.keys(branch).some(isAssertion));
-  const nullable = keeps(compilation.dialect, "nullable") && branches.some(isNull) && !branches.every(isNull);
+  const isNullOnly = branches.every(isNull);
+  const nullable = keeps(compilation.dialect, "nullable") && branches.some(isNull) && !isNullOnly;
   const others = nullable ? branches.filter((branch) => !isNull(branch)) : branches;
-  const alone = free ?? (others.length === 1 ? others[0] : undefined);
+  const alone = free ?? (others.length === 1 || isNullOnly ? others[0] : undefined);
   const written =
     alone === undefined
       ? writeSchema(compilation, outer, [], place, { anyOf: others })

@@ -1,6 +1,7 @@
 /** One schema, without what is below it, in the words of 2020-12. */
 import { invalidField } from "../../spec/errors.ts";
 import { type JsonObject, type JsonValue, tryParseJson, without } from "../json.ts";
+import { quote } from "../quote.ts";
 import type { Compilation, Place } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { literalsIn } from "./intersect.ts";
@@ -20,6 +21,7 @@ export function normalize(compilation: Compilation, schema: JsonObject, place: P
     value === undefined ? [] : normalizeEntry(compilation, schema, key, value, place),
   );
   const normal = Object.fromEntries(entries);
+  if (Object.keys(normal).length < entries.length) throw severalDrafts(compilation, entries, place);
   return schema.nullable === true ? withNull(normal) : normal;
 }
 
@@ -62,6 +64,14 @@ function normalizeEntry(
     default:
       return [[key, value]];
   }
+}
+
+/** Words of two drafts that are the same word today, with no rule for what they say together. */
+function severalDrafts({ field }: Compilation, entries: readonly Entry[], { pointer }: Place): Error {
+  const keys = entries.map(([key]) => key);
+  const [twice = ""] = keys.filter((key, index) => keys.indexOf(key) !== index);
+  const found = `${quote(twice)} in the words of two drafts`;
+  return invalidField(fieldAt(field, pointer), `expected a schema in the words of one draft, found ${found}`);
 }
 
 /** Extensions are for others; any other unknown word may be a misspelt one, so it is told. */

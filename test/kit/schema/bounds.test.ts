@@ -75,6 +75,17 @@ describe("what is no JSON Schema", () => {
     }
   });
 
+  it.each<[string, object, string]>([
+    ["lists", { items: [STRING], prefixItems: [STRING] }, "prefixItems"],
+    ["dependencies", { dependencies: { a: ["b"] }, dependentRequired: { b: ["a"] } }, "dependentRequired"],
+    ["references", { $ref: "#", $dynamicRef: "#" }, "$ref"],
+  ])("is refused where it is in the words of two drafts: %s", (_name, schema, key) => {
+    const found = `found "${key}" in the words of two drafts`;
+    expect(refusal(record({ a: schema }), GEMINI_JSON_SCHEMA)).toBe(
+      `schema#/properties/a: expected a schema in the words of one draft, ${found}`,
+    );
+  });
+
   it("shows a bounded part of what was found, and of where", () => {
     const message = refusal(record({ ["x".repeat(5000)]: { type: "y".repeat(5000) } }), OPENAI_STRICT);
     expect(message.length).toBeLessThan(500);
