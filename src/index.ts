@@ -23,11 +23,18 @@ export * from "./gen/outrigger/v1/response_pb.ts";
 export * from "./gen/outrigger/v1/stream_event_pb.ts";
 export * from "./gen/outrigger/v1/tool_pb.ts";
 export * from "./gen/outrigger/v1/usage_pb.ts";
-export { Catalog, costOf, createCatalog, defaultCatalog, sameModel, traitsOf } from "./kit/catalog.ts";
-export type { CatalogEntry } from "./kit/catalog-data.ts";
-export type { HttpTimeouts } from "./kit/http.ts";
-export type { CostOptions } from "./kit/model-cost.ts";
-export type { ModelTraits } from "./kit/model-traits.ts";
+export {
+  Catalog,
+  costOf,
+  createCatalog,
+  defaultCatalog,
+  sameModel,
+  traitsOf,
+} from "./kit/catalog/catalog.ts";
+export type { CatalogEntry } from "./kit/catalog/catalog-data.ts";
+export type { CostOptions } from "./kit/catalog/model-cost.ts";
+export type { ModelTraits } from "./kit/catalog/model-traits.ts";
+export type { HttpTimeouts } from "./kit/http/transport.ts";
 // What a caller of `complete` and `stream` puts around them: neither retries by itself.
 export {
   DEFAULT_RETRY_POLICY,

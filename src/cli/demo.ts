@@ -1,7 +1,7 @@
 import { Client } from "../client/client.ts";
 import { createAdapter } from "../client/providers.ts";
 import { loadConfig } from "../config/index.ts";
-import { defaultCatalog } from "../kit/catalog.ts";
+import { defaultCatalog } from "../kit/catalog/catalog.ts";
 import { startServer } from "../server/index.ts";
 import { createLogger } from "../server/logging.ts";
 import { type Simulator, startSimulator } from "../simulator/index.ts";

@@ -1,5 +1,5 @@
 import { buildClient, loadConfig } from "../config/index.ts";
-import { defaultCatalog } from "../kit/catalog.ts";
+import { defaultCatalog } from "../kit/catalog/catalog.ts";
 import { startServer } from "../server/index.ts";
 import { createLogger } from "../server/logging.ts";
 import { ConfigurationError } from "../spec/errors.ts";

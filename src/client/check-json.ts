@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../kit/json.ts";
+import { isObject, type JsonObject } from "../kit/json/json.ts";
 import type { Violations } from "./violations.ts";
 
 /** Notes a violation unless the text is JSON. What the text says is never shown. */

@@ -1,5 +1,5 @@
 /** Which providers the environment registers (specification §2.2). */
-import { parseBaseUrl } from "../kit/http.ts";
+import { parseBaseUrl } from "../kit/http/transport.ts";
 import { ConfigurationError } from "../spec/errors.ts";
 import type { ProviderSettings } from "./providers.ts";
 

@@ -1,6 +1,6 @@
 import { type ToolChoice, ToolChoice_Mode, ToolChoice_ModeSchema } from "../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, HostedTool, Tool } from "../gen/outrigger/v1/tool_pb.ts";
-import type { JsonObject } from "../kit/json.ts";
+import type { JsonObject } from "../kit/json/json.ts";
 import { checkEnum } from "./check-enum.ts";
 import { checkJsonObject } from "./check-json.ts";
 import { quote, type Violations } from "./violations.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describeMissing, type Environment, readProviders } from "../client/from-env.ts";
 import type { ProviderSettings } from "../client/providers.ts";
-import { isObject } from "../kit/json.ts";
+import { isObject } from "../kit/json/json.ts";
 import { ConfigurationError } from "../spec/errors.ts";
 import { type Config, defaultAdminListen, defaultListen } from "./config.ts";
 import { configVariable, findMistypedVariables, locateVariable, readVariables } from "./environment.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { isObject } from "../kit/json.ts";
+import { isObject } from "../kit/json/json.ts";
 import type { Locate } from "./problems.ts";
 
 /** The keys of the providers that a file names. */

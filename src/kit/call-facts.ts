@@ -9,7 +9,7 @@ import {
   type Warning,
 } from "../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
-import { costOf } from "./catalog.ts";
+import { costOf } from "./catalog/catalog.ts";
 
 /** What is known of a call before the provider's body is read: the same for a whole answer and a stream. */
 export interface CallFacts {

@@ -11,13 +11,13 @@ import type { SDKError } from "../spec/errors.ts";
 import { EventStream } from "../spec/event-stream.ts";
 import type { CallFacts } from "./call-facts.ts";
 import { withoutKeys } from "./classify.ts";
-import { decodeStream, type StreamDecoder } from "./decode-stream.ts";
-import type { HttpAnswer, HttpHeaders, HttpTransport } from "./http.ts";
-import { replayResponse } from "./replay-response.ts";
+import { timeoutsOf } from "./http/request-timeouts.ts";
+import type { HttpAnswer, HttpHeaders, HttpTransport } from "./http/transport.ts";
 import { createRunId } from "./run-id.ts";
-import { StreamWriter } from "./stream-writer.ts";
-import { timeoutsOf } from "./timeouts.ts";
-import { ToolCallIds } from "./tool-call-ids.ts";
+import { decodeStream, type StreamDecoder } from "./stream/decode-stream.ts";
+import { replayResponse } from "./stream/replay-response.ts";
+import { StreamWriter } from "./stream/stream-writer.ts";
+import { ToolCallIds } from "./stream/tool-call-ids.ts";
 
 /** A request in the provider's words. */
 export interface WireRequest {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigurationError, RequestTimeoutError, SDKError } from "../spec/errors.ts";
-import { abortErrorOf } from "./abort.ts";
-import { LONGEST_TIMER_MS } from "./http-timeouts.ts";
+import { abortErrorOf } from "./http/abort.ts";
+import { LONGEST_TIMER_MS } from "./http/timeouts.ts";
 
 /** When and how often to try again (specification §6.6). Times are in seconds. */
 export interface RetryPolicy {

@@ -1,6 +1,6 @@
 import type { ContentPart } from "../gen/outrigger/v1/message_pb.ts";
-import { sameModel } from "./catalog.ts";
-import { asObject, tryParseJson } from "./json.ts";
+import { sameModel } from "./catalog/catalog.ts";
+import { asObject, tryParseJson } from "./json/json.ts";
 
 /** Whether a part's state was written by the provider and the model that are asked now. */
 export type Origin = "none" | "foreign" | "other_model" | "own";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
-import type { Catalog as ModelCatalog } from "../kit/catalog.ts";
+import type { Catalog as ModelCatalog } from "../kit/catalog/catalog.ts";
 import type { CallOptions } from "../spec/adapter.ts";
 import type { EventStream } from "../spec/event-stream.ts";
 

@@ -9,7 +9,7 @@ import { OpenAIAdapter, type OpenAIAdapterOptions } from "../../src/providers/op
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { LawChecker } from "../../src/spec/laws.ts";
 import { userMessage } from "../../src/spec/message.ts";
-import { pause, serveTcp, type TestServer } from "./servers.ts";
+import { pause, serveTcp, type TestServer } from "./http/servers.ts";
 
 /** The prompt of `ask`. */
 export const PROMPT = "What do my hens in Leeds eat on a Sunday, and is it raining there?";

@@ -14,7 +14,7 @@ import {
   settle,
   useSimulator,
 } from "./adapter-calls.ts";
-import { pause, serveHttp, waitUntil } from "./servers.ts";
+import { pause, serveHttp, waitUntil } from "./http/servers.ts";
 
 /** Generous: what is measured is some milliseconds. */
 const AT_ONCE_MS = 1_000;

@@ -5,7 +5,7 @@ import type { Request } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { MAX_ERROR_BYTES } from "../../src/kit/http-adapter.ts";
 import { NetworkError, ProviderError, SDKError, ServerError, StreamError } from "../../src/spec/errors.ts";
 import { ask, casesOf, KEY, openAdapter, PROMPT, read, useSimulator } from "./adapter-calls.ts";
-import { serveHttp, type TestServer, waitUntil } from "./servers.ts";
+import { serveHttp, type TestServer, waitUntil } from "./http/servers.ts";
 
 const simulator = useSimulator();
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Request } from "../../src/gen/outrigger/v1/request_pb.ts";
 import { NetworkError, RequestTimeoutError, type SDKError } from "../../src/spec/errors.ts";
 import { ask, casesOf, now, openAdapter, read, useSimulator } from "./adapter-calls.ts";
-import { hangingPort } from "./servers.ts";
+import { hangingPort } from "./http/servers.ts";
 
 const simulator = useSimulator();
 

@@ -8,7 +8,7 @@ import { RateLimitError, ServerError } from "../../src/spec/errors.ts";
 import { textOf, toolCallsOf } from "../../src/spec/message.ts";
 import { bytesOf, recordingsOf } from "../support/recordings.ts";
 import { ask, casesOf, KEY, openAdapter, read, relayTo, settle, useSimulator } from "./adapter-calls.ts";
-import { pause, serveHttp, type TestServer } from "./servers.ts";
+import { pause, serveHttp, type TestServer } from "./http/servers.ts";
 
 const simulator = useSimulator();
 

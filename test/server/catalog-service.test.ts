@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { BadRequestSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { Capability, CatalogService } from "../../src/gen/outrigger/v1/catalog_service_pb.ts";
 import { ErrorKind, InferenceErrorSchema } from "../../src/gen/outrigger/v1/error_pb.ts";
-import { defaultCatalog } from "../../src/kit/catalog.ts";
+import { defaultCatalog } from "../../src/kit/catalog/catalog.ts";
 import { type TestServer, useTestServers } from "./support/test-server.ts";
 
 const servers = useTestServers();

@@ -5,7 +5,7 @@ import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import type { Message } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../src/gen/outrigger/v1/response_pb.ts";
-import type { HttpTimeouts } from "../../src/kit/http.ts";
+import type { HttpTimeouts } from "../../src/kit/http/transport.ts";
 import type { SimulatedRequest, Simulator } from "../../src/simulator/index.ts";
 import { accumulate } from "../../src/spec/accumulator.ts";
 import type { ProviderAdapter } from "../../src/spec/adapter.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { Definitions } from "./definitions.ts";
 import type { SchemaDialect } from "./dialect.ts";
 import type { Expanded } from "./expand.ts";

@@ -1,5 +1,5 @@
 /** What a schema says of the members of lists, in the words of the dialect. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import { type Compilation, type Place, placeBelow } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { isSchemaObject } from "./keywords.ts";

@@ -1,6 +1,6 @@
 /** One schema in the words of the dialect: what kind of schema it is decides what becomes of it. */
 import { invalidField } from "../../spec/errors.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { Compilation, Place } from "./compilation.ts";
 import { compileTyped } from "./compile-typed.ts";
 import { compileUnion, unionOf } from "./compile-union.ts";

@@ -1,5 +1,5 @@
 /** What a schema says of the members of objects, in the words of the dialect. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import { type Compilation, type Place, placeBelow } from "./compilation.ts";
 import { acceptsNull, withNull } from "./nullable.ts";
 import { pointerBelow } from "./pointer.ts";

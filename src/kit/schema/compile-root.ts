@@ -1,5 +1,5 @@
 /** The root of a schema, of which some places of the providers' APIs ask more than of what is below it. */
-import { type JsonObject, without } from "../json.ts";
+import { type JsonObject, without } from "../json/json.ts";
 import type { Compilation, Place } from "./compilation.ts";
 import { branchesOf, checkExclusive, outside, unionOf } from "./compile-union.ts";
 import { intoWords } from "./describe.ts";

@@ -1,5 +1,5 @@
 import { invalidField } from "../../spec/errors.ts";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../json/json.ts";
 import type { LossReport } from "../loss-report.ts";
 import { type Compilation, type Place, schemaCounter } from "./compilation.ts";
 import { compileExpanded, compileNode } from "./compile-node.ts";

@@ -1,5 +1,5 @@
 /** A schema that is no union, in the words of the dialect. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { Compilation, Place } from "./compilation.ts";
 import { compileItems } from "./compile-items.ts";
 import { compileProperties } from "./compile-properties.ts";

@@ -1,5 +1,5 @@
 /** `anyOf` and `oneOf` in the words of the dialect. */
-import { type JsonObject, type JsonValue, without } from "../json.ts";
+import { type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { type Compilation, type Place, placeBelow } from "./compilation.ts";
 import { keeps } from "./dialect.ts";
 import { areDisjoint } from "./disjoint.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../json/json.ts";
 import { isSchemaObject } from "./keywords.ts";
 import { tokensOf } from "./pointer.ts";
 import type { Target } from "./references.ts";

@@ -1,5 +1,5 @@
 /** Keywords in words, for the model to read where the provider does not take them. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 
 /** Characters of one sentence. A longer one would cost more than it tells. */
 const MAX_SENTENCE = 600;

@@ -1,5 +1,5 @@
 /** Whether no value fits two schemas: only then do `oneOf` and `anyOf` say the same. */
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../json/json.ts";
 import { type Compilation, placeBelow } from "./compilation.ts";
 import { type Expanded, expand } from "./expand.ts";
 import { literalsIn } from "./intersect.ts";

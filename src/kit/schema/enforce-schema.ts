@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../json/json.ts";
 import type { LossReport } from "../loss-report.ts";
 import { compileSchema, translateSchema } from "./compile-schema.ts";
 import type { SchemaDialect } from "./dialect.ts";

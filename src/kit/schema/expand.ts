@@ -1,6 +1,6 @@
 /** A schema with what it refers to and what its `allOf` adds: one conjunction, as far as that is exact. */
 import { invalidField } from "../../spec/errors.ts";
-import { type JsonObject, type JsonValue, without } from "../json.ts";
+import { type JsonObject, type JsonValue, without } from "../json/json.ts";
 import { quote } from "../quote.ts";
 import { type Compilation, type Place, placeBelow } from "./compilation.ts";
 import { intersect, type Meeting } from "./intersect.ts";

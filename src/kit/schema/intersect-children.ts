@@ -1,5 +1,5 @@
 /** Intersecting what two schemas say of the members of objects and lists. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { Meet, Meeting } from "./intersect.ts";
 import { sameJson } from "./same-json.ts";
 

@@ -1,5 +1,5 @@
 /** The values that fit two schemas, as one schema. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import { intersectItems, intersectProperties } from "./intersect-children.ts";
 import { isAssertion, type JsonType } from "./keywords.ts";
 import { identityOf, sameJson } from "./same-json.ts";

@@ -2,7 +2,7 @@
  * The words of JSON Schema, from draft 7 to 2020-12, and of OpenAPI's variant of it: what each
  * holds, and which values it constrains.
  */
-import { isObject, type JsonObject, type JsonValue } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json/json.ts";
 
 /** The types of JSON values, as JSON Schema names them. An integer is a number without fraction. */
 export type JsonType = "null" | "boolean" | "object" | "array" | "number" | "integer" | "string";

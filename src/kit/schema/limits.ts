@@ -1,5 +1,5 @@
 /** Sizes of a translated schema, against what a provider takes. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { SchemaLimits } from "./dialect.ts";
 import { isSchemaObject } from "./keywords.ts";
 import { SchemaMisfit } from "./relaxations.ts";

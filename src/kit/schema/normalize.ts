@@ -1,6 +1,6 @@
 /** One schema, without what is below it, in the words of 2020-12. */
 import { invalidField } from "../../spec/errors.ts";
-import { type JsonObject, type JsonValue, tryParseJson, without } from "../json.ts";
+import { type JsonObject, type JsonValue, tryParseJson, without } from "../json/json.ts";
 import { quote } from "../quote.ts";
 import type { Compilation, Place } from "./compilation.ts";
 import { keeps } from "./dialect.ts";

@@ -1,5 +1,5 @@
 /** Null as a further value of translated schemas. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 
 /** Whether a translated schema says by itself that null fits. What references lead to is not looked at. */
 export function acceptsNull(schema: JsonObject): boolean {

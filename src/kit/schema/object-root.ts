@@ -1,6 +1,6 @@
 import type { InvalidRequestError } from "../../spec/errors.ts";
 import { invalidField } from "../../spec/errors.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import { quote } from "../quote.ts";
 import { isSchemaObject } from "./keywords.ts";
 import { References } from "./references.ts";

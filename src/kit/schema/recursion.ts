@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import { isSchemaObject } from "./keywords.ts";
 import { type References, referenceOf } from "./references.ts";
 import { SchemaMisfit } from "./relaxations.ts";

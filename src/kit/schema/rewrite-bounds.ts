@@ -1,4 +1,4 @@
-import { type JsonObject, without } from "../json.ts";
+import { type JsonObject, without } from "../json/json.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
 import { type JsonType, renamed } from "./keywords.ts";
 

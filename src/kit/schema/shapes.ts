@@ -1,4 +1,4 @@
-import type { JsonValue } from "../json.ts";
+import type { JsonValue } from "../json/json.ts";
 import { quote } from "../quote.ts";
 import { isNumber, isSchemaObject, type Shape } from "./keywords.ts";
 

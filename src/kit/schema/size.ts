@@ -1,5 +1,5 @@
 import { invalidField } from "../../spec/errors.ts";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../json/json.ts";
 
 /** JSON lists and objects inside one another. No provider takes a fifth of it. */
 const MAX_DEPTH = 256;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../json/json.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
 import { literalsIn } from "./intersect.ts";
 import { BESIDE_UNIONS, isAssertion, type JsonType, KEYWORDS } from "./keywords.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import { literalsIn } from "./intersect.ts";
 import { isNumber, type JsonType, KEYWORDS } from "./keywords.ts";
 

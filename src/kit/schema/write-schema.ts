@@ -1,5 +1,5 @@
 /** What becomes of the keywords that say something by themselves: kept, or put into words. */
-import type { JsonObject, JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { Compilation, Place } from "./compilation.ts";
 import { describe, intoWords, sentenceFor } from "./describe.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";

@@ -1,12 +1,12 @@
 /** Wiring of the Anthropic adapter: address, headers, and the translation in this folder. */
 
 import { ToolChoice_Mode as Mode } from "../../gen/outrigger/v1/request_pb.ts";
-import { traitsOf } from "../../kit/catalog.ts";
-import { createHttpTransport, type HttpTimeouts } from "../../kit/http.ts";
+import { traitsOf } from "../../kit/catalog/catalog.ts";
+import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
-import { stringifyJson } from "../../kit/json-source.ts";
-import { resolveMedia } from "../../kit/media.ts";
-import { createMediaReader } from "../../kit/media-reader.ts";
+import { stringifyJson } from "../../kit/json/json-source.ts";
+import { resolveMedia } from "../../kit/media/media.ts";
+import { createMediaReader } from "../../kit/media/media-reader.ts";
 import { ConfigurationError } from "../../spec/errors.ts";
 import { requestIdOf, toError } from "./error.ts";
 import { rateLimitOf } from "./rate-limit.ts";

@@ -9,8 +9,8 @@ import {
   parseObjectField,
   textIn,
   tryParseJson,
-} from "../../kit/json.ts";
-import { sourceObject } from "../../kit/json-source.ts";
+} from "../../kit/json/json.ts";
+import { sourceObject } from "../../kit/json/json-source.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { imageBlock, textBlocks } from "./content.ts";
 import type { InputContext } from "./context.ts";

@@ -2,8 +2,8 @@
  * Where the provider's prompt cache begins and ends (provider documentation: "Prompt caching").
  * A marker says that everything up to its block is worth keeping; it changes no content.
  */
-import { asObject, type JsonObject, type JsonValue, objectsIn } from "../../kit/json.ts";
-import { sourceTextOf } from "../../kit/json-source.ts";
+import { asObject, type JsonObject, type JsonValue, objectsIn } from "../../kit/json/json.ts";
+import { sourceTextOf } from "../../kit/json/json-source.ts";
 import type { Block } from "./wire.ts";
 
 /** Markers that the API takes in one request, the caller's own among them. */

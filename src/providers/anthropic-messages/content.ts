@@ -4,8 +4,8 @@
  */
 import type { ContentPart, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { type JsonObject, parseObjectField } from "../../kit/json.ts";
-import type { ResolvedMedia } from "../../kit/media.ts";
+import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
+import type { ResolvedMedia } from "../../kit/media/media.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { InputContext } from "./context.ts";
 import { isOwnProvider } from "./state.ts";

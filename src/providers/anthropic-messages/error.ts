@@ -3,10 +3,10 @@ import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/classify.ts";
+import type { HttpHeaders } from "../../kit/http/headers.ts";
+import { retryAfterOf, shouldRetryOf } from "../../kit/http/retry-after.ts";
 import type { WireFailure } from "../../kit/http-adapter.ts";
-import type { HttpHeaders } from "../../kit/http-headers.ts";
-import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json.ts";
-import { retryAfterOf, shouldRetryOf } from "../../kit/retry-after.ts";
+import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { errorOf, type ProviderErrorOptions, type SDKError } from "../../spec/errors.ts";
 import type { WireEvent } from "./wire.ts";
 

@@ -1,8 +1,8 @@
 /** Our response format -> `output_config.format` (provider documentation: "Structured outputs"). */
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { type JsonObject, parseObjectField } from "../../kit/json.ts";
+import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
-import type { ModelTraits } from "../../kit/model-traits.ts";
 import { ANTHROPIC_OUTPUT, PLAIN } from "../../kit/schema/dialects.ts";
 import { enforceSchema, type SchemaForms } from "../../kit/schema/enforce-schema.ts";
 import type { SchemaBudget } from "../../kit/schema/limits.ts";

@@ -4,10 +4,10 @@
  */
 
 import { type ContentPart, type Message, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
-import { textIn } from "../../kit/json.ts";
-import { sourceTextOf } from "../../kit/json-source.ts";
+import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import { textIn } from "../../kit/json/json.ts";
+import { sourceTextOf } from "../../kit/json/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
-import type { ModelTraits } from "../../kit/model-traits.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { AssistantBlocks } from "./assistant.ts";
 import { systemBlocks, userBlocks } from "./content.ts";

@@ -1,6 +1,6 @@
 import type { RateLimitInfo } from "../../gen/outrigger/v1/response_pb.ts";
-import type { HttpHeaders } from "../../kit/http-headers.ts";
-import { countIn, nearestToLimit, type RateWindow, rateLimitIn } from "../../kit/rate-limit.ts";
+import type { HttpHeaders } from "../../kit/http/headers.ts";
+import { countIn, nearestToLimit, type RateWindow, rateLimitIn } from "../../kit/http/rate-limit.ts";
 
 type Headers = Pick<HttpHeaders, "get">;
 

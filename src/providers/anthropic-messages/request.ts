@@ -1,10 +1,10 @@
 /** Our Request -> their body (provider documentation: "Create a message"). */
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { traitsOf } from "../../kit/catalog.ts";
-import { asObject, type JsonObject, mergeObjects, objectsIn, without } from "../../kit/json.ts";
+import { traitsOf } from "../../kit/catalog/catalog.ts";
+import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import { asObject, type JsonObject, mergeObjects, objectsIn, without } from "../../kit/json/json.ts";
 import { LossReport } from "../../kit/loss-report.ts";
-import type { ModelTraits } from "../../kit/model-traits.ts";
 import { SchemaBudget } from "../../kit/schema/limits.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { withBreakpoints } from "./cache.ts";

@@ -22,11 +22,11 @@ import {
   objectsIn,
   textIn,
   tryParseJson,
-} from "../../kit/json.ts";
-import { elementsOf, membersOf } from "../../kit/json-source.ts";
+} from "../../kit/json/json.ts";
+import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
 import { warning } from "../../kit/loss-report.ts";
-import { toolCallOf } from "../../kit/stream-writer.ts";
-import type { ToolCallIds } from "../../kit/tool-call-ids.ts";
+import { toolCallOf } from "../../kit/stream/stream-writer.ts";
+import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
 import { ServerError } from "../../spec/errors.ts";
 import { CONTAINER_KIND } from "./assistant.ts";
 import { isFailure, reportedError } from "./error.ts";

@@ -1,7 +1,12 @@
 /** Content blocks while their events arrive: how they begin, grow and end (provider documentation: "Streaming messages"). */
-import { isJson, isObject, type JsonObject, objectIn, textIn, without } from "../../kit/json.ts";
-import { sourceObject, stringifyJson } from "../../kit/json-source.ts";
-import type { ReasoningBlock, StreamWriter, TextBlock, ToolCallBlock } from "../../kit/stream-writer.ts";
+import { isJson, isObject, type JsonObject, objectIn, textIn, without } from "../../kit/json/json.ts";
+import { sourceObject, stringifyJson } from "../../kit/json/json-source.ts";
+import type {
+  ReasoningBlock,
+  StreamWriter,
+  TextBlock,
+  ToolCallBlock,
+} from "../../kit/stream/stream-writer.ts";
 import { citationOf, inputOf, nativePart, type SpelledBlock } from "./response.ts";
 import type { StateWriter } from "./state.ts";
 import type { Block } from "./wire.ts";

@@ -4,7 +4,6 @@
  * but state is kept by `index`, as the protocol names them.
  */
 import type { CallFacts } from "../../kit/call-facts.ts";
-import type { StreamDecoder } from "../../kit/decode-stream.ts";
 import {
   asInt32,
   asObject,
@@ -15,10 +14,11 @@ import {
   textIn,
   tryParseJson,
   without,
-} from "../../kit/json.ts";
-import { membersOf, stringifyJson } from "../../kit/json-source.ts";
-import type { SseEvent } from "../../kit/sse.ts";
-import type { StreamWriter } from "../../kit/stream-writer.ts";
+} from "../../kit/json/json.ts";
+import { membersOf, stringifyJson } from "../../kit/json/json-source.ts";
+import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
+import type { SseEvent } from "../../kit/stream/sse.ts";
+import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import { StreamError } from "../../spec/errors.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { blocksIn, containerParts, finishReasonOf, reportsIn } from "./response.ts";

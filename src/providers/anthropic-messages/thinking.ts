@@ -3,11 +3,11 @@
  * at all (provider documentation: "Thinking", "Effort").
  */
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { getModelInfo } from "../../kit/catalog.ts";
+import { getModelInfo } from "../../kit/catalog/catalog.ts";
+import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
 import { effortFor } from "../../kit/effort.ts";
-import { asInt32, asObject, type JsonObject, mergeObjects, textIn } from "../../kit/json.ts";
+import { asInt32, asObject, type JsonObject, mergeObjects, textIn } from "../../kit/json/json.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
-import type { ModelTraits } from "../../kit/model-traits.ts";
 import { WIRE_NAME, type WireMessage } from "./wire.ts";
 
 /** What a request says of reasoning. */

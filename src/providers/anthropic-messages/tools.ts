@@ -1,10 +1,10 @@
 /** Our tools and tool choice -> `tools` and `tool_choice` (provider documentation: "Tool use"). */
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, Tool } from "../../gen/outrigger/v1/tool_pb.ts";
-import { type JsonObject, parseObjectField } from "../../kit/json.ts";
-import { sourceObject } from "../../kit/json-source.ts";
+import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
+import { sourceObject } from "../../kit/json/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
-import type { ModelTraits } from "../../kit/model-traits.ts";
 import { compileSchema } from "../../kit/schema/compile-schema.ts";
 import { ANTHROPIC_STRICT, TOOL_PARAMETERS } from "../../kit/schema/dialects.ts";
 import { enforceSchema, type SchemaForms, type SentSchema } from "../../kit/schema/enforce-schema.ts";

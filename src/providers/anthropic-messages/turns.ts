@@ -4,7 +4,7 @@
  * earlier never depends on what comes later, so that the prompt cache finds the beginning of a
  * conversation again, and signatures that are bound to it stay valid.
  */
-import { textIn } from "../../kit/json.ts";
+import { textIn } from "../../kit/json/json.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { Block } from "./wire.ts";

@@ -1,10 +1,10 @@
 /** Wiring of the Gemini adapter: address, headers, and the translation in this folder. */
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
-import { traitsOf } from "../../kit/catalog.ts";
-import { createHttpTransport, type HttpTimeouts } from "../../kit/http.ts";
+import { traitsOf } from "../../kit/catalog/catalog.ts";
+import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
-import { stringifyJson } from "../../kit/json-source.ts";
-import { createMediaReader, type Media, resolveMedia } from "../../kit/media.ts";
+import { stringifyJson } from "../../kit/json/json-source.ts";
+import { createMediaReader, type Media, resolveMedia } from "../../kit/media/media.ts";
 import { ConfigurationError } from "../../spec/errors.ts";
 import { toError } from "./error.ts";
 import { pathOf, toRequestBody } from "./request.ts";

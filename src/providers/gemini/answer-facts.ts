@@ -13,9 +13,9 @@ import {
   objectIn,
   objectsIn,
   textIn,
-} from "../../kit/json.ts";
+} from "../../kit/json/json.ts";
 import { warning } from "../../kit/loss-report.ts";
-import type { StreamedAnswer } from "../../kit/stream-writer.ts";
+import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import { blockedReasonOf, finishReasonOf } from "./finish.ts";
 import { isContradictory, usageOf } from "./usage.ts";
 import { type Candidate, type Chunk, isEmpty } from "./wire.ts";

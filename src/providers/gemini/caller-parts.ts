@@ -1,8 +1,8 @@
 /** Parts that the caller wrote: of users' messages and of tools' results -> parts of a `user` content. */
 import type { ContentPart, NativePart } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { parseObjectField } from "../../kit/json.ts";
-import { sourceObject } from "../../kit/json-source.ts";
+import { parseObjectField } from "../../kit/json/json.ts";
+import { sourceObject } from "../../kit/json/json-source.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { InputContext } from "./context.ts";
 import { type MediaContext, mediaPart } from "./media.ts";

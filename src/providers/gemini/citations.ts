@@ -1,7 +1,7 @@
 /** What an answer is grounded in -> citations (provider documentation: "Grounding", "CitationMetadata", "UrlContextMetadata"). */
 import { create } from "@bufbuild/protobuf";
 import { type Citation, CitationSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asInt32, type JsonObject, objectIn, objectsIn, textIn } from "../../kit/json.ts";
+import { asInt32, type JsonObject, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type { Candidate } from "./wire.ts";
 
 /** The sources that a candidate, or an event's share of it, names for its text. */

@@ -3,6 +3,7 @@ import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/classify.ts";
+import { parseRetryDelay, retryAfterOf, retryDelayInText } from "../../kit/http/retry-after.ts";
 import type { WireFailure } from "../../kit/http-adapter.ts";
 import {
   asInt32,
@@ -13,8 +14,7 @@ import {
   objectsIn,
   textIn,
   tryParseJson,
-} from "../../kit/json.ts";
-import { parseRetryDelay, retryAfterOf, retryDelayInText } from "../../kit/retry-after.ts";
+} from "../../kit/json/json.ts";
 import { errorOf, type ProviderErrorOptions, type SDKError } from "../../spec/errors.ts";
 
 /** A `google.rpc.Status` (provider documentation: "Troubleshooting", google/rpc/error_details.proto). */

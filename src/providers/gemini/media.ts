@@ -1,8 +1,8 @@
 /** Images, sounds and documents -> `inlineData` and `fileData` parts (provider documentation: "Part", "Media understanding"). */
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import type { JsonObject } from "../../kit/json.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
-import type { Media, ResolvedMedia } from "../../kit/media.ts";
+import type { Media, ResolvedMedia } from "../../kit/media/media.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { Part } from "./wire.ts";
 

@@ -10,8 +10,8 @@ import {
   parseObjectField,
   tryParseJson,
   without,
-} from "../../kit/json.ts";
-import { membersOf, sourceObject } from "../../kit/json-source.ts";
+} from "../../kit/json/json.ts";
+import { membersOf, sourceObject } from "../../kit/json/json-source.ts";
 import type { Origin } from "../../kit/state-origin.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { InputContext } from "./context.ts";

@@ -2,7 +2,7 @@
  * Arguments of a tool call that arrive value by value, each with its JSONPath
  * (`functionCall.partialArgs`), written as JSON text that only ever grows.
  */
-import { asString, type JsonObject } from "../../kit/json.ts";
+import { asString, type JsonObject } from "../../kit/json/json.ts";
 import { StreamError } from "../../spec/errors.ts";
 
 /** A step of a path: a key of an object or a place in a list. */

@@ -5,7 +5,7 @@ import {
   ContentPartSchema,
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
-import { asString, type JsonObject, objectIn, textIn, without } from "../../kit/json.ts";
+import { asString, type JsonObject, objectIn, textIn, without } from "../../kit/json/json.ts";
 import type { SpelledPart } from "./source.ts";
 import type { StateWriter } from "./state.ts";
 import type { Part } from "./wire.ts";

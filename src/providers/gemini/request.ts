@@ -1,10 +1,10 @@
 /** Our Request -> their body (provider documentation: "generateContent"). */
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { traitsOf } from "../../kit/catalog.ts";
-import { type JsonObject, mergeObjects, parseObjectField, without } from "../../kit/json.ts";
+import { traitsOf } from "../../kit/catalog/catalog.ts";
+import { type ModelTraits, takesSampling } from "../../kit/catalog/model-traits.ts";
+import { type JsonObject, mergeObjects, parseObjectField, without } from "../../kit/json/json.ts";
 import { LossReport } from "../../kit/loss-report.ts";
-import { type ModelTraits, takesSampling } from "../../kit/model-traits.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { toInput } from "./input.ts";
 import type { MediaSource } from "./media.ts";

@@ -1,8 +1,8 @@
 /** Response format -> `responseMimeType` and `responseJsonSchema` (provider documentation: "Structured outputs"). */
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { type JsonObject, parseObjectField } from "../../kit/json.ts";
+import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
-import type { ModelTraits } from "../../kit/model-traits.ts";
 import { compileSchema } from "../../kit/schema/compile-schema.ts";
 import { GEMINI_JSON_SCHEMA } from "../../kit/schema/dialects.ts";
 

@@ -2,8 +2,8 @@
  * Parts of an answer as the provider spelled them: what a model wrote and a provider signed has
  * to come back letter by letter, and parsing alone would turn `1.0` into `1`.
  */
-import { asObject, objectIn } from "../../kit/json.ts";
-import { elementsOf, membersOf } from "../../kit/json-source.ts";
+import { asObject, objectIn } from "../../kit/json/json.ts";
+import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
 import type { Candidate, Part } from "./wire.ts";
 
 /** A part and its spelling. */

@@ -6,10 +6,23 @@
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import type { StreamDecoder } from "../../kit/decode-stream.ts";
-import { asObject, isObject, objectIn, objectsIn, textIn, tryParseJson, without } from "../../kit/json.ts";
-import type { SseEvent } from "../../kit/sse.ts";
-import type { ReasoningBlock, StreamWriter, TextBlock, ToolCallBlock } from "../../kit/stream-writer.ts";
+import {
+  asObject,
+  isObject,
+  objectIn,
+  objectsIn,
+  textIn,
+  tryParseJson,
+  without,
+} from "../../kit/json/json.ts";
+import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
+import type { SseEvent } from "../../kit/stream/sse.ts";
+import type {
+  ReasoningBlock,
+  StreamWriter,
+  TextBlock,
+  ToolCallBlock,
+} from "../../kit/stream/stream-writer.ts";
 import { type SDKError, StreamError } from "../../spec/errors.ts";
 import { AnswerFacts } from "./answer-facts.ts";
 import { citationsOf } from "./citations.ts";

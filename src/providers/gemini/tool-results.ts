@@ -3,7 +3,7 @@
  * stand in one user content right behind it, in the order of its calls.
  */
 import type { ContentPart, Message } from "../../gen/outrigger/v1/message_pb.ts";
-import type { JsonObject } from "../../kit/json.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { Content, Part } from "./wire.ts";
 

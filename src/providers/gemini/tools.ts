@@ -1,10 +1,10 @@
 /** Tools and tool choice -> `tools` and `toolConfig` (provider documentation: "Function calling", "Tool", "ToolConfig"). */
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, HostedTool } from "../../gen/outrigger/v1/tool_pb.ts";
-import { isObject, type JsonObject, objectIn, parseObjectField } from "../../kit/json.ts";
-import { sourceObject } from "../../kit/json-source.ts";
+import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import { isObject, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
+import { sourceObject } from "../../kit/json/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
-import type { ModelTraits } from "../../kit/model-traits.ts";
 import { compileSchema } from "../../kit/schema/compile-schema.ts";
 import { GEMINI_JSON_SCHEMA } from "../../kit/schema/dialects.ts";
 import { invalidField, UnsupportedToolChoiceError } from "../../spec/errors.ts";

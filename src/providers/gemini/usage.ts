@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { asInt32, asObject } from "../../kit/json.ts";
+import { asInt32, asObject } from "../../kit/json/json.ts";
 
 /** Counts that `usageMetadata` has when it says what a call cost; early events of a stream may hold only a kind of traffic. */
 const COUNTS = ["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"] as const;

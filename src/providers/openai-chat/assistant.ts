@@ -2,7 +2,7 @@
 import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { wireCallName } from "../../kit/call-names.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json.ts";
+import { isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import type { Origin } from "../../kit/state-origin.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { RequestContext } from "./context.ts";

@@ -1,5 +1,5 @@
 /** A spoken answer (provider documentation: "Audio and speech", `message.audio`). */
-import { type JsonObject, type JsonValue, textIn, without } from "../../kit/json.ts";
+import { type JsonObject, type JsonValue, textIn, without } from "../../kit/json/json.ts";
 
 /** Collects the pieces of a spoken answer: a stream sends its sound and its transcript in many. */
 export class AudioCollector {

@@ -1,7 +1,7 @@
 /** Sources that a server names: annotations of a message, and lists beside the message. */
 import { create } from "@bufbuild/protobuf";
 import { type Citation, CitationSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asInt32, asObject, asString, type JsonObject, objectsIn, textIn } from "../../kit/json.ts";
+import { asInt32, asObject, asString, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
 import type { Chunk } from "./wire.ts";
 
 /** The `annotations` of a message or delta (provider documentation: "The chat completion object"). */

@@ -11,7 +11,7 @@ import {
   objectsIn,
   textIn,
   tryParseJson,
-} from "../../kit/json.ts";
+} from "../../kit/json/json.ts";
 
 /** A failure in a server's words. */
 export interface Complaint {

@@ -1,7 +1,7 @@
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallIds } from "../../kit/call-ids.ts";
+import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
-import type { ModelTraits } from "../../kit/model-traits.ts";
 import type { MediaSource } from "./media.ts";
 import type { CompatProfile } from "./profile.ts";
 

@@ -1,8 +1,8 @@
 /** Images that a model made (OpenRouter documentation: "Image generation", `message.images`). */
 import { create } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema, type Image } from "../../gen/outrigger/v1/message_pb.ts";
-import { formatDataUri } from "../../kit/data-uri.ts";
-import { type JsonObject, objectIn, textIn, without } from "../../kit/json.ts";
+import { type JsonObject, objectIn, textIn, without } from "../../kit/json/json.ts";
+import { formatDataUri } from "../../kit/media/data-uri.ts";
 import type { StateWriter } from "./state.ts";
 
 /** An entry of `images` as our part; undefined where it has no URL. */

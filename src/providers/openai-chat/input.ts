@@ -5,7 +5,7 @@
  */
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { parseObjectField, textIn } from "../../kit/json.ts";
+import { parseObjectField, textIn } from "../../kit/json/json.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { assistantTurn } from "./assistant.ts";
 import type { RequestContext } from "./context.ts";

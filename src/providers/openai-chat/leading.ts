@@ -1,5 +1,5 @@
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { asString, type JsonObject } from "../../kit/json.ts";
+import { asString, type JsonObject } from "../../kit/json/json.ts";
 import type { WireMessage } from "./wire.ts";
 
 /** The instructions that a conversation begins with. */

@@ -3,7 +3,7 @@
  * completion", `messages`).
  */
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import { formatDataUri, type Media, type ResolvedMedia } from "../../kit/media.ts";
+import { formatDataUri, type Media, type ResolvedMedia } from "../../kit/media/media.ts";
 import { invalidField } from "../../spec/errors.ts";
 import type { CompatProfile } from "./profile.ts";
 import type { ContentChunk } from "./wire.ts";

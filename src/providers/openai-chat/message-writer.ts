@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Citation, type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asObject, type JsonObject, objectIn, objectsIn, textIn } from "../../kit/json.ts";
-import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream-writer.ts";
+import { asObject, type JsonObject, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
+import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";
 import { AudioCollector } from "./audio.ts";
 import { annotationsIn } from "./citations.ts";
 import { imagePartOf } from "./images.ts";

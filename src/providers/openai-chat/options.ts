@@ -3,7 +3,7 @@
  * steers the translation; the rest is merged into the body.
  */
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { type JsonObject, parseObjectField, without } from "../../kit/json.ts";
+import { type JsonObject, parseObjectField, without } from "../../kit/json/json.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { WIRE_NAME } from "./wire.ts";
 

@@ -1,5 +1,5 @@
 /** `reasoning_details` (OpenRouter documentation: "Preserving reasoning"): what goes back as it came, signatures included. */
-import { type JsonObject, type JsonValue, textIn } from "../../kit/json.ts";
+import { type JsonObject, type JsonValue, textIn } from "../../kit/json/json.ts";
 
 /** Fields that arrive in pieces. The rest of a detail is whole wherever it appears. */
 const GROWING: readonly string[] = ["text", "summary"];

@@ -2,10 +2,10 @@
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { CallIds } from "../../kit/call-ids.ts";
-import { traitsOf } from "../../kit/catalog.ts";
-import { type JsonObject, mergeObjects } from "../../kit/json.ts";
+import { traitsOf } from "../../kit/catalog/catalog.ts";
+import { defaultTraits, takesSampling } from "../../kit/catalog/model-traits.ts";
+import { type JsonObject, mergeObjects } from "../../kit/json/json.ts";
 import { LossReport } from "../../kit/loss-report.ts";
-import { defaultTraits, takesSampling } from "../../kit/model-traits.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { CALL_ID_RULES } from "./call-ids.ts";
 import type { RequestContext, RequestSettings } from "./context.ts";

@@ -1,7 +1,7 @@
 /** Response format -> `response_format` (provider documentation: "Structured model outputs"). */
 import { ResponseFormat_Type as Format, type ResponseFormat } from "../../gen/outrigger/v1/request_pb.ts";
-import type { JsonObject } from "../../kit/json.ts";
-import { stringifyJson } from "../../kit/json-source.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import { stringifyJson } from "../../kit/json/json-source.ts";
 import { textOf } from "../../spec/message.ts";
 import type { RequestContext } from "./context.ts";
 import { leadingMessages } from "./leading.ts";

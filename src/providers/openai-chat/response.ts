@@ -1,9 +1,9 @@
 /** Their body -> our Response. */
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import { isObject, tryParseJson } from "../../kit/json.ts";
-import { StreamWriter } from "../../kit/stream-writer.ts";
-import type { ToolCallIds } from "../../kit/tool-call-ids.ts";
+import { isObject, tryParseJson } from "../../kit/json/json.ts";
+import { StreamWriter } from "../../kit/stream/stream-writer.ts";
+import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
 import { ServerError } from "../../spec/errors.ts";
 import type { CompatProfile } from "./profile.ts";
 import { ChatDecoder } from "./stream.ts";

@@ -1,6 +1,6 @@
 /** JSON Schemas of tools and answers in the dialect that a server takes. */
-import { type JsonObject, parseObjectField } from "../../kit/json.ts";
-import { sourceObject } from "../../kit/json-source.ts";
+import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
+import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/schema/compile-schema.ts";
 import type { SchemaDialect } from "../../kit/schema/dialect.ts";
 import { MISTRAL_STRICT, OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/schema/dialects.ts";

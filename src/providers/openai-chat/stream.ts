@@ -4,10 +4,18 @@
  */
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import type { StreamDecoder } from "../../kit/decode-stream.ts";
-import { asInt32, asObject, isObject, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json.ts";
-import type { SseEvent } from "../../kit/sse.ts";
-import type { StreamWriter } from "../../kit/stream-writer.ts";
+import {
+  asInt32,
+  asObject,
+  isObject,
+  objectIn,
+  objectsIn,
+  textIn,
+  tryParseJson,
+} from "../../kit/json/json.ts";
+import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
+import type { SseEvent } from "../../kit/stream/sse.ts";
+import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import { ServerError, StreamError } from "../../spec/errors.ts";
 import { AnswerFacts } from "./answer-facts.ts";
 import { reportedError, reportsFailure } from "./error.ts";

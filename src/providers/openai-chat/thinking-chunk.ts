@@ -1,5 +1,5 @@
 /** Thinking as a piece of a content list (Mistral documentation: "Reasoning", `ThinkChunk`). */
-import { type JsonObject, type JsonValue, objectsIn, textIn, without } from "../../kit/json.ts";
+import { type JsonObject, type JsonValue, objectsIn, textIn, without } from "../../kit/json/json.ts";
 import type { ContentChunk } from "./wire.ts";
 
 /** Collects the pieces of one such chunk; a stream sends it in many. */

@@ -1,6 +1,6 @@
 /** Reasoning effort -> what the server's API steers reasoning with. */
 import { effortFor } from "../../kit/effort.ts";
-import type { JsonObject } from "../../kit/json.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
 import type { RequestContext } from "./context.ts";
 
 /** The settings that ask for an effort; none where the caller asks for none. */

@@ -12,8 +12,8 @@ import {
   objectsIn,
   textIn,
   without,
-} from "../../kit/json.ts";
-import type { StreamWriter, ToolCallBlock } from "../../kit/stream-writer.ts";
+} from "../../kit/json/json.ts";
+import type { StreamWriter, ToolCallBlock } from "../../kit/stream/stream-writer.ts";
 import type { StateWriter } from "./state.ts";
 
 /** One entry of `tool_calls`, as far as it is there. */

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { asInt32, asObject, type JsonObject, objectIn } from "../../kit/json.ts";
+import { asInt32, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
 import { warning } from "../../kit/loss-report.ts";
 import type { Choice, Chunk } from "./wire.ts";
 

@@ -3,7 +3,7 @@
  * optional and every kind is open: servers leave fields out and add their own, and what is not
  * read here passes through.
  */
-import type { JsonObject } from "../../kit/json.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
 
 /** Name under which options, hosted tools and native parts are known, whatever a provider entry is called. */
 export const WIRE_NAME = "openai-chat";

@@ -1,10 +1,10 @@
 /** Wiring of the OpenAI adapter: address, headers, and the translation in this folder. */
 
-import { createHttpTransport, type HttpTimeouts } from "../../kit/http.ts";
+import { rateLimitOf } from "../../kit/http/rate-limit.ts";
+import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
-import { stringifyJson } from "../../kit/json-source.ts";
-import { createMediaReader, resolveMedia } from "../../kit/media.ts";
-import { rateLimitOf } from "../../kit/rate-limit.ts";
+import { stringifyJson } from "../../kit/json/json-source.ts";
+import { createMediaReader, resolveMedia } from "../../kit/media/media.ts";
 import { ConfigurationError } from "../../spec/errors.ts";
 import { toError } from "./error.ts";
 import type { MediaSource } from "./media.ts";

@@ -2,7 +2,7 @@
 import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { type CallNameRule, wireCallName } from "../../kit/call-names.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json.ts";
+import { type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json/json.ts";
 import type { Origin } from "../../kit/state-origin.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { nativeBlock, type PlacedPart, placed } from "./input-parts.ts";

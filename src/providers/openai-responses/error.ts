@@ -3,9 +3,9 @@ import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/classify.ts";
+import { retryAfterOf, retryDelayInText, shouldRetryOf } from "../../kit/http/retry-after.ts";
 import type { WireFailure } from "../../kit/http-adapter.ts";
-import { asObject, asString, type JsonObject, textIn, tryParseJson } from "../../kit/json.ts";
-import { retryAfterOf, retryDelayInText, shouldRetryOf } from "../../kit/retry-after.ts";
+import { asObject, asString, type JsonObject, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { errorOf, type ProviderErrorOptions, type SDKError } from "../../spec/errors.ts";
 import type { ResponseObject } from "./wire.ts";
 

@@ -6,7 +6,7 @@ import {
   FinishReasonSchema,
   FinishReason_Reason as Reason,
 } from "../../gen/outrigger/v1/response_pb.ts";
-import { objectIn, objectsIn, textIn } from "../../kit/json.ts";
+import { objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type { Item, ResponseObject } from "./wire.ts";
 
 // Calls that the caller, not the provider, has to run before the model can go on.

@@ -1,8 +1,8 @@
 import type { ContentPart, NativePart } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { replaceForeignPart } from "../../kit/foreign-state.ts";
-import { asObject, type JsonObject, parseObjectField, textIn, tryParseJson } from "../../kit/json.ts";
-import { sourceObject } from "../../kit/json-source.ts";
+import { asObject, type JsonObject, parseObjectField, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { sourceObject } from "../../kit/json/json-source.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { type MediaContext, mediaPart } from "./media.ts";
 import { WIRE_NAME } from "./wire.ts";

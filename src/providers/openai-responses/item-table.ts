@@ -1,4 +1,4 @@
-import { asInt32, objectIn } from "../../kit/json.ts";
+import { asInt32, objectIn } from "../../kit/json/json.ts";
 import type { OpenItem } from "./open-items.ts";
 import type { Item, WireEvent } from "./wire.ts";
 

@@ -1,7 +1,7 @@
 import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import type { JsonObject } from "../../kit/json.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
-import { formatDataUri, type ResolvedMedia } from "../../kit/media.ts";
+import { formatDataUri, type ResolvedMedia } from "../../kit/media/media.ts";
 import { invalidField } from "../../spec/errors.ts";
 
 /** An image or document part. */

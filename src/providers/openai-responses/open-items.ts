@@ -1,6 +1,11 @@
 /** Output items while their events arrive: what a stream has said of each so far. */
-import { type JsonObject, objectsIn, textIn } from "../../kit/json.ts";
-import type { ReasoningBlock, StreamWriter, TextBlock, ToolCallBlock } from "../../kit/stream-writer.ts";
+import { type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
+import type {
+  ReasoningBlock,
+  StreamWriter,
+  TextBlock,
+  ToolCallBlock,
+} from "../../kit/stream/stream-writer.ts";
 import { callHead, callInput } from "./response.ts";
 import type { Item } from "./wire.ts";
 

@@ -2,11 +2,11 @@
 
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { traitsOf } from "../../kit/catalog.ts";
+import { traitsOf } from "../../kit/catalog/catalog.ts";
+import { type ModelTraits, takesSampling } from "../../kit/catalog/model-traits.ts";
 import { effortFor } from "../../kit/effort.ts";
-import { type JsonObject, mergeObjects, parseObjectField } from "../../kit/json.ts";
+import { type JsonObject, mergeObjects, parseObjectField } from "../../kit/json/json.ts";
 import { LossReport } from "../../kit/loss-report.ts";
-import { type ModelTraits, takesSampling } from "../../kit/model-traits.ts";
 import { invalidField } from "../../spec/errors.ts";
 import { type Input, toInput } from "./input.ts";
 import type { MediaSource } from "./media.ts";

@@ -17,10 +17,10 @@ import {
   objectsIn,
   textIn,
   tryParseJson,
-} from "../../kit/json.ts";
+} from "../../kit/json/json.ts";
 import { warning } from "../../kit/loss-report.ts";
-import { toolCallOf } from "../../kit/stream-writer.ts";
-import type { ToolCallIds } from "../../kit/tool-call-ids.ts";
+import { toolCallOf } from "../../kit/stream/stream-writer.ts";
+import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
 import { ServerError } from "../../spec/errors.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish.ts";

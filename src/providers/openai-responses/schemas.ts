@@ -1,6 +1,6 @@
 /** JSON Schemas of tools and answers in the dialects that the API takes (provider documentation: "Supported schemas"). */
-import { type JsonObject, parseObjectField } from "../../kit/json.ts";
-import { sourceObject } from "../../kit/json-source.ts";
+import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
+import { sourceObject } from "../../kit/json/json-source.ts";
 import type { LossReport } from "../../kit/loss-report.ts";
 import { compileSchema } from "../../kit/schema/compile-schema.ts";
 import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/schema/dialects.ts";

@@ -10,7 +10,7 @@ import {
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
-import { asObject, type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json.ts";
+import { asObject, type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json/json.ts";
 import { type Origin, originOf as stateOriginOf } from "../../kit/state-origin.ts";
 import { type Item, WIRE_NAME } from "./wire.ts";
 

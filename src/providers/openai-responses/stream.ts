@@ -4,7 +4,6 @@
  * since item ids differ between events on some servers.
  */
 import type { CallFacts } from "../../kit/call-facts.ts";
-import type { StreamDecoder } from "../../kit/decode-stream.ts";
 import {
   asInt32,
   asObject,
@@ -15,9 +14,10 @@ import {
   objectsIn,
   textIn,
   tryParseJson,
-} from "../../kit/json.ts";
-import type { SseEvent } from "../../kit/sse.ts";
-import type { StreamWriter } from "../../kit/stream-writer.ts";
+} from "../../kit/json/json.ts";
+import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
+import type { SseEvent } from "../../kit/stream/sse.ts";
+import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import { StreamError } from "../../spec/errors.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish.ts";

@@ -1,5 +1,5 @@
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
-import { asString, type JsonObject } from "../../kit/json.ts";
+import { asString, type JsonObject } from "../../kit/json/json.ts";
 import type { Calls } from "./calls.ts";
 import { inputParts, isItem, type PartContext, type PlacedPart, placed } from "./input-parts.ts";
 import type { Item } from "./wire.ts";

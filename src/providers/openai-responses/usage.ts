@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { asInt32, asObject } from "../../kit/json.ts";
+import { asInt32, asObject } from "../../kit/json/json.ts";
 
 /**
  * Token counts, alike for every provider: `input_tokens` includes cached and cache-written

@@ -8,8 +8,8 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { StreamWriter } from "../../../src/kit/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
+import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 
 /** How a ScriptedAdapter goes wrong. */
 export interface Script {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type JsonObject, parseJson } from "../../../src/kit/json.ts";
+import { type JsonObject, parseJson } from "../../../src/kit/json/json.ts";
 import * as dialects from "../../../src/kit/schema/dialects.ts";
 import { TROUBLESOME } from "./arbitraries.ts";
 import { accepted, compiled, refusal } from "./compiled.ts";

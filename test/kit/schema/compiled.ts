@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/kit/json.ts";
+import type { JsonObject } from "../../../src/kit/json/json.ts";
 import { LossReport } from "../../../src/kit/loss-report.ts";
 import { compileSchema } from "../../../src/kit/schema/compile-schema.ts";
 import type { SchemaDialect } from "../../../src/kit/schema/dialect.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/kit/json.ts";
+import type { JsonObject } from "../../../src/kit/json/json.ts";
 import { LossReport } from "../../../src/kit/loss-report.ts";
 import { ANTHROPIC_STRICT, OPENAI_STRICT, TOOL_PARAMETERS } from "../../../src/kit/schema/dialects.ts";
 import { enforceSchema, type SentSchema } from "../../../src/kit/schema/enforce-schema.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/kit/json.ts";
+import type { JsonObject } from "../../../src/kit/json/json.ts";
 import {
   ANTHROPIC_OUTPUT,
   GEMINI_JSON_SCHEMA,

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { type JsonObject, type JsonValue, parseJson } from "../../../src/kit/json.ts";
+import { type JsonObject, type JsonValue, parseJson } from "../../../src/kit/json/json.ts";
 import * as dialects from "../../../src/kit/schema/dialects.ts";
 import { accepted } from "./compiled.ts";
 

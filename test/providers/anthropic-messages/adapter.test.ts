@@ -12,7 +12,7 @@ import {
   type AnthropicAdapterOptions,
 } from "../../../src/providers/anthropic-messages/adapter.ts";
 import { imagePart, textOf, userMessage } from "../../../src/spec/message.ts";
-import { serveHttp } from "../../kit/servers.ts";
+import { serveHttp } from "../../kit/http/servers.ts";
 
 /** What the server was asked. */
 interface Asked {

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { stringifyJson } from "../../../src/kit/json-source.ts";
-import { resolveMedia } from "../../../src/kit/media.ts";
+import { stringifyJson } from "../../../src/kit/json/json-source.ts";
+import { resolveMedia } from "../../../src/kit/media/media.ts";
 import { type RequestSettings, toRequestBody } from "../../../src/providers/anthropic-messages/request.ts";
 import { userMessage } from "../../../src/spec/message.ts";
 

@@ -1,6 +1,6 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { createHeaders } from "../../../src/kit/http.ts";
+import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { rateLimitOf } from "../../../src/providers/anthropic-messages/rate-limit.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);

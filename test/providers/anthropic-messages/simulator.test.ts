@@ -4,7 +4,7 @@ import {
   ToolChoice_Mode as Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import type { HttpTimeouts } from "../../../src/kit/http.ts";
+import type { HttpTimeouts } from "../../../src/kit/http/transport.ts";
 import { AnthropicAdapter } from "../../../src/providers/anthropic-messages/adapter.ts";
 import { reasoningOf, textOf, userMessage } from "../../../src/spec/message.ts";
 import {

@@ -7,7 +7,7 @@ import { GeminiAdapter, type GeminiAdapterOptions } from "../../../src/providers
 import { accumulate } from "../../../src/spec/accumulator.ts";
 import { ConfigurationError } from "../../../src/spec/errors.ts";
 import { textOf, userMessage } from "../../../src/spec/message.ts";
-import { serveHttp } from "../../kit/servers.ts";
+import { serveHttp } from "../../kit/http/servers.ts";
 import { event, NEW_MODEL } from "./support.ts";
 
 const KEY = "AIzaSyVerySecretKey0123456789";

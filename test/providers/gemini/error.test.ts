@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
-import { createHeaders } from "../../../src/kit/http.ts";
+import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { toError } from "../../../src/providers/gemini/error.ts";
 import type { ProviderError } from "../../../src/spec/errors.ts";
 import { userMessage } from "../../../src/spec/message.ts";

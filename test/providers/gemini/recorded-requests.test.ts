@@ -6,8 +6,8 @@ import {
   RequestSchema,
   ResponseFormat_Type,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { stringifyJson } from "../../../src/kit/json-source.ts";
-import { resolveMedia } from "../../../src/kit/media.ts";
+import { stringifyJson } from "../../../src/kit/json/json-source.ts";
+import { resolveMedia } from "../../../src/kit/media/media.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
 import { textPart, toolResult } from "../../../src/spec/message.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
 import { imagePart, systemMessage, textPart, toolResult, userMessage } from "../../../src/spec/message.ts";
-import { serveHttp } from "../../kit/servers.ts";
+import { serveHttp } from "../../kit/http/servers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";
 import { eventsOf, isFinished, read, readParts, saidBy, type Wire } from "./reading.ts";

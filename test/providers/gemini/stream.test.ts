@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { ServerError } from "../../../src/spec/errors.ts";
 import { textOf, toolCallsOf } from "../../../src/spec/message.ts";

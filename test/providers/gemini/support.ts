@@ -3,9 +3,9 @@ import { type ContentPart, type Message, MessageSchema } from "../../../src/gen/
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { stringifyJson } from "../../../src/kit/json-source.ts";
-import { resolveMedia } from "../../../src/kit/media.ts";
-import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { stringifyJson } from "../../../src/kit/json/json-source.ts";
+import { resolveMedia } from "../../../src/kit/media/media.ts";
+import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";

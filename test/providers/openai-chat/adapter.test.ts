@@ -13,7 +13,7 @@ import {
 } from "../../../src/providers/openai-chat/adapter.ts";
 import { ConfigurationError } from "../../../src/spec/errors.ts";
 import { imagePart, textOf, userMessage } from "../../../src/spec/message.ts";
-import { serveHttp } from "../../kit/servers.ts";
+import { serveHttp } from "../../kit/http/servers.ts";
 import { messagesOf, type RequestInit } from "./support.ts";
 
 /** What the server was asked. */

@@ -26,7 +26,7 @@ import {
   toolResult,
   userMessage,
 } from "../../../src/spec/message.ts";
-import { serveHttp } from "../../kit/servers.ts";
+import { serveHttp } from "../../kit/http/servers.ts";
 import { useSimulator } from "../../simulator/support.ts";
 import { functionTool, hostedTool, type RequestInit } from "./build.ts";
 import { message, PICTURE_OF_NOTHING } from "./streaming.ts";

@@ -1,7 +1,7 @@
 /** Conversations for tests, and what becomes of them. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import type { PartInit } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";

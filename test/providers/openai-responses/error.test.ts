@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ErrorKind, ErrorKindSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { createHeaders } from "../../../src/kit/http-headers.ts";
+import { createHeaders } from "../../../src/kit/http/headers.ts";
 import { toError } from "../../../src/providers/openai-responses/error.ts";
 import { AbortError, ProviderError, RequestTimeoutError } from "../../../src/spec/errors.ts";
 import { toolResult, userMessage } from "../../../src/spec/message.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { createMediaReader, resolveMedia } from "../../../src/kit/media.ts";
+import { createMediaReader, resolveMedia } from "../../../src/kit/media/media.ts";
 import {
   assistantMessage,
   developerMessage,

@@ -9,7 +9,7 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../../src/kit/call-facts.ts";
-import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { ProviderError } from "../../../src/spec/errors.ts";
 import { factsFor } from "../../support/decode.ts";

@@ -1,9 +1,9 @@
 /** Recorded answers of real providers, read by the adapters, so that conversations can be handed on from them. */
 import type { Message, Response } from "outrigger";
 import type { CallFacts } from "../../../src/kit/call-facts.ts";
-import type { StreamDecoder } from "../../../src/kit/decode-stream.ts";
-import type { StreamWriter } from "../../../src/kit/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/tool-call-ids.ts";
+import type { StreamDecoder } from "../../../src/kit/stream/decode-stream.ts";
+import type { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
+import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse as readAnthropic } from "../../../src/providers/anthropic-messages/response.ts";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { toResponse as readGemini } from "../../../src/providers/gemini/response.ts";

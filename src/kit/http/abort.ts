@@ -1,0 +1,15 @@
+import { AbortError, RequestTimeoutError, SDKError } from "../../spec/errors.ts";
+
+/**
+ * The error of a call whose signal was aborted: the reason itself where that is one of ours
+ * (a deadline aborts with RequestTimeoutError), RequestTimeoutError for `AbortSignal.timeout()`,
+ * else AbortError.
+ */
+export function abortErrorOf(signal: AbortSignal): SDKError {
+  const reason: unknown = signal.reason;
+  if (reason instanceof SDKError) return reason;
+  if (reason instanceof Error && reason.name === "TimeoutError") {
+    return new RequestTimeoutError("the caller's time limit ran out", { cause: reason });
+  }
+  return new AbortError("the call was cancelled", { cause: reason });
+}

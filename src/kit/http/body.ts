@@ -1,0 +1,122 @@
+import { InternalError, type SDKError } from "../../spec/errors.ts";
+
+/** Bytes that wait for the reader before the provider's socket is paused. */
+const HIGH_WATER_BYTES = 16 * 1024;
+
+const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
+
+interface Waiter {
+  resolve(result: IteratorResult<Uint8Array>): void;
+  reject(error: SDKError): void;
+}
+
+/** What a body can ask of the exchange that fills it. */
+export interface BodySource {
+  /** The reader has caught up; called only after `push` returned true. */
+  resume(): void;
+  /** The reader has left. */
+  leave(): void;
+}
+
+/**
+ * The bytes of one answer between the socket that pushes and the reader that pulls.
+ *
+ * What has arrived since the last read is handed out as one chunk: a provider that puts each
+ * event into a chunk of its own costs one step of the reader per read of the socket, not per
+ * event. At most `HIGH_WATER_BYTES` and one read of the socket are held.
+ */
+export class HttpBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #source: BodySource;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #paused = false;
+  #ended = false;
+  #error: SDKError | undefined;
+  #waiter: Waiter | undefined;
+  #waking = false;
+
+  constructor(source: BodySource) {
+    this.#source = source;
+  }
+
+  /** Takes bytes from the socket. Returns whether the socket must pause until `resume`. */
+  push(chunk: Uint8Array): boolean {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.byteLength;
+    this.#paused = this.#bytes > HIGH_WATER_BYTES;
+    this.#wake();
+    return this.#paused;
+  }
+
+  /** The last byte has been pushed. */
+  end(): void {
+    this.#ended = true;
+    this.#paused = false;
+    this.#wake();
+  }
+
+  /** No more bytes come. The reader gets what has arrived, then the error. */
+  fail(error: SDKError): void {
+    this.#error = error;
+    this.end();
+  }
+
+  /** Drops what has arrived and was not read. */
+  drop(): void {
+    this.#chunks = [];
+    this.#bytes = 0;
+  }
+
+  /** The next bytes. One reader at a time. */
+  next(): Promise<IteratorResult<Uint8Array>> {
+    if (this.#waiter !== undefined) return Promise.reject(new InternalError("a body has two readers"));
+    return new Promise((resolve, reject) => {
+      this.#waiter = { resolve, reject };
+      if (!this.#waking) this.#deliver();
+    });
+  }
+
+  /** The reader leaves: the exchange ends and its socket closes. */
+  return(): Promise<IteratorResult<Uint8Array>> {
+    this.#source.leave();
+    return Promise.resolve(DONE);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /**
+   * Wakes the reader after the socket's read has been cut into chunks, not amid it: the
+   * chunks come in one synchronous run, and a microtask sees them all.
+   */
+  #wake(): void {
+    if (this.#waiter === undefined || this.#waking) return;
+    this.#waking = true;
+    queueMicrotask(() => {
+      this.#waking = false;
+      this.#deliver();
+    });
+  }
+
+  #deliver(): void {
+    const waiter = this.#waiter;
+    if (waiter === undefined) return;
+    if (this.#chunks.length === 0 && !this.#ended) return;
+    this.#waiter = undefined;
+    if (this.#chunks.length > 0) waiter.resolve({ done: false, value: this.#take() });
+    else if (this.#error !== undefined) waiter.reject(this.#error);
+    else waiter.resolve(DONE);
+  }
+
+  #take(): Uint8Array {
+    const [first] = this.#chunks;
+    const whole = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    this.drop();
+    if (this.#paused) {
+      this.#paused = false;
+      this.#source.resume();
+    }
+    return whole;
+  }
+}

@@ -1,0 +1,98 @@
+import { type buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
+import { Connector } from "./connector.ts";
+import { MAX_RESPONSE_HEADER_BYTES } from "./error.ts";
+import { Exchange } from "./exchange.ts";
+import type { ProxySettings } from "./proxy.ts";
+
+/** What connections are made of. */
+export interface DispatcherOptions {
+  /** Scheme, host and port of the provider. */
+  readonly origin: string;
+  /** Most connections at once; undefined for no limit. Further exchanges wait. */
+  readonly maxConnections: number | undefined;
+  /** How long a connection waits for its next request, in milliseconds. */
+  readonly keepAliveMs: number;
+  /** Time limit of the way through a proxy, in milliseconds; 0 for none. */
+  readonly connectMs: number;
+  readonly proxies: ProxySettings | undefined;
+}
+
+/**
+ * Bytes that Node holds of a socket that is not read: a quarter of undici's default, which
+ * halves what a stalled stream costs and slows no stream down.
+ */
+const SOCKET = { highWaterMark: 16 * 1024, keepAlive: true };
+
+/**
+ * Opens a pool for one provider: HTTP/1.1, one exchange at a time on each connection. Where
+ * proxies are given, https: targets go through a tunnel (CONNECT) and http: targets are
+ * forwarded in absolute form, as undici's EnvHttpProxyAgent does it.
+ */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { origin, maxConnections, keepAliveMs, connectMs, proxies } = options;
+  const common: Pool.Options = {
+    allowH2: false,
+    pipelining: 1,
+    connections: maxConnections ?? null,
+    keepAliveTimeout: keepAliveMs,
+    maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
+    // The exchange keeps its own time.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    factory: createConnection,
+  };
+  if (proxies === undefined) return new Pool(origin, { ...common, connectTimeout: 0, connect: SOCKET });
+  return new EnvHttpProxyAgent({
+    ...common,
+    ...proxies,
+    connectTimeout: connectMs,
+    factory: (target, settings) => new Pool(target, { ...settings, ...common }),
+    clientFactory: (proxy, settings) => new ProxyPool(proxy, { ...settings, allowH2: false }),
+  });
+}
+
+type TunnelOptions = Parameters<Pool["connect"]>[0];
+type TunnelCallback = Parameters<Pool["connect"]>[1];
+
+/**
+ * Opens the tunnels. A tunnel closes when the attempt that it belongs to is given up: the TLS
+ * handshake through it may be under way, and undici keeps that to itself.
+ */
+class ProxyPool extends Pool {
+  override connect(options: TunnelOptions): Promise<Dispatcher.ConnectData>;
+  override connect(options: TunnelOptions, callback: TunnelCallback): void;
+  override connect(options: TunnelOptions, callback?: TunnelCallback): unknown {
+    if (callback !== undefined) return super.connect(options, callback);
+    return super.connect(options).then((tunnel) => {
+      const { signal } = options;
+      if (signal instanceof AbortSignal) signal.addEventListener("abort", () => tunnel.socket.destroy());
+      return tunnel;
+    });
+  }
+}
+
+/** undici's client, whose attempts to connect can be given up by the exchange that waits for them. */
+class Connection extends Client {
+  readonly #connector: Connector;
+
+  constructor(origin: URL, options: Client.Options, connector: Connector) {
+    super(origin, { ...options, connect: connector.connect });
+    this.#connector = connector;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (handler instanceof Exchange) {
+      // It ended while it waited for a free connection: opening one would be for nothing.
+      if (handler.ended) return true;
+      this.#connector.limitMs = handler.connectMs;
+      handler.connectWith(this.#connector);
+    }
+    return super.dispatch(options, handler);
+  }
+}
+
+/** What a pool asks for where it needs one more. undici leaves untyped that it has made the connector by then. */
+function createConnection(origin: URL, settings: object): Connection {
+  const { connect, ...options } = settings as Client.Options & { connect: buildConnector.connector };
+  return new Connection(origin, options, new Connector(connect));
+}

@@ -1,0 +1,116 @@
+import {
+  AbortError,
+  ConfigurationError,
+  NetworkError,
+  RequestTimeoutError,
+  type SDKError,
+} from "../../spec/errors.ts";
+import type { HttpTimeouts } from "./timeouts.ts";
+
+/** Largest head of a response, in bytes. Providers send about four thousand. */
+export const MAX_RESPONSE_HEADER_BYTES = 64 * 1024;
+
+const CLOSED = "closed by the other side";
+
+/** How far an exchange had come when it failed. */
+export type ExchangePhase = "connecting" | "waiting" | "reading";
+
+/** What an error may say of the exchange that failed. */
+export interface FailedExchange {
+  /** Host and port. */
+  readonly peer: string;
+  readonly phase: ExchangePhase;
+  readonly timeouts: HttpTimeouts;
+}
+
+/**
+ * The one place where a failure of undici, TLS or the network becomes an error of ours. The
+ * text names the peer and a code; it holds no path, no header and nothing of a body.
+ */
+export function httpErrorOf(error: Error, exchange: FailedExchange): SDKError {
+  const { peer, timeouts } = exchange;
+  switch (codeOf(error)) {
+    case "UND_ERR_CONNECT_TIMEOUT":
+      return new NetworkError(`no connection to ${peer} within ${secondsOf(timeouts.connectMs)}`);
+    case "UND_ERR_HEADERS_OVERFLOW":
+      return new NetworkError(`the response head of ${peer} is over ${MAX_RESPONSE_HEADER_BYTES} bytes`);
+    case "UND_ERR_DESTROYED":
+    case "UND_ERR_CLOSED":
+      return new AbortError("the connections to the provider were closed");
+    default:
+      return configurationErrorOf(error, peer) ?? networkErrorOf(error, exchange);
+  }
+}
+
+/** The error of an exchange that took longer than its limit. */
+export function requestTimeoutOf({ peer, timeouts }: Omit<FailedExchange, "phase">): RequestTimeoutError {
+  return new RequestTimeoutError(
+    `no complete answer from ${peer} within ${secondsOf(timeouts.requestMs)}, the limit of a request`,
+  );
+}
+
+/** The error of an answer that fell silent for longer than its limit. */
+export function silenceTimeoutOf({ peer, timeouts }: Omit<FailedExchange, "phase">): RequestTimeoutError {
+  return new RequestTimeoutError(
+    `${peer} sent nothing for ${secondsOf(timeouts.betweenBytesMs)}, the limit between bytes`,
+  );
+}
+
+/** What undici refuses to send, and a proxy to pass on without credentials, is a matter of configuration. */
+function configurationErrorOf(error: Error, peer: string): ConfigurationError | undefined {
+  const code = codeOf(error);
+  if (code !== "UND_ERR_INVALID_ARG" && code !== "UND_ERR_ABORTED") return undefined;
+  if (error.message.includes("(407)")) {
+    return new ConfigurationError(`the proxy before ${peer} asks for credentials (407)`, { cause: error });
+  }
+  if (code === "UND_ERR_ABORTED") return undefined;
+  return new ConfigurationError(`the request to ${peer} cannot be sent: ${error.message}`, { cause: error });
+}
+
+function networkErrorOf(error: Error, { peer, phase }: FailedExchange): NetworkError {
+  if (error.name !== "HTTPParserError") {
+    return new NetworkError(`${lossIn(phase, peer)} (${reasonOf(error)})`, { cause: error });
+  }
+  // The parser's error carries the bytes that it could not read: part of an answer, not for a log.
+  if (error.message.includes("(Invalid EOF state)")) {
+    return new NetworkError(`${lossIn(phase, peer)} (${CLOSED})`);
+  }
+  return new NetworkError(`the answer of ${peer} breaks HTTP/1.1`);
+}
+
+function lossIn(phase: ExchangePhase, peer: string): string {
+  switch (phase) {
+    case "connecting":
+      return `cannot connect to ${peer}`;
+    case "waiting":
+      return `the connection to ${peer} was lost before the answer`;
+    case "reading":
+      return `the connection to ${peer} was lost in the middle of the answer`;
+  }
+}
+
+function reasonOf(error: Error): string {
+  const code = codeOf(error);
+  switch (code) {
+    case "UND_ERR_SOCKET":
+    case "UND_ERR_PRX_CONN":
+    case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
+      return CLOSED;
+    case "UND_ERR_ABORTED":
+      // Only a proxy's tunnel comes here: aborts of our own never do.
+      return error.message;
+    default:
+      return code || error.name;
+  }
+}
+
+/** The machine-readable code; empty where there is none, or none that reads like one. */
+function codeOf(error: Error): string {
+  const code: unknown = "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^[A-Z0-9_]{1,64}$/.test(code) ? code : "";
+}
+
+function secondsOf(milliseconds: number): string {
+  const seconds = milliseconds / 1000;
+  return seconds === 1 ? "1 second" : `${seconds} seconds`;
+}

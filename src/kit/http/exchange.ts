@@ -1,0 +1,218 @@
+import type { Dispatcher } from "undici";
+import { AbortError, NetworkError, type SDKError } from "../../spec/errors.ts";
+import { abortErrorOf } from "./abort.ts";
+import { HttpBody } from "./body.ts";
+import type { Connector } from "./connector.ts";
+import { type ExchangePhase, httpErrorOf, requestTimeoutOf, silenceTimeoutOf } from "./error.ts";
+import { createHeaders, type HttpHeaders } from "./headers.ts";
+import { readText } from "./text.ts";
+import type { HttpTimeouts } from "./timeouts.ts";
+
+/** The answer to one request, once its head has arrived. Read its body, or destroy it. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: HttpHeaders;
+  /**
+   * The bytes of the body. To be read once, by one reader; leaving the loop closes the
+   * provider's socket. Throws NetworkError where the connection is lost, RequestTimeoutError
+   * where a limit runs out, AbortError where the call is cancelled.
+   */
+  readonly body: AsyncIterable<Uint8Array>;
+  /**
+   * Reads the whole body as UTF-8. Throws what reading the body throws, and StreamError where
+   * it is larger than `maxBytes`; such a body is never held.
+   */
+  text(maxBytes: number): Promise<string>;
+  /** Ends the exchange: the provider's socket closes at once. Without effect on one that has ended. */
+  destroy(): void;
+  /**
+   * The reader has all that it wants, and what is left of the answer may pass by, so that its
+   * connection can serve again. A provider that does not end the answer soon loses it.
+   */
+  release(): void;
+}
+
+/** How long a released answer may take to end, in milliseconds: a round trip, and some. */
+const LINGER_MS = 500;
+
+/** What an exchange needs to know beside its request. */
+export interface ExchangeOptions {
+  /** Host and port, for errors. */
+  readonly peer: string;
+  readonly timeouts: HttpTimeouts;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * One request and its answer: the handler that undici calls. It ends exactly once, by the last
+ * byte, a failure, a time limit, the caller's signal or a reader who leaves, and then holds no
+ * timer, no listener and no socket.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #options: ExchangeOptions;
+  readonly #head = Promise.withResolvers<HttpAnswer>();
+  readonly #body: HttpBody;
+  #phase: ExchangePhase = "connecting";
+  #ended = false;
+  #released = false;
+  #controller: Dispatcher.DispatchController | undefined;
+  #connector: Connector | undefined;
+  #requestTimer: NodeJS.Timeout | undefined;
+  #silenceTimer: NodeJS.Timeout | undefined;
+  #request: Dispatcher.DispatchOptions | undefined;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#body = new HttpBody({
+      resume: () => this.#resume(),
+      leave: () => this.#leave(),
+    });
+  }
+
+  /** Whether nothing more happens. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Limit of an attempt to connect, in milliseconds; 0 for none. */
+  get connectMs(): number {
+    return this.#options.timeouts.connectMs;
+  }
+
+  /** Sends the request and resolves when the head of the answer has arrived. To be called once. */
+  run(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions): Promise<HttpAnswer> {
+    const { signal, timeouts } = this.#options;
+    if (signal?.aborted) return Promise.reject(abortErrorOf(signal));
+    signal?.addEventListener("abort", this.#onAbort);
+    if (timeouts.requestMs > 0) this.#requestTimer = setTimeout(this.#onTimeout, timeouts.requestMs);
+    this.#request = request;
+    dispatcher.dispatch(request, this);
+    return this.#head.promise;
+  }
+
+  /** The exchange waits for a connection that this connector makes. */
+  connectWith(connector: Connector): void {
+    this.#connector = connector;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#request = undefined;
+    this.#controller = controller;
+    this.#phase = "waiting";
+    if (this.#ended) controller.abort(new AbortError("the call has ended"));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    fields: Record<string, string | string[] | undefined>,
+  ): void {
+    if (this.#ended || status < 200) return;
+    const headers = createHeaders(fields);
+    const encoding = headers.get("content-encoding") ?? "identity";
+    if (encoding !== "identity") return this.#cancel(this.#encodedError(encoding));
+    this.#phase = "reading";
+    const { betweenBytesMs } = this.#options.timeouts;
+    if (betweenBytesMs > 0) this.#silenceTimer = setTimeout(this.#onSilence, betweenBytesMs);
+    this.#head.resolve(this.#answerOf(status, headers));
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#ended) return;
+    this.#silenceTimer?.refresh();
+    if (!this.#released && this.#body.push(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.#ended) return;
+    this.#end();
+    this.#body.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.#ended) return;
+    this.#fail(httpErrorOf(error, { ...this.#options, phase: this.#phase }));
+  }
+
+  readonly #onAbort = (): void => {
+    const { signal } = this.#options;
+    if (signal !== undefined) this.#cancel(abortErrorOf(signal));
+  };
+
+  readonly #onTimeout = (): void => this.#fail(requestTimeoutOf(this.#options));
+
+  readonly #onSilence = (): void => {
+    // While it is paused, the silence is the reader's; the timer starts anew when it resumes.
+    if (!this.#controller?.paused) this.#fail(silenceTimeoutOf(this.#options));
+  };
+
+  #leave(): void {
+    if (!this.#released) this.#cancel(new AbortError("the answer was left"));
+  }
+
+  #release(): void {
+    if (this.#ended) return;
+    this.#released = true;
+    this.#stopWatching();
+    this.#requestTimer = setTimeout(this.#onTimeout, LINGER_MS).unref();
+    this.#body.drop();
+    if (this.#controller?.paused) this.#controller.resume();
+  }
+
+  #resume(): void {
+    this.#silenceTimer?.refresh();
+    this.#controller?.resume();
+  }
+
+  /** Ends without the reader seeing more of the answer. */
+  #cancel(error: SDKError): void {
+    if (this.#ended) return;
+    this.#body.drop();
+    this.#fail(error);
+  }
+
+  #fail(error: SDKError): void {
+    const controller = this.#controller;
+    this.#end();
+    this.#body.fail(error);
+    this.#head.reject(error);
+    if (controller !== undefined) controller.abort(error);
+    else this.#connector?.giveUp(error);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    // Where it still waits for a free connection, undici holds on to it until its turn comes.
+    if (this.#request !== undefined) this.#request.body = null;
+    this.#request = undefined;
+    // Leads to the body of the request, which an answer that is kept must not keep.
+    this.#controller = undefined;
+    this.#stopWatching();
+  }
+
+  #stopWatching(): void {
+    clearTimeout(this.#requestTimer);
+    clearTimeout(this.#silenceTimer);
+    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+  }
+
+  #answerOf(status: number, headers: HttpHeaders): HttpAnswer {
+    const body = this.#body;
+    return {
+      status,
+      headers,
+      body,
+      text: (maxBytes) => readText({ body, headers, maxBytes, peer: this.#options.peer }),
+      destroy: () => this.#cancel(new AbortError("the answer was destroyed")),
+      release: () => this.#release(),
+    };
+  }
+
+  #encodedError(encoding: string): NetworkError {
+    const found = /^[\w.-]{1,20}$/.test(encoding) ? encoding : "unknown";
+    return new NetworkError(
+      `${this.#options.peer} answered in the content encoding ${found}, which was not asked for`,
+      { retryable: false },
+    );
+  }
+}

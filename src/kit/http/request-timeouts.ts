@@ -1,0 +1,19 @@
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { Timeouts } from "../../gen/outrigger/v1/request_pb.ts";
+import type { HttpTimeouts } from "./transport.ts";
+
+/** The limits that a request sets itself, in milliseconds. What it leaves unset is absent. */
+export function timeoutsOf(timeouts: Timeouts | undefined): Partial<HttpTimeouts> {
+  if (timeouts === undefined) return {};
+  const { connect, request, betweenBytes } = timeouts;
+  return {
+    ...(connect === undefined ? {} : { connectMs: millisecondsOf(connect) }),
+    ...(request === undefined ? {} : { requestMs: millisecondsOf(request) }),
+    ...(betweenBytes === undefined ? {} : { betweenBytesMs: millisecondsOf(betweenBytes) }),
+  };
+}
+
+/** A limit of less than a millisecond is a limit all the same, so it rounds up; 0 stays 0, which means none. */
+function millisecondsOf({ seconds, nanos }: Duration): number {
+  return Math.ceil(Number(seconds) * 1000 + nanos / 1e6);
+}

@@ -1,0 +1,80 @@
+import type { HttpHeaders } from "./headers.ts";
+
+/** What can be asked for a header by name. */
+type HeaderSource = Pick<HttpHeaders, "get">;
+
+/** A delay of more than ten years is no delay: somebody sent a time stamp in its place. */
+const LONGEST_DELAY_SECONDS = 10 * 366 * 86_400;
+
+/** The dates of RFC 9110 §5.6.7 begin with the name of a day; Date.parse alone would read `1` as a year. */
+const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? /i;
+
+/**
+ * Seconds to wait before a retry, as the headers of an answer say: `retry-after-ms` first
+ * (OpenAI, Anthropic), then `retry-after` as seconds, with a fraction or without, or as an HTTP
+ * date. Undefined where neither is there, or what is there is negative, past or no delay.
+ */
+export function retryAfterOf(headers: HeaderSource, now: number = Date.now()): number | undefined {
+  const milliseconds = numberIn(headers.get("retry-after-ms"));
+  const value = headers.get("retry-after")?.trim() ?? "";
+  return (
+    plausible(milliseconds === undefined ? undefined : milliseconds / 1000) ??
+    plausible(numberIn(value) ?? secondsUntil(value, now))
+  );
+}
+
+/** What `x-should-retry` says, which goes before every table of statuses (OpenAI, Anthropic). */
+export function shouldRetryOf(headers: HeaderSource): boolean | undefined {
+  const value = headers.get("x-should-retry")?.trim().toLowerCase();
+  if (value === "true") return true;
+  return value === "false" ? false : undefined;
+}
+
+const GO_UNITS: Readonly<Record<string, number>> = {
+  h: 3600,
+  m: 60,
+  s: 1,
+  ms: 1e-3,
+  us: 1e-6,
+  µs: 1e-6,
+  μs: 1e-6,
+  ns: 1e-9,
+};
+
+/** Seconds of a duration as Go writes it: `6m0s`, `20ms`, `1h2m3.5s`, `0`. Undefined for anything else. */
+export function parseGoDuration(text: string): number | undefined {
+  if (text === "0") return 0;
+  const part = /(\d+(?:\.\d*)?|\.\d+)(ms|us|µs|μs|ns|[hms])/y;
+  let seconds = 0;
+  for (let match = part.exec(text); match !== null; match = part.exec(text)) {
+    const [, count = "", unit = ""] = match;
+    seconds += Number(count) * (GO_UNITS[unit] ?? Number.NaN);
+    if (part.lastIndex === text.length) return plausible(seconds);
+  }
+  return undefined;
+}
+
+/** Seconds of a `google.protobuf.Duration` in JSON, as `google.rpc.RetryInfo` has it: `46s`, `3.5s`. */
+export function parseRetryDelay(text: string): number | undefined {
+  return text.endsWith("s") ? plausible(numberIn(text.slice(0, -1))) : undefined;
+}
+
+/** Seconds that a provider's message asks for: `Please retry in 10h17m5.7s`. Its last resort, after headers and details. */
+export function retryDelayInText(text: string): number | undefined {
+  const match = /please (?:retry|try again) (?:in|after) ([\d.]+(?:ms|[hms])[\d.hms]*)/i.exec(text);
+  return match?.[1] === undefined ? undefined : parseGoDuration(match[1].replace(/\.+$/, ""));
+}
+
+/** A number without sign or exponent. */
+function numberIn(text: string | undefined): number | undefined {
+  return text !== undefined && /^\s*(\d+(\.\d*)?|\.\d+)\s*$/.test(text) ? Number(text) : undefined;
+}
+
+function secondsUntil(date: string, now: number): number | undefined {
+  if (!HTTP_DATE.test(date)) return undefined;
+  return (Date.parse(date) - now) / 1000;
+}
+
+function plausible(seconds: number | undefined): number | undefined {
+  return seconds !== undefined && seconds >= 0 && seconds <= LONGEST_DELAY_SECONDS ? seconds : undefined;
+}

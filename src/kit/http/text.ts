@@ -1,0 +1,33 @@
+import { StreamError } from "../../spec/errors.ts";
+import type { HttpHeaders } from "./headers.ts";
+
+/** A body that is to be read whole. */
+export interface WholeBody {
+  readonly body: AsyncIterable<Uint8Array>;
+  readonly headers: HttpHeaders;
+  readonly maxBytes: number;
+  /** Host and port, for the error. */
+  readonly peer: string;
+}
+
+/**
+ * Reads a whole body as UTF-8, without its byte order mark; bytes that are no UTF-8 become
+ * U+FFFD. Throws StreamError, not retryable, where it is larger than `maxBytes`: by its
+ * content-length with the first bytes, else by what has come.
+ */
+export async function readText({ body, headers, maxBytes, peer }: WholeBody): Promise<string> {
+  const announced = Number(headers.get("content-length") ?? 0);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (Math.max(bytes, announced) > maxBytes) throw tooLarge(peer, maxBytes);
+    chunks.push(chunk);
+  }
+  const [first] = chunks;
+  return new TextDecoder().decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+}
+
+function tooLarge(peer: string, maxBytes: number): StreamError {
+  return new StreamError(`the answer of ${peer} is larger than ${maxBytes} bytes`, { retryable: false });
+}

@@ -1,0 +1,50 @@
+import { ConfigurationError } from "../../spec/errors.ts";
+
+/** Time limits of one exchange over HTTP, in milliseconds. 0 switches a limit off. */
+export interface HttpTimeouts {
+  /**
+   * Longest wait for a connection: name look-up, TCP, proxy and TLS. Running out is a
+   * NetworkError. Defaults to 10 seconds.
+   */
+  readonly connectMs: number;
+  /**
+   * Longest duration of the whole exchange, from the call to the last byte of the answer,
+   * waiting for a free connection included. Running out is a RequestTimeoutError. Defaults to
+   * 600 seconds, since reasoning models think for minutes.
+   */
+  readonly requestMs: number;
+  /**
+   * Longest silence between two reads of the answer once its head has arrived. A reader that
+   * keeps the answer waiting does not count. Running out is a RequestTimeoutError. Defaults to
+   * 300 seconds.
+   */
+  readonly betweenBytesMs: number;
+}
+
+/** The limits where nothing else is said. */
+export const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
+  connectMs: 10_000,
+  requestMs: 600_000,
+  betweenBytesMs: 300_000,
+};
+
+/** Longest time that a timer of Node can wait, about 24 days. */
+export const LONGEST_TIMER_MS = 2_147_483_647;
+
+/**
+ * Lays limits over others. A limit longer than a timer can wait is cut to that. Throws
+ * ConfigurationError naming a limit that is negative or no number.
+ */
+export function layTimeouts(limits: Partial<HttpTimeouts> | undefined, base: HttpTimeouts): HttpTimeouts {
+  if (limits === undefined) return base;
+  return {
+    connectMs: checkLimit("connectMs", limits.connectMs ?? base.connectMs),
+    requestMs: checkLimit("requestMs", limits.requestMs ?? base.requestMs),
+    betweenBytesMs: checkLimit("betweenBytesMs", limits.betweenBytesMs ?? base.betweenBytesMs),
+  };
+}
+
+function checkLimit(name: keyof HttpTimeouts, limit: number): number {
+  if (limit >= 0) return Math.min(limit, LONGEST_TIMER_MS);
+  throw new ConfigurationError(`the time limit ${name} is ${limit}; expected 0 (off) or more milliseconds`);
+}

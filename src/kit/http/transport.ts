@@ -1,0 +1,125 @@
+/**
+ * HTTP to a provider, over undici's dispatcher: bytes go from the socket's callback to the
+ * reader with nothing but a bounded queue between them.
+ */
+import type { Dispatcher } from "undici";
+import { ConfigurationError } from "../../spec/errors.ts";
+import { createDispatcher } from "./dispatcher.ts";
+import { Exchange, type HttpAnswer } from "./exchange.ts";
+import { type Environment, proxySettingsOf } from "./proxy.ts";
+import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "./timeouts.ts";
+import { joinUrl, parseBaseUrl, peerOf } from "./url.ts";
+
+export type { HttpAnswer } from "./exchange.ts";
+export { createHeaders, type HttpHeaders } from "./headers.ts";
+export { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts } from "./timeouts.ts";
+export { joinUrl, parseBaseUrl } from "./url.ts";
+
+/** What a transport is made of. */
+export interface HttpTransportOptions {
+  /** Where the provider is: http or https, with or without a path. */
+  readonly baseUrl: string;
+  /** Limits of every exchange that sets none itself. */
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Most connections at once; further exchanges wait. No limit where absent. */
+  readonly maxConnections?: number | undefined;
+  /**
+   * How long a connection waits for its next request, in milliseconds, where the provider does
+   * not say. Defaults to 4 seconds: servers commonly close theirs after 5 without a word, and
+   * a request that meets the closing is lost.
+   */
+  readonly keepAliveMs?: number | undefined;
+  /** Header `user-agent`. Defaults to `outrigger`. */
+  readonly userAgent?: string | undefined;
+  /** Where the proxy variables are read, once. Defaults to `process.env`. */
+  readonly environment?: Environment | undefined;
+}
+
+/** What a request can say beside its path. */
+export interface HttpGetOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ends the exchange in every phase: its socket closes at once. */
+  readonly signal?: AbortSignal | undefined;
+  /** Limits of this exchange, over those of the transport. */
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
+}
+
+/** What a request with a body can say. */
+export interface HttpPostOptions extends HttpGetOptions {
+  readonly body: string | Uint8Array;
+}
+
+/** Exchanges with one provider. */
+export interface HttpTransport {
+  /**
+   * Sends a request and resolves when the head of the answer has arrived, whatever its status;
+   * redirects are not followed. Never sends twice.
+   *
+   * @param path Below the base URL, with its query.
+   * @throws NetworkError where the provider cannot be reached or the connection is lost,
+   *   RequestTimeoutError where a limit runs out, AbortError (or the signal's own SDKError)
+   *   where the call is cancelled, ConfigurationError where a header cannot be sent.
+   */
+  post(path: string, options: HttpPostOptions): Promise<HttpAnswer>;
+  /** The same without a body. */
+  get(path: string, options: HttpGetOptions): Promise<HttpAnswer>;
+  /** Closes all connections at once; exchanges under way fail with AbortError. Resolves when they are closed. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_KEEP_ALIVE_MS = 4_000;
+
+/** Opens a transport. Throws ConfigurationError where an option or a proxy variable is wrong. */
+export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
+  const base = parseBaseUrl(options.baseUrl);
+  const peer = peerOf(base);
+  const timeouts = layTimeouts(options.timeouts, DEFAULT_HTTP_TIMEOUTS);
+  const defaults = { "user-agent": options.userAgent ?? "outrigger", "accept-encoding": "identity" };
+  const dispatcher = openDispatcher(base, timeouts, options);
+
+  const send = (method: "GET" | "POST", path: string, request: HttpGetOptions, body: Body) => {
+    const limits = layTimeouts(request.timeouts, timeouts);
+    const exchange = new Exchange({ peer, timeouts: limits, signal: request.signal });
+    return exchange.run(dispatcher, {
+      origin: base.origin,
+      path: joinUrl(base, path),
+      method,
+      headers: mergeHeaders(defaults, request.headers),
+      body,
+    });
+  };
+
+  return {
+    post: async (path, request) => send("POST", path, request, request.body),
+    get: async (path, request) => send("GET", path, request, null),
+    close: () => dispatcher.destroy(),
+  };
+}
+
+type Body = string | Uint8Array | null;
+
+function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTransportOptions): Dispatcher {
+  const { maxConnections, keepAliveMs = DEFAULT_KEEP_ALIVE_MS, environment = process.env } = options;
+  return createDispatcher({
+    origin: base.origin,
+    maxConnections: maxConnections === undefined ? undefined : atLeastOne("maxConnections", maxConnections),
+    keepAliveMs: atLeastOne("keepAliveMs", keepAliveMs),
+    connectMs: timeouts.connectMs,
+    proxies: proxySettingsOf(environment),
+  });
+}
+
+function atLeastOne(name: string, value: number): number {
+  if (value >= 1) return value;
+  throw new ConfigurationError(`the transport's ${name} is ${value}; expected at least 1`);
+}
+
+/** Headers under lower-case names, so that a caller's `User-Agent` replaces the default. */
+function mergeHeaders(
+  defaults: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const merged: Record<string, string> = { ...defaults };
+  for (const [name, value] of Object.entries(own)) merged[name.toLowerCase()] = value;
+  return merged;
+}

@@ -1,0 +1,146 @@
+/**
+ * JSON that must come out as it went in. JavaScript's own parser rounds numbers that a double
+ * cannot hold; here they keep their spelling, so that a schema, a tool argument or a provider's
+ * block that passes through us is not changed.
+ */
+import { invalidField } from "../../spec/errors.ts";
+
+/** Anything that JSON can say. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  readonly [key: string]: JsonValue | undefined;
+}
+
+/** Parses JSON text. Throws SyntaxError. Numbers that a double cannot hold are kept as they are spelled. */
+export function parseJson(text: string): unknown {
+  return LONG_NUMBER.test(text) ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
+}
+
+/** Parses JSON text; undefined where it does not parse. */
+export function tryParseJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the text is JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The value where it is a JSON object (no list, no null), else undefined. */
+export function asObject(value: unknown): JsonObject | undefined {
+  return isObject(value) ? value : undefined;
+}
+
+/** Whether a value is a JSON object: no list, no null, and no number that is kept as it is spelled. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
+}
+
+/** The value where it is a string, else undefined. */
+export function asString(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The objects in a list; anything else in it, or no list at all, counts as nothing. */
+export function objectsIn(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** The object, or an empty one. */
+export function objectIn(value: unknown): JsonObject {
+  return asObject(value) ?? {};
+}
+
+/** The string, or an empty one. */
+export function textIn(value: unknown): string {
+  return asString(value) ?? "";
+}
+
+/** The object without some of its keys, in its own order. Neither is changed. */
+export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+}
+
+/** The value where it is a whole number that a protobuf int32 holds, else undefined. */
+export function asInt32(value: unknown): number | undefined {
+  return typeof value === "number" && (value | 0) === value ? value : undefined;
+}
+
+/**
+ * Parses a `*_json` field of a request that must hold an object.
+ * @param field Path of the field, for the error.
+ * @throws InvalidRequestError naming the field.
+ */
+export function parseObjectField(text: string, field: string): JsonObject {
+  const value = tryParseJson(text);
+  if (isObject(value)) return value;
+  throw invalidField(field, `expected the text of a JSON object, found ${kindOfJson(value)}`);
+}
+
+function kindOfJson(value: unknown): string {
+  if (value === undefined) return "text that is not JSON";
+  if (value === null) return "null";
+  if (JSON.isRawJSON(value)) return "a number";
+  return Array.isArray(value) ? "a list" : `a ${typeof value}`;
+}
+
+/**
+ * Merges a patch into an object as RFC 7396 (JSON Merge Patch) says: objects merge by key, null
+ * removes, everything else replaces. Lists under a key of `appended` at the top level are
+ * joined instead. Neither input is changed.
+ */
+export function mergeObjects(
+  base: JsonObject,
+  patch: JsonObject,
+  appended: readonly string[] = [],
+): JsonObject {
+  const merged = new Map(Object.entries(base));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergeValues(merged.get(key), value, appended.includes(key)));
+  }
+  return Object.fromEntries(merged);
+}
+
+function mergeValues(
+  base: JsonValue | undefined,
+  patch: JsonValue | undefined,
+  append: boolean,
+): JsonValue | undefined {
+  if (append && Array.isArray(base) && Array.isArray(patch)) return [...base, ...patch];
+  return isObject(patch) ? mergeObjects(membersIn(base), patch) : patch;
+}
+
+/** What a patch merges into; nothing where the base is no object. */
+function membersIn(base: unknown): JsonObject {
+  return asObject(base instanceof SourceText ? tryParseJson(base.text) : base) ?? {};
+}
+
+/** JSON text that stands for a value in a body: see json-source.ts. */
+export class SourceText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+// A double holds every number of up to 15 digits whose exponent has at most two. In a text, a
+// number stands at its beginning or behind one of a few characters, and an id seldom does.
+const LONG_NUMBER = /(?:^|[:,[\s])-?(?:[0-9](?:\.?[0-9]){15}|[0-9.]+[eE][+-]?[0-9]{3})/;
+
+function keepLongNumber(_key: string, value: unknown, { source = "" }: { source?: string }): unknown {
+  if (typeof value !== "number" || !LONG_NUMBER.test(source)) return value;
+  return String(value) === source ? value : JSON.rawJSON(source);
+}

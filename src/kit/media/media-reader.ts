@@ -1,0 +1,142 @@
+import { constants } from "node:fs";
+import { type FileHandle, open, realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type InvalidRequestError, invalidField } from "../../spec/errors.ts";
+import { openedPathOf } from "./opened-path.ts";
+
+/** Where a media reader may read. */
+export interface MediaReaderOptions {
+  /** Folders whose files may be read. Empty: none may, which is what a sidecar should say. */
+  readonly allowFilesUnder: readonly string[];
+  /** Largest file, in bytes. Defaults to 32 MiB, the limit of a whole request. */
+  readonly maxBytes?: number | undefined;
+}
+
+/** Reads files that a request names, within bounds. */
+export interface MediaReader {
+  /**
+   * Reads a file. Throws InvalidRequestError naming `fieldPath` where reading is off, the file
+   * is not under an allowed folder once `..` and symbolic links are resolved, is no regular
+   * file, is empty or is too large. Whether a file outside exists is not told.
+   *
+   * @param path As `isLocalPath` knows it.
+   */
+  read(path: string, fieldPath: string): Promise<Buffer>;
+}
+
+/** Most bytes of one source where nothing else is said. */
+export const DEFAULT_MAX_MEDIA_BYTES = 32 * 1024 * 1024;
+
+/** Longest path that Linux takes. */
+const LONGEST_PATH = 4096;
+
+/** Whether the `url` of a source is a path on this machine (specification §3.5): `/`, `./`, `../`, `~` or `file:`. */
+export function isLocalPath(url: string): boolean {
+  return /^(\/|\.{1,2}\/|~|file:)/i.test(url);
+}
+
+/**
+ * Makes a reader of the files under some folders: the rule that keeps a caller from reading the
+ * container's secrets. What counts is where the file really is when it is open, so that a
+ * link which changes between a check and the opening leads nowhere.
+ */
+export function createMediaReader({
+  allowFilesUnder,
+  maxBytes = DEFAULT_MAX_MEDIA_BYTES,
+}: MediaReaderOptions): MediaReader {
+  const roots = allowFilesUnder.map((root) => resolve(root));
+  return {
+    async read(path, fieldPath) {
+      if (roots.length === 0) {
+        throw invalidField(
+          fieldPath,
+          "is a path on this machine, and reading files is off; media.allow_files_under would name the folders",
+        );
+      }
+      const absolute = absolutePathOf(path, fieldPath);
+      const real = await realPathsOf(roots);
+      if (!isUnder([...roots, ...real], absolute)) throw outside(fieldPath);
+      const handle = await openUnder(real, absolute, fieldPath);
+      try {
+        return await readWhole(handle, maxBytes, fieldPath);
+      } finally {
+        await handle.close();
+      }
+    },
+  };
+}
+
+function absolutePathOf(path: string, fieldPath: string): string {
+  if (path.length > LONGEST_PATH) {
+    throw invalidField(
+      fieldPath,
+      `is ${path.length} characters long, too long for a path; base64 belongs into data or a data: URI`,
+    );
+  }
+  if (path.includes("\0")) throw invalidField(fieldPath, "is a path with a NUL character");
+  if (/^file:/i.test(path)) return pathOfFileUrl(path, fieldPath);
+  if (!path.startsWith("~")) return resolve(path);
+  if (path !== "~" && !path.startsWith("~/")) {
+    throw invalidField(fieldPath, "names the home folder of another user; expected ~/ for one's own");
+  }
+  return resolve(homedir(), path.slice(2));
+}
+
+function pathOfFileUrl(url: string, fieldPath: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    throw invalidField(fieldPath, "is a malformed file: URL; expected one like file:///folder/picture.png");
+  }
+}
+
+/** Roots may be links themselves, and may change while the process runs. */
+async function realPathsOf(roots: readonly string[]): Promise<string[]> {
+  const paths = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
+  return paths.filter((path) => path !== undefined);
+}
+
+function isUnder(roots: readonly string[], path: string): boolean {
+  return roots.some((root) => path.startsWith(root.endsWith(sep) ? root : root + sep));
+}
+
+async function openUnder(roots: readonly string[], path: string, fieldPath: string): Promise<FileHandle> {
+  const real = await realpath(path).catch((error: unknown) => unreadable(error, fieldPath));
+  if (!isUnder(roots, real)) throw outside(fieldPath);
+  // Not a device that would block, and not a link that has taken the file's place since.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = await open(real, flags).catch((error: unknown) => unreadable(error, fieldPath));
+  const opened = await openedPathOf(handle, real);
+  if (opened !== undefined && isUnder(roots, opened)) return handle;
+  await handle.close();
+  throw outside(fieldPath);
+}
+
+async function readWhole(handle: FileHandle, maxBytes: number, fieldPath: string): Promise<Buffer> {
+  const facts = await handle.stat();
+  if (!facts.isFile()) throw invalidField(fieldPath, "is no regular file");
+  if (facts.size === 0) throw invalidField(fieldPath, "is an empty file");
+  if (facts.size > maxBytes) {
+    throw invalidField(fieldPath, `is a file of ${facts.size} bytes; at most ${maxBytes} are allowed`);
+  }
+  const bytes = Buffer.allocUnsafe(facts.size);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+    read = (await handle.read(bytes, length, bytes.length - length, length)).bytesRead;
+  }
+  return bytes.subarray(0, length);
+}
+
+function outside(fieldPath: string): InvalidRequestError {
+  return invalidField(fieldPath, "is a path outside the folders that media.allow_files_under names");
+}
+
+function unreadable(error: unknown, fieldPath: string): never {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  throw invalidField(
+    fieldPath,
+    code === "ENOENT" ? "is a file that does not exist" : `cannot be read (${code})`,
+  );
+}

@@ -1,0 +1,48 @@
+import { create } from "@bufbuild/protobuf";
+import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
+import { FinishReasonSchema, type Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { StreamWriter } from "./stream-writer.ts";
+
+/** Writes a whole answer as the events of a stream that brings it in one go. */
+export function replayResponse(response: Response, writer: StreamWriter): void {
+  writer.start(response.model);
+  for (const part of response.message?.content ?? []) replayPart(part, writer);
+  const { id, model, usage, rawJson, providerRequestId } = response;
+  writer.finish({
+    id,
+    model,
+    usage,
+    rawJson,
+    providerRequestId,
+    finishReason: response.finishReason ?? create(FinishReasonSchema),
+  });
+}
+
+function replayPart(whole: ContentPart, writer: StreamWriter): void {
+  const { part, citations, providerState } = whole;
+  switch (part.case) {
+    case "text": {
+      const block = writer.startText();
+      block.append(part.value);
+      block.end({ citations, providerState });
+      break;
+    }
+    case "thinking": {
+      const block = writer.startReasoning();
+      block.append(part.value.text);
+      block.end({ redacted: part.value.redacted, providerState });
+      break;
+    }
+    case "toolCall": {
+      const block = writer.startToolCall({
+        ...part.value,
+        type: part.value.type === "custom" ? "custom" : "function",
+      });
+      block.append(part.value.argumentsJson);
+      block.end({ providerState });
+      break;
+    }
+    default:
+      writer.addPart(whole);
+  }
+}

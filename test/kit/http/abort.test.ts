@@ -1,0 +1,19 @@
+import { describe, expect, it } from "vitest";
+import { abortErrorOf } from "../../../src/kit/http/abort.ts";
+import { AbortError, RequestTimeoutError } from "../../../src/spec/errors.ts";
+
+describe("abortErrorOf()", () => {
+  it("gives a reason that is one of our errors as it is", () => {
+    const reason = new RequestTimeoutError("the deadline ran out");
+    expect(abortErrorOf(AbortSignal.abort(reason))).toBe(reason);
+  });
+
+  it("takes the reason of AbortSignal.timeout() for a time limit", () => {
+    const reason = new DOMException("The operation was aborted due to timeout", "TimeoutError");
+    expect(abortErrorOf(AbortSignal.abort(reason))).toBeInstanceOf(RequestTimeoutError);
+  });
+
+  it.each([undefined, "left", new Error("left")])("takes %s for a caller who left", (reason) => {
+    expect(abortErrorOf(AbortSignal.abort(reason))).toBeInstanceOf(AbortError);
+  });
+});

@@ -1,0 +1,89 @@
+import type { Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { HttpBody } from "../../../src/kit/http/body.ts";
+import { openTransport, pause, serveTcp } from "./servers.ts";
+
+const MIB = 1024 * 1024;
+const TOTAL = 200 * MIB;
+
+/** Writes 200 MiB of body as fast as the socket takes them. */
+function flood(socket: Socket): void {
+  const chunk = Buffer.alloc(MIB, 97);
+  let left = TOTAL;
+  const write = () => {
+    while (left > 0) {
+      left -= chunk.length;
+      if (!socket.write(chunk)) {
+        socket.once("drain", write);
+        return;
+      }
+    }
+  };
+  socket.once("data", () => {
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${TOTAL}\r\n\r\n`);
+    write();
+  });
+}
+
+/** The value once it has not changed for a tenth of a second. */
+async function settled(value: () => number): Promise<number> {
+  for (let last = Number.NaN; ; ) {
+    const now = value();
+    if (now === last) return now;
+    last = now;
+    await pause(100);
+  }
+}
+
+describe("a reader who stops", () => {
+  it("stalls the server, costs no heap, and gets every byte once it goes on", {
+    timeout: 60_000,
+  }, async () => {
+    const { port, sockets } = await serveTcp(flood);
+    const answer = await openTransport({ port }).post("a", { headers: {}, body: "x" });
+    const reader = answer.body[Symbol.asyncIterator]();
+    let bytes = (await reader.next()).value?.byteLength ?? 0;
+    const written = () => (sockets[0]?.bytesWritten ?? 0) - (sockets[0]?.writableLength ?? 0);
+    const stalledAt = await settled(written);
+    const { arrayBuffers } = process.memoryUsage();
+    await pause(200);
+    expect(written()).toBe(stalledAt);
+    // What the kernel's buffers of both ends take, and no more.
+    expect(stalledAt).toBeLessThan(32 * MIB);
+    expect(process.memoryUsage().arrayBuffers - arrayBuffers).toBeLessThan(MIB);
+    for (let next = await reader.next(); !next.done; next = await reader.next())
+      bytes += next.value.byteLength;
+    expect(bytes).toBe(TOTAL);
+  });
+
+  it("holds less than a quarter of a megabyte for each of many streams", { timeout: 60_000 }, async () => {
+    const { port } = await serveTcp(flood);
+    const transport = openTransport({ port });
+    const before = process.memoryUsage().arrayBuffers;
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => transport.post("a", { headers: {}, body: "x" })),
+    );
+    await pause(300);
+    // The server's own chunks count here too: one MiB for each connection.
+    const held = process.memoryUsage().arrayBuffers - before - 50 * MIB;
+    expect(held / 50).toBeLessThan(256 * 1024);
+    for (const answer of answers) answer.destroy();
+  });
+});
+
+describe("HttpBody", () => {
+  it("asks for a pause above 16 KiB and resumes when the reader has taken all", async () => {
+    const calls: string[] = [];
+    const body = new HttpBody({ resume: () => calls.push("resume"), leave: () => calls.push("leave") });
+    expect(body.push(Buffer.alloc(16 * 1024))).toBe(false);
+    expect(body.push(Buffer.alloc(1))).toBe(true);
+    expect(calls).toEqual([]);
+    const taken = await body.next();
+    expect([taken.value?.byteLength, ...calls]).toEqual([16 * 1024 + 1, "resume"]);
+    body.push(Buffer.alloc(3));
+    body.end();
+    expect((await body.next()).value?.byteLength).toBe(3);
+    expect((await body.next()).done).toBe(true);
+    expect(calls).toEqual(["resume"]);
+  });
+});

@@ -1,0 +1,35 @@
+import { Socket } from "node:net";
+import type { buildConnector } from "undici";
+import { describe, expect, it } from "vitest";
+import { Connector } from "../../../src/kit/http/connector.ts";
+
+const target: buildConnector.Options = { hostname: "a.example", protocol: "https:", port: "443" };
+
+describe("Connector", () => {
+  it("settles an attempt once: a connection that comes after it was given up is closed", () => {
+    let finish: buildConnector.Callback | undefined;
+    const connector = new Connector((_options, callback) => {
+      finish = callback;
+    });
+    const outcomes: unknown[] = [];
+    connector.connect(target, (...outcome) => outcomes.push(outcome));
+    const left = new Error("left");
+    connector.giveUp(left);
+    connector.giveUp(new Error("left again"));
+    const late = new Socket();
+    finish?.(null, late);
+    expect(outcomes).toEqual([[left, null]]);
+    expect(late.destroyed).toBe(true);
+  });
+
+  it("has nothing to give up once it is connected", () => {
+    const socket = new Socket();
+    const connector = new Connector((_options, callback) => callback(null, socket));
+    connector.limitMs = 1;
+    const outcomes: unknown[] = [];
+    connector.connect(target, (...outcome) => outcomes.push(outcome));
+    connector.giveUp(new Error("left"));
+    expect(outcomes).toEqual([[null, socket]]);
+    expect(socket.destroyed).toBe(false);
+  });
+});

@@ -1,0 +1,53 @@
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import { rateLimitOf } from "../../../src/kit/http/rate-limit.ts";
+import { createHeaders } from "../../../src/kit/http/transport.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
+
+function read(headers: Record<string, string>) {
+  const info = rateLimitOf(createHeaders(headers), NOW);
+  if (info === undefined) return undefined;
+  const { $typeName, resetAt, ...counts } = info;
+  expect($typeName).toBe("outrigger.v1.RateLimitInfo");
+  return { ...counts, ...(resetAt === undefined ? {} : { resetAt: timestampDate(resetAt).getTime() - NOW }) };
+}
+
+describe("rateLimitOf()", () => {
+  it("reads all six headers; the window nearest to its limit names the reset", () => {
+    const headers = {
+      "x-ratelimit-limit-requests": "60",
+      "x-ratelimit-remaining-requests": "59",
+      "x-ratelimit-reset-requests": "6m0s",
+      "x-ratelimit-limit-tokens": "150000",
+      "x-ratelimit-remaining-tokens": "149",
+      "x-ratelimit-reset-tokens": "20ms",
+    };
+    const counts = {
+      requestsLimit: 60,
+      requestsRemaining: 59,
+      tokensLimit: 150_000,
+      tokensRemaining: 149,
+    };
+    expect(read(headers)).toEqual({ ...counts, resetAt: 20 });
+    const busy = { ...headers, "x-ratelimit-remaining-requests": "0" };
+    expect(read(busy)).toEqual({ ...counts, requestsRemaining: 0, resetAt: 360_000 });
+  });
+
+  it("takes the later reset where neither window is nearer to its limit", () => {
+    const resets = { "x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "1h2m3.5s" };
+    expect(read(resets)).toEqual({ resetAt: 3_723_500 });
+  });
+
+  it("leaves unset what is not told or cannot be read, and cuts what does not fit", () => {
+    expect(read({ "x-ratelimit-remaining-tokens": "7" })).toEqual({ tokensRemaining: 7 });
+    expect(read({ "x-ratelimit-limit-tokens": "99999999999" })).toEqual({ tokensLimit: 2_147_483_647 });
+    const garbage = { "x-ratelimit-limit-requests": "-1", "x-ratelimit-reset-requests": "soon" };
+    expect(read({ ...garbage, "x-ratelimit-limit-tokens": "0" })).toEqual({ tokensLimit: 0 });
+  });
+
+  it("is undefined without headers that can be read", () => {
+    expect(read({})).toBeUndefined();
+    expect(read({ "x-ratelimit-limit-requests": "many", "x-request-id": "1" })).toBeUndefined();
+  });
+});

@@ -1,0 +1,339 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  FinishReason_Reason,
+  FinishReasonSchema,
+  RateLimitInfoSchema,
+  type Response,
+} from "../../../src/gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
+import { warning } from "../../../src/kit/loss-report.ts";
+import { StreamWriter, toolCallOf } from "../../../src/kit/stream/stream-writer.ts";
+import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
+import { ServerError, StreamError } from "../../../src/spec/errors.ts";
+import { LawChecker } from "../../../src/spec/laws.ts";
+import { toolCallsOf } from "../../../src/spec/message.ts";
+import { factsFor } from "../../support/decode.ts";
+
+const ANSWER = {
+  id: "resp_1",
+  model: "",
+  finishReason: create(FinishReasonSchema, { reason: FinishReason_Reason.STOP, raw: "stop" }),
+  usage: undefined,
+  rawJson: "",
+};
+
+function writerOf(request: Parameters<typeof factsFor>[1] = { model: "asked" }): StreamWriter {
+  return new StreamWriter(factsFor("sim", request), new ToolCallIds("run_test"), () => 0);
+}
+
+function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
+  return events.map(({ event }) => event.case);
+}
+
+/** Holds a finished stream to the laws and gives what it accumulates to. */
+function accumulated(events: readonly StreamEvent[]): Response {
+  const laws = new LawChecker();
+  const accumulator = new StreamAccumulator();
+  for (const event of events) {
+    laws.check(event);
+    accumulator.process(event);
+  }
+  laws.end();
+  return accumulator.response();
+}
+
+/** The deltas of a stream in order. */
+function deltasOf(events: readonly StreamEvent[]): string[] {
+  return events.flatMap(({ event }) =>
+    event.value !== undefined && "delta" in event.value ? [event.value.delta] : [],
+  );
+}
+
+const image: ContentPart = create(ContentPartSchema, {
+  part: {
+    case: "image",
+    value: { mediaType: "image/png", source: { case: "data", value: Uint8Array.of(1) } },
+  },
+});
+
+describe("start()", () => {
+  it("tells run, provider, model, time and warnings, once", () => {
+    const facts = factsFor("sim", { model: "asked" });
+    facts.warnings.push(warning("top_p", "unsupported_setting", "left out"));
+    const writer = new StreamWriter(facts, new ToolCallIds("run_test"), () => 1_500);
+    expect(writer.started).toBe(false);
+    writer.start("reported");
+    writer.start("another");
+    expect(writer.started).toBe(true);
+    const [event, ...more] = writer.take();
+    expect(more).toEqual([]);
+    expect(event).toMatchObject({ sequence: 0, elapsedMs: 0 });
+    expect(event?.event.value).toMatchObject({
+      runId: "run_test",
+      provider: "sim",
+      model: "reported",
+      startedAt: { seconds: 1n, nanos: 500_000_000 },
+      warnings: [{ field: "top_p" }],
+    });
+  });
+
+  it("names the model that was asked for where the provider names none", () => {
+    const writer = writerOf();
+    writer.start("");
+    expect(writer.take()[0]?.event.value).toMatchObject({ model: "asked" });
+    expect(writer.finish(ANSWER).model).toBe("asked");
+  });
+});
+
+describe("take()", () => {
+  it("gives every event once, counted, with whole milliseconds since the start", () => {
+    const times = [1_000, 1_000, 1_012.6, 900];
+    const writer = new StreamWriter(factsFor("sim", {}), new ToolCallIds(""), () => times.shift() ?? 2_000);
+    writer.start("m");
+    const first = writer.take();
+    writer.startText().end();
+    const rest = writer.take();
+    expect([...first, ...rest].map(({ sequence, elapsedMs }) => [sequence, elapsedMs])).toEqual([
+      [0, 0],
+      [1, 13],
+      [2, 0],
+    ]);
+    expect(writer.take()).toEqual([]);
+  });
+});
+
+describe("append()", () => {
+  it("sends what it can and holds a high surrogate back until its partner comes", () => {
+    const writer = writerOf();
+    writer.start("m");
+    const block = writer.startText();
+    for (const delta of ["", "a\ud83d", "", "\ude00b", "\ud83d", "\ud83d\ude00"]) block.append(delta);
+    expect(block.text).toBe("a😀b\ufffd😀");
+    block.end();
+    writer.finish(ANSWER);
+    const events = writer.take();
+    expect(deltasOf(events)).toEqual(["a", "😀b", "\ufffd😀"]);
+    accumulated(events);
+  });
+
+  it("sends a half that never finds its partner as U+FFFD at the end", () => {
+    const writer = writerOf();
+    writer.start("m");
+    const block = writer.startReasoning();
+    block.append("\ude00x\ud83d");
+    block.end();
+    writer.finish(ANSWER);
+    const events = writer.take();
+    expect(deltasOf(events)).toEqual(["\ufffdx", "\ufffd"]);
+    expect(accumulated(events).message?.content[0]?.part.value).toMatchObject({ text: "\ufffdx\ufffd" });
+  });
+
+  it("refuses to go on with a part that has ended, and writes nothing of it", () => {
+    const writer = writerOf();
+    writer.start("m");
+    const blocks = [
+      writer.startText(),
+      writer.startReasoning(),
+      writer.startToolCall({ id: "a", name: "look" }),
+    ];
+    for (const block of blocks) block.end();
+    writer.take();
+    for (const block of blocks) expect(() => block.append("more")).toThrow(StreamError);
+    for (const block of blocks) block.append("");
+    expect(writer.take()).toEqual([]);
+  });
+});
+
+describe("complete()", () => {
+  it.each([
+    ["adds what is missing", ["Hel"], "Hello", "Hello"],
+    ["adds everything where nothing came", [], "Hello", "Hello"],
+    ["adds nothing where all is there", ["Hello"], "Hello", "Hello"],
+    ["lets stand what was sent where the final text differs", ["Hallo"], "Hello, world", "Hallo"],
+    ["lets stand what was sent where the final text is shorter", ["Hello"], "Hel", "Hello"],
+    ["counts what is held back", ["a\ud83d"], "a😀b", "a😀b"],
+    ["knows a half surrogate again that was replaced", ["a\ud83db"], "a\ud83dbc", "a\ufffdbc"],
+  ])("%s", (_what, deltas, finalText, want) => {
+    const writer = writerOf();
+    writer.start("m");
+    const block = writer.startText();
+    for (const delta of deltas) block.append(delta);
+    block.complete(finalText);
+    block.end();
+    block.complete(`${finalText} late`);
+    expect(block.text).toBe(want);
+    writer.finish(ANSWER);
+    expect(accumulated(writer.take()).message?.content[0]?.part.value).toBe(want);
+  });
+});
+
+describe("the tool calls", () => {
+  it.each([
+    ["no arguments", [], "{}", false],
+    ["arguments that parse", ['{"x":', "1.0}"], '{"x":1.0}', false],
+    ["arguments that do not parse", ['{"x":'], '{"x":', true],
+    ["arguments that are no object", ["[1]"], "[1]", false],
+    ["half a surrogate pair alone", ["\ud83d"], "\ufffd", true],
+  ])(
+    "with %s are kept verbatim and marked where they do not parse",
+    (_what, deltas, argumentsJson, argumentsInvalid) => {
+      const writer = writerOf();
+      writer.start("m");
+      const block = writer.startToolCall({ id: "call_1", name: "look" });
+      for (const delta of deltas) block.append(delta);
+      block.end();
+      writer.finish(ANSWER);
+      const [call] = toolCallsOf(accumulated(writer.take()));
+      expect(call).toMatchObject({
+        id: "call_1",
+        name: "look",
+        type: "function",
+        argumentsJson,
+        argumentsInvalid,
+      });
+      expect(call).toEqual(
+        toolCallOf({ id: "call_1", name: "look", type: "function", argumentsJson: deltas.join("") }),
+      );
+    },
+  );
+
+  it.each(["", "free text {"])("of a custom tool take free text as it is (%j)", (input) => {
+    const writer = writerOf();
+    writer.start("m");
+    const block = writer.startToolCall({ id: "call_1", name: "look", type: "custom" });
+    block.append(input);
+    block.end();
+    writer.finish(ANSWER);
+    const [call] = toolCallsOf(accumulated(writer.take()));
+    expect(call).toMatchObject({ type: "custom", argumentsJson: input, argumentsInvalid: false });
+    expect(call).toEqual(toolCallOf({ id: "call_1", name: "look", type: "custom", argumentsJson: input }));
+  });
+
+  it("have ids of their own where the provider repeats ids or gives none", () => {
+    const writer = writerOf();
+    writer.start("m");
+    for (const id of ["a", "a", "", ""]) writer.startToolCall({ id, name: "look" });
+    writer.finish(ANSWER);
+    const ids = toolCallsOf(accumulated(writer.take())).map(({ id }) => id);
+    expect(ids).toEqual(["a", "a_2", "call_test", "call_test_2"]);
+  });
+});
+
+describe("the parts", () => {
+  it("keep what their ends say, in events and response alike", () => {
+    const writer = writerOf();
+    writer.start("m");
+    const providerState = create(ContentPartSchema, {
+      providerState: { provider: "sim", model: "m", dataJson: "{}" },
+    }).providerState;
+    const { citations } = create(ContentPartSchema, { citations: [{ url: "https://example.com" }] });
+    writer.startText().end({ citations, providerState });
+    writer.startReasoning().end({ redacted: true, providerState });
+    writer.startToolCall({ id: "call_1", name: "look" }).end({ providerState });
+    const response = writer.finish(ANSWER);
+    expect(response.message?.content).toMatchObject([
+      { part: { case: "text" }, citations, providerState },
+      { part: { case: "thinking", value: { redacted: true } }, providerState },
+      { part: { case: "toolCall" }, providerState },
+    ]);
+    expect(accumulated(writer.take())).toEqual(response);
+  });
+
+  it("that come late stand where their place was kept", () => {
+    const writer = writerOf();
+    writer.start("m");
+    const place = writer.reserve();
+    const callPlace = writer.reserve();
+    const text = writer.startText();
+    writer.addPart(image);
+    writer.startToolCall({ id: "a", name: "look" }, callPlace).end();
+    text.append("hi");
+    text.end();
+    writer.addPart(image, place);
+    const response = writer.finish(ANSWER);
+    const kinds = response.message?.content.map(({ part }) => part.case);
+    expect(kinds).toEqual(["image", "toolCall", "text", "image"]);
+    expect(accumulated(writer.take())).toEqual(response);
+  });
+
+  it("that were announced and never came are a broken stream", () => {
+    const writer = writerOf();
+    writer.start("m");
+    writer.reserve();
+    expect(() => writer.finish(ANSWER)).toThrow(StreamError);
+    expect([casesOf(writer.take()), writer.ended]).toEqual([["streamStart"], false]);
+  });
+});
+
+describe("finish()", () => {
+  it("ends the blocks that the provider left open, and late ends change nothing", () => {
+    const writer = writerOf();
+    writer.start("m");
+    const text = writer.startText();
+    const call = writer.startToolCall({ id: "a", name: "look" });
+    text.append("hi\ud83d");
+    const response = writer.finish(ANSWER);
+    text.end();
+    call.end();
+    const events = writer.take();
+    expect(casesOf(events).slice(-4)).toEqual(["textEnd", "toolCallDelta", "toolCallEnd", "finish"]);
+    expect(accumulated(events)).toEqual(response);
+    expect(writer.ended).toBe(true);
+  });
+
+  it("puts the answer and the facts of the call together", () => {
+    const facts = {
+      ...factsFor("sim", { model: "asked" }),
+      rateLimit: create(RateLimitInfoSchema, { tokensLimit: 9 }),
+      providerRequestId: "req_1",
+    };
+    const writer = new StreamWriter(facts, new ToolCallIds(""), () => 0);
+    writer.start("reported");
+    facts.warnings.push(warning("", "provider_message", "found on the way"));
+    const usage = create(UsageSchema, { inputTokens: 1, outputTokens: 2, totalTokens: 3 });
+    const response = writer.finish({ ...ANSWER, usage, rawJson: "{}" });
+    expect(response).toMatchObject({
+      id: "resp_1",
+      model: "reported",
+      provider: "sim",
+      runId: "run_test",
+      providerRequestId: "req_1",
+      finishReason: ANSWER.finishReason,
+      usage,
+      rateLimit: { tokensLimit: 9 },
+      warnings: [{ code: "provider_message" }],
+      rawJson: "{}",
+    });
+    const last = writer.take().at(-1)?.event.value;
+    expect(last).toMatchObject({ response, usage, finishReason: ANSWER.finishReason });
+  });
+
+  it("leaves usage unset where the provider said nothing", () => {
+    const writer = writerOf();
+    writer.start("m");
+    expect(writer.finish(ANSWER).usage).toBeUndefined();
+    const { event } = writer.take().at(-1) ?? {};
+    expect(event?.case === "finish" && "usage" in event.value && event.value.usage !== undefined).toBe(false);
+  });
+});
+
+describe("fail()", () => {
+  it("ends the stream with the error amid its blocks", () => {
+    const writer = writerOf();
+    writer.start("m");
+    expect(writer.outputStarted).toBe(false);
+    writer.startText().append("hi");
+    writer.fail(new ServerError("broke", { provider: "sim" }));
+    expect([writer.ended, writer.outputStarted]).toEqual([true, true]);
+    const events = writer.take();
+    expect(events.at(-1)?.event).toMatchObject({ case: "error", value: { kind: ErrorKind.SERVER } });
+    const laws = new LawChecker();
+    for (const event of events) laws.check(event);
+    laws.end();
+  });
+});
