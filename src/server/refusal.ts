@@ -14,6 +14,11 @@ export interface Refusal {
   readonly code: Code;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Whether HTTP itself refuses. Connect wants such a status without its JSON: its callers
+   * derive the code from the status (Connect protocol, "HTTP to Error Code").
+   */
+  readonly plain?: boolean;
 }
 
 /** A path that nothing is served under. Old servers answer new methods so: UNIMPLEMENTED, or 404. */
@@ -35,30 +40,30 @@ export function refusalOf(status: number, handler: UniversalHandler): Refusal {
   switch (status) {
     case 405: {
       const allow = handler.allowedMethods.join(", ");
-      return { status, code: Code.Unimplemented, message: `${rpc} takes ${allow}`, headers: { allow } };
+      const message = `${rpc} takes ${allow}`;
+      return { status, code: Code.Unimplemented, message, headers: { allow }, plain: true };
     }
-    case 415:
-      return {
-        status,
-        code: Code.InvalidArgument,
-        message: `${rpc} takes the content types ${contentTypesOf(handler)}`,
-      };
-    case 505:
-      return {
-        status,
-        code: Code.Unimplemented,
-        message: `${rpc} needs HTTP/2`,
-        // A client that hopes for a full duplex would wait on this connection.
-        headers: { connection: "close" },
-      };
-    default:
-      return { status, code: Code.Unknown, message: `${rpc} was refused with HTTP status ${status}` };
+    case 415: {
+      const types = contentTypesOf(handler).join(", ");
+      const message = `${rpc} takes the content types ${types}`;
+      return { status, code: Code.InvalidArgument, message, headers: { "accept-post": types }, plain: true };
+    }
+    case 505: {
+      // A client that hopes for a full duplex would wait on this connection.
+      const headers = { connection: "close" };
+      return { status, code: Code.Unimplemented, message: `${rpc} needs HTTP/2`, headers, plain: true };
+    }
+    default: {
+      const message = `${rpc} was refused with HTTP status ${status}`;
+      return { status, code: Code.Unknown, message, plain: true };
+    }
   }
 }
 
 /**
  * Sends a refusal: to gRPC as a status in the trailers, to gRPC-Web in the headers, to everyone
- * else as an HTTP status with the JSON that Connect has for errors. The body is not read.
+ * else as an HTTP status with the JSON that Connect has for errors, or with plain text. The
+ * body of the request is not read.
  */
 export function sendRefusal(
   call: Call,
@@ -67,17 +72,17 @@ export function sendRefusal(
   refusal: Refusal,
 ): void {
   call.code = refusal.code;
-  const type = request.headers["content-type"] ?? "";
-  if (GRPC_TYPE.test(type)) {
-    response.writeHead(200, { "content-type": type });
+  const requestType = request.headers["content-type"] ?? "";
+  if (GRPC_TYPE.test(requestType)) {
+    response.writeHead(200, { "content-type": requestType });
     response.addTrailers(grpcStatusOf(refusal));
     response.end();
-  } else if (GRPC_WEB_TYPE.test(type)) {
-    response.writeHead(200, { "content-type": type, ...grpcStatusOf(refusal) });
+  } else if (GRPC_WEB_TYPE.test(requestType)) {
+    response.writeHead(200, { "content-type": requestType, ...grpcStatusOf(refusal) });
     response.end();
   } else {
-    const body = errorToJsonBytes(new ConnectError(refusal.message, refusal.code), undefined);
-    response.writeHead(refusal.status, { ...refusal.headers, "content-type": "application/json" });
+    const { type, body } = pageOf(refusal);
+    response.writeHead(refusal.status, { ...refusal.headers, "content-type": type });
     response.end(body);
   }
 }
@@ -90,10 +95,12 @@ function grpcStatusOf({ code, message }: Refusal): Record<string, string> {
   return { "grpc-status": String(code), "grpc-message": encodeGrpcMessage(message) };
 }
 
-function contentTypesOf({ method }: UniversalHandler): string {
-  const connect =
-    method.methodKind === "unary"
-      ? "application/json, application/proto"
-      : "application/connect+json, application/connect+proto";
-  return `${connect}, application/grpc and application/grpc-web`;
+function pageOf({ code, message, plain = false }: Refusal): { type: string; body: string | Uint8Array } {
+  if (plain) return { type: "text/plain; charset=utf-8", body: `${message}\n` };
+  return { type: "application/json", body: errorToJsonBytes(new ConnectError(message, code), undefined) };
+}
+
+function contentTypesOf({ method }: UniversalHandler): string[] {
+  const prefix = method.methodKind === "unary" ? "application/" : "application/connect+";
+  return [`${prefix}json`, `${prefix}proto`, "application/grpc", "application/grpc-web"];
 }

@@ -11,12 +11,18 @@ function startAnswering(): Promise<TestServer> {
   return servers.start({ complete: async (call) => textResponse(call, "x") });
 }
 
-async function post(server: TestServer, path: string, contentType: string, method = "POST") {
-  const init =
-    method === "GET" ? { method } : { method, headers: { "content-type": contentType }, body: "{}" };
+async function post(server: TestServer, path: string, contentType: string) {
+  const init = { method: "POST", headers: { "content-type": contentType }, body: "{}" };
   const response = await fetch(`${server.url}${path}`, init);
   const body = (await response.json()) as { code?: string; message?: string };
   return { status: response.status, headers: response.headers, ...body };
+}
+
+async function refusedBy(server: TestServer, path: string, method: string, contentType?: string) {
+  const init = contentType === undefined ? {} : { headers: { "content-type": contentType }, body: "{}" };
+  const response = await fetch(`${server.url}${path}`, { method, ...init });
+  const { status, headers } = response;
+  return { status, headers, type: headers.get("content-type"), text: await response.text() };
 }
 
 describe("a path that nothing is served under", () => {
@@ -64,30 +70,35 @@ describe("a path that nothing is served under", () => {
   });
 });
 
+// Plain text, for Connect's callers take a JSON body for an error of the RPC itself.
 describe("an RPC", () => {
   it("takes POST", async () => {
     const server = await startAnswering();
-    const answer = await post(server, inferencePath("Complete"), "", "GET");
-    expect(answer).toMatchObject({ status: 405, code: "unimplemented" });
+    const answer = await refusedBy(server, inferencePath("Complete"), "GET");
+    expect(answer).toMatchObject({ status: 405, type: "text/plain; charset=utf-8" });
+    expect(answer.text).toBe("outrigger.v1.InferenceService/Complete takes POST\n");
     expect(answer.headers.get("allow")).toBe("POST");
+    expect(server.log.at(-1)).toMatchObject({ code: "UNIMPLEMENTED" });
   });
 
   it("takes the content types of its protocols, and names them", async () => {
     const server = await startAnswering();
-    const unary = await post(server, inferencePath("Complete"), "text/plain");
-    expect(unary).toMatchObject({ status: 415, code: "invalid_argument" });
-    expect(unary.message).toContain("application/json");
-    const streaming = await post(server, inferencePath("Stream"), "application/json");
+    const unary = await refusedBy(server, inferencePath("Complete"), "POST", "text/plain");
+    expect(unary).toMatchObject({ status: 415, type: "text/plain; charset=utf-8" });
+    expect(unary.text).toContain("application/json, application/proto, application/grpc, ");
+    expect(unary.text).toContain(unary.headers.get("accept-post"));
+    const streaming = await refusedBy(server, inferencePath("Stream"), "POST", "application/json");
     expect(streaming.status).toBe(415);
-    expect(streaming.message).toContain("application/connect+json");
+    expect(streaming.text).toContain("application/connect+json");
+    expect(server.log.at(-1)).toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
   it("with requests and answers at once needs HTTP/2", async () => {
     const server = await startAnswering();
     const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-    const answer = await post(server, path, "application/connect+json");
-    expect(answer).toMatchObject({ status: 505, code: "unimplemented" });
-    expect(answer.message).toContain("HTTP/2");
+    const answer = await refusedBy(server, path, "POST", "application/connect+json");
+    expect(answer).toMatchObject({ status: 505, type: "text/plain; charset=utf-8" });
+    expect(answer.text).toContain("HTTP/2");
   });
 });
 
