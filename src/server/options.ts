@@ -35,6 +35,15 @@ export interface Limits {
   readonly maxSessionMemoryMiB: number;
   /** A peer that has not answered one HTTP/2 ping when the next is due is dead. Default 30 s. */
   readonly keepaliveIntervalMs: number;
+  /**
+   * An HTTP/2 connection without a stream for that long is sent away (GOAWAY). Default 30
+   * minutes, after which gRPC clients give up an idle connection by themselves; Infinity for never.
+   */
+  readonly maxConnectionIdleMs: number;
+  /** An HTTP/2 connection of that age, a tenth more or less, is sent away; calls in flight finish. Default: never. */
+  readonly maxConnectionAgeMs: number;
+  /** How long calls in flight may take to finish on a connection that was sent away for its age. Default: for ever. */
+  readonly maxConnectionAgeGraceMs: number;
   /** Longest wait for the bytes that tell which HTTP a new connection speaks. Default 10 s. */
   readonly protocolTimeoutMs: number;
   /** Longest wait for all headers of an HTTP/1.1 request. Default 10 s. */
@@ -54,6 +63,9 @@ export const DEFAULT_LIMITS: Limits = {
   streamResetRate: 10_000,
   maxSessionMemoryMiB: 128,
   keepaliveIntervalMs: 30_000,
+  maxConnectionIdleMs: 1_800_000,
+  maxConnectionAgeMs: Number.POSITIVE_INFINITY,
+  maxConnectionAgeGraceMs: Number.POSITIVE_INFINITY,
   protocolTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 300_000,

@@ -66,6 +66,9 @@ limits:
   stream_reset_burst: 10
   stream_reset_rate: 5
   keepalive_interval: 5s
+  max_connection_idle: 10m
+  max_connection_age: 1h
+  max_connection_age_grace: 30s
   protocol_timeout: 1s
   headers_timeout: 2s
   request_timeout: 3s
@@ -102,6 +105,9 @@ providers:
         streamResetBurst: 10,
         streamResetRate: 5,
         keepaliveIntervalMs: 5000,
+        maxConnectionIdleMs: 600_000,
+        maxConnectionAgeMs: 3_600_000,
+        maxConnectionAgeGraceMs: 30_000,
         protocolTimeoutMs: 1000,
         headersTimeoutMs: 2000,
         requestTimeoutMs: 3000,
@@ -213,7 +219,7 @@ providers:
       'outrigger.yaml:3:1 log_level: expected trace, debug, info, warn, error, fatal, silent, found "loud"',
       'outrigger.yaml:4:1 drain_timeout: expected a duration such as "500ms", "10s" or "1m30s", found "soon"',
       'outrigger.yaml:6:3 limits.max_message_bytes: expected a size such as "32MiB" or a number of bytes from 1, found "lots"',
-      "outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_message_bytes, max_concurrent_streams, max_header_list_bytes, max_session_memory_mib, stream_reset_burst, stream_reset_rate, keepalive_interval, protocol_timeout, headers_timeout, request_timeout, idle_timeout",
+      "outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_message_bytes, max_concurrent_streams, max_header_list_bytes, max_session_memory_mib, stream_reset_burst, stream_reset_rate, keepalive_interval, max_connection_idle, max_connection_age, max_connection_age_grace, protocol_timeout, headers_timeout, request_timeout, idle_timeout",
       'outrigger.yaml:8:27 cors.allowed_origins[0]: expected an origin such as "https://app.example.com", or "*", found "app.example.com"',
       'outrigger.yaml:9:30 media.allow_files_under[0]: expected an absolute path, found "images"',
       'outrigger.yaml:12:5 providers.main.api: expected openai-responses, anthropic-messages, gemini, openai-chat, found "openai"',

@@ -2,7 +2,7 @@
 import { createServer as createHttp1Server, type Server as Http1Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import type { Limits } from "../options.ts";
-import type { HttpHandler } from "./http-types.ts";
+import type { HttpHandler, StreamHandler } from "./http-types.ts";
 
 /** A server of HTTP/1.1. Is to be closed when its last connection is. */
 export function createHttp1(limits: Limits, handler: HttpHandler): Http1Server {
@@ -21,21 +21,26 @@ export function createHttp1(limits: Limits, handler: HttpHandler): Http1Server {
   return server;
 }
 
-/** A server of HTTP/2 without TLS, its limits set rather than inherited. */
-export function createHttp2(limits: Limits, handler: HttpHandler): Http2Server {
-  const server = createHttp2Server(
-    {
-      settings: {
-        maxConcurrentStreams: limits.maxConcurrentStreams,
-        maxHeaderListSize: limits.maxHeaderListBytes,
-        initialWindowSize: STREAM_WINDOW_BYTES,
-      },
-      streamResetBurst: limits.streamResetBurst,
-      streamResetRate: limits.streamResetRate,
-      maxSessionMemory: limits.maxSessionMemoryMiB,
+/**
+ * A server of HTTP/2 without TLS, its limits set rather than inherited.
+ * @param streams Asked first. What it does not take becomes a request and a response for the handler.
+ */
+export function createHttp2(limits: Limits, handler: HttpHandler, streams?: StreamHandler): Http2Server {
+  // Never has a connection of its own: it is what makes requests and responses of streams.
+  const general = createHttp2Server(handler);
+  const server = createHttp2Server({
+    settings: {
+      maxConcurrentStreams: limits.maxConcurrentStreams,
+      maxHeaderListSize: limits.maxHeaderListBytes,
+      initialWindowSize: STREAM_WINDOW_BYTES,
     },
-    handler,
-  );
+    streamResetBurst: limits.streamResetBurst,
+    streamResetRate: limits.streamResetRate,
+    maxSessionMemory: limits.maxSessionMemoryMiB,
+  });
+  server.on("stream", (stream, headers, ...rest) => {
+    if (!streams?.(stream, headers)) general.emit("stream", stream, headers, ...rest);
+  });
   server.on("session", (session) => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
   return server;
 }

@@ -1,5 +1,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type {
+  Http2ServerRequest,
+  Http2ServerResponse,
+  IncomingHttpHeaders,
+  ServerHttp2Stream,
+} from "node:http2";
 
 /** A request of either HTTP. */
 export type HttpRequest = IncomingMessage | Http2ServerRequest;
@@ -16,5 +21,8 @@ export type HttpResponse = (
 
 /** Answers requests. Must not throw. */
 export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void;
+
+/** Answers streams of HTTP/2 without the request and response around them. Gives false for those that it does not take. Must not throw. */
+export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
 
 type OverloadedMethod = "write" | "writeHead" | "end";

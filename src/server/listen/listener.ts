@@ -5,9 +5,10 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Limits } from "../options.ts";
 import { parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
+import { limitConnection } from "./connection-limits.ts";
 import { sendAway } from "./goaway.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "./http-types.ts";
+import type { HttpHandler, HttpRequest, HttpResponse, StreamHandler } from "./http-types.ts";
 import { startKeepalive } from "./keepalive.ts";
 import { sniff } from "./sniff.ts";
 
@@ -19,6 +20,8 @@ export interface ListenerOptions {
   readonly addresses: readonly string[];
   readonly limits: Limits;
   readonly handler: HttpHandler;
+  /** Asked before the handler for every stream of HTTP/2. */
+  readonly streams?: StreamHandler | undefined;
 }
 
 /** Addresses that accept connections. */
@@ -43,9 +46,10 @@ export async function openListener({
   addresses,
   limits,
   handler,
+  streams,
 }: ListenerOptions): Promise<Listener> {
   const parsed = addresses.map((address) => parseAddress(address, field));
-  const door = new Door(limits, handler);
+  const door = new Door(limits, handler, streams);
   try {
     const bound: string[] = [];
     for (const address of parsed) bound.push(await bind(door.open(), address, field));
@@ -68,10 +72,14 @@ class Door {
   #draining = false;
   #closed: Promise<void> | undefined;
 
-  constructor(limits: Limits, handler: HttpHandler) {
+  constructor(limits: Limits, handler: HttpHandler, streams: StreamHandler | undefined) {
     this.#limits = limits;
     this.#http1 = createHttp1(limits, (request, response) => this.#handle(handler, request, response));
-    this.#http2 = createHttp2(limits, (request, response) => this.#handle(handler, request, response));
+    this.#http2 = createHttp2(
+      limits,
+      (request, response) => this.#handle(handler, request, response),
+      streams,
+    );
     this.#http2.on("session", (session) => this.#track(session));
     this.#stopKeepalive = startKeepalive(this.#sessions, limits.keepaliveIntervalMs);
   }
@@ -119,6 +127,7 @@ class Door {
   #track(session: ServerHttp2Session): void {
     this.#sessions.add(session);
     session.once("close", () => this.#sessions.delete(session));
+    limitConnection(session, this.#limits);
     if (this.#draining) sendAway(session);
   }
 
