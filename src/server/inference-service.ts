@@ -6,6 +6,7 @@ import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { createRunId } from "../kit/run-id.ts";
 import { type SDKError, StreamError } from "../spec/errors.ts";
+import type { Batched } from "./batches.ts";
 import { boundedText } from "./bounded-text.ts";
 import { acceptCall, type Call } from "./call.ts";
 import { callSignalOf, failureOf } from "./call-signal.ts";
@@ -21,6 +22,8 @@ export function createInferenceService(inference: Inference): ServiceImpl<typeof
     stream: (request, context) => stream(inference, request, context),
   };
 }
+
+type Batch = readonly StreamEvent[];
 
 const MAX_NAME_BYTES = 128;
 
@@ -38,28 +41,41 @@ async function complete(inference: Inference, request: Request, context: Handler
   }
 }
 
-async function* stream(
+function stream(inference: Inference, request: Request, context: HandlerContext): Batched<StreamEvent> {
+  const call = beginCall(request, context);
+  const batches = streamBatches(inference, request, context, call);
+  return { batches: () => batches, [Symbol.asyncIterator]: () => oneByOne(batches, call) };
+}
+
+/** For a transport that does not ask for batches: tells it what could leave together. */
+async function* oneByOne(batches: AsyncIterable<Batch>, call: Call): AsyncGenerator<StreamEvent> {
+  for await (const batch of batches) {
+    for (const [index, event] of batch.entries()) {
+      call.moreReady = index < batch.length - 1;
+      yield event;
+    }
+  }
+}
+
+async function* streamBatches(
   inference: Inference,
   request: Request,
   context: HandlerContext,
-): AsyncGenerator<StreamEvent> {
-  const call = beginCall(request, context);
+  call: Call,
+): AsyncGenerator<Batch> {
   const { signal, release } = callSignalOf(context.signal);
   let last: StreamEvent | undefined;
   try {
     for await (const batch of inference.stream(request, { signal, runId: call.runId }).batches()) {
-      for (const [index, event] of batch.entries()) {
-        last = event;
-        call.moreReady = index < batch.length - 1;
-        noteEvent(call, event);
-        yield event;
-      }
+      for (const event of batch) noteEvent(call, event);
+      last = batch.at(-1) ?? last;
+      yield batch;
     }
     if (!isTerminal(last)) throw new StreamError("the stream ended without finish or error");
   } catch (thrown) {
     const error = failureOf(thrown, signal);
     // Whoever broke off without a word, the caller gets the event before the status.
-    if (last !== undefined && !isTerminal(last)) yield errorEventAfter(last, error);
+    if (last !== undefined && !isTerminal(last)) yield [errorEventAfter(last, error)];
     throw statusOf(call, request, error);
   } finally {
     release();

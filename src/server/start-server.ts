@@ -1,8 +1,9 @@
 import { ConfigurationError } from "../spec/errors.ts";
 import { createAdminHandler } from "./admin.ts";
 import { type CallObserver, createCallObserver } from "./call-observer.ts";
-import { createConnectTransport } from "./connect/connect-path.ts";
+import { createConnectTransport } from "./connect/transport.ts";
 import { drain } from "./drain.ts";
+import { createGrpcTransport } from "./grpc/transport.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { DEFAULT_LIMITS, type Limits, type RunningServer, type ServerOptions } from "./options.ts";
@@ -52,7 +53,8 @@ function openDoor({ listen, cors }: ServerOptions, parts: Parts): Promise<Listen
   const { limits, services, observer } = parts;
   const transport = createConnectTransport(services.routes, limits);
   const handler = createRequestHandler({ transport, checkOrigin: createOriginCheck(cors), observer });
-  return openListener({ field: "listen", addresses: listen, limits, handler });
+  const streams = createGrpcTransport({ routes: services.routes, limits, observer });
+  return openListener({ field: "listen", addresses: listen, limits, handler, streams });
 }
 
 async function openAdmin({ adminListen }: ServerOptions, parts: Parts): Promise<Listener | undefined> {

@@ -1,6 +1,7 @@
 /** The one place where failures become RPC statuses: ours, and those that Connect finds by itself. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { InvalidRequestError, RequestTimeoutError, type SDKError } from "../spec/errors.ts";
+import type { Call } from "./call.ts";
 import { protocolMessage } from "./protocol-message.ts";
 import { codeOf } from "./status-code.ts";
 import { detailsOf, type ErrorFacts, publicMessage, retryDelayOf } from "./status-details.ts";
@@ -24,6 +25,21 @@ export function connectErrorOf(error: SDKError, facts: ErrorFacts = {}): Connect
     detailsOf(error, facts),
     error,
   );
+}
+
+/**
+ * Writes down how a call failed, and gives the status that says so: a ConnectError as it is, with
+ * the details of ours where a transport found it; whatever else was thrown is a bug of ours.
+ */
+export function noteFailure(call: Call, thrown: unknown): ConnectError {
+  if (thrown instanceof ConnectError) {
+    describeProtocolError(thrown, call.served);
+    call.code = thrown.code;
+    return thrown;
+  }
+  call.code = Code.Internal;
+  call.fault = thrown;
+  return new ConnectError("internal error", Code.Internal);
 }
 
 /**

@@ -4,6 +4,7 @@ import http2, { type ClientHttp2Session, type ClientHttp2Stream, type IncomingHt
 /** What a stream brought. */
 export interface RawAnswer {
   readonly headers: IncomingHttpHeaders;
+  /** The headers themselves where the answer is nothing but trailers (gRPC's Trailers-Only). */
   readonly trailers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
@@ -35,6 +36,7 @@ export function readAnswer(stream: ClientHttp2Stream): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     stream.on("response", (received) => {
       headers = received;
+      if ("grpc-status" in received) trailers = received;
     });
     stream.on("trailers", (received) => {
       trailers = received;

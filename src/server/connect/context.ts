@@ -1,6 +1,6 @@
-import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import type { HandlerContext } from "@connectrpc/connect";
 import { type Call, callKey } from "../call.ts";
-import { describeProtocolError } from "../status.ts";
+import { noteFailure } from "../status.ts";
 
 /**
  * Follows a call through Connect's pipeline. Connect runs it as its request gate, before it
@@ -19,14 +19,7 @@ export function watchContext(context: HandlerContext): void {
 }
 
 function noteOutcome(call: Call, reason: unknown): void {
-  if (call.abandoned) return;
-  if (reason instanceof ConnectError) {
-    describeProtocolError(reason, call.served);
-    call.code = reason.code;
-  } else if (!isPlainEnd(reason)) {
-    call.code = Code.Internal;
-    call.fault = reason;
-  }
+  if (!call.abandoned && !isPlainEnd(reason)) noteFailure(call, reason);
 }
 
 /** Connect ends a call that went well by an abort without a reason, which makes an AbortError. */

@@ -1,15 +1,17 @@
+import { createRegistry, type DescFile, type Registry } from "@bufbuild/protobuf";
 import { Code, createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { Call } from "../call.ts";
+import { withImports } from "../descriptor-files.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { Limits } from "../options.ts";
 import { refusalOf, sendRefusal } from "../refusal.ts";
 import type { Routes } from "../services.ts";
 import type { Endpoint, Transport } from "../transport.ts";
+import { watchContext } from "./context.ts";
 import { universalRequestOf } from "./request.ts";
 import { PeerClosedError, sendResponse } from "./response.ts";
-import { watchContext } from "./watch-context.ts";
 
 /** Serves gRPC, gRPC-Web, Connect and JSON through Connect's handlers, over HTTP/1.1 and HTTP/2. */
 export function createConnectTransport(routes: Routes, limits: Limits): Transport {
@@ -17,14 +19,20 @@ export function createConnectTransport(routes: Routes, limits: Limits): Transpor
     acceptCompression: [compressionGzip, compressionBrotli],
     compressMinBytes: NEVER_COMPRESS,
     readMaxBytes: limits.maxMessageBytes,
-    writeMaxBytes: limits.maxMessageBytes,
     // A misspelled field in hand-written JSON is an error that names it, not silence.
-    jsonOptions: { ignoreUnknownFields: false },
+    jsonOptions: { ignoreUnknownFields: false, registry: typesOf(routes) },
     requestGate: watchContext,
   });
   routes(router);
   const endpoints = new Map(router.handlers.map((handler) => [handler.requestPath, endpointOf(handler)]));
   return { find: (path) => endpoints.get(path) };
+}
+
+/** What an Any may hold in JSON, which names its type: whatever the files of the services declare. */
+function typesOf(routes: Routes): Registry {
+  const files: DescFile[] = [];
+  routes({ service: ({ file }) => files.push(file) });
+  return createRegistry(...withImports(files).values());
 }
 
 // Callers sit on the same machine, where bytes are cheaper than the time to compress them.

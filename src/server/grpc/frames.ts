@@ -1,0 +1,101 @@
+/** gRPC's framing: every message has a flag and its length before it (PROTOCOL-HTTP2, Length-Prefixed-Message). */
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/** A message as it travels. */
+export interface Frame {
+  readonly compressed: boolean;
+  readonly bytes: Uint8Array;
+}
+
+/** Bytes before each message: one of flags, four of length. */
+export const FRAME_HEADER_BYTES = 5;
+
+/**
+ * Cuts bytes into frames, however they were split. A length over the limit is refused as soon
+ * as it is read, before anything of that message is held.
+ */
+export class FrameReader {
+  readonly #maxMessageBytes: number;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** Bytes of the frame that is arriving, header included; 0 while its header is not there. */
+  #expected = 0;
+
+  constructor(maxMessageBytes: number) {
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  /** Whether no part of a frame waits for the rest. */
+  get isEmpty(): boolean {
+    return this.#bytes === 0;
+  }
+
+  /** Takes the next bytes. Afterwards `next` is to be called until it gives nothing. */
+  push(chunk: Buffer): void {
+    if (chunk.byteLength === 0) return;
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.byteLength;
+  }
+
+  /**
+   * The next whole frame; undefined while it is not complete.
+   * @throws ConnectError INTERNAL for flags that gRPC does not have, RESOURCE_EXHAUSTED for a
+   *   message over the limit.
+   */
+  next(): Frame | undefined {
+    if (this.#bytes < FRAME_HEADER_BYTES) return undefined;
+    if (this.#expected === 0) this.#expected = FRAME_HEADER_BYTES + this.#checkHeader();
+    if (this.#bytes < this.#expected) return undefined;
+    const frame = this.#take(this.#expected);
+    this.#expected = 0;
+    return { compressed: frame[0] === COMPRESSED, bytes: frame.subarray(FRAME_HEADER_BYTES) };
+  }
+
+  #checkHeader(): number {
+    const header = this.#peek(FRAME_HEADER_BYTES);
+    const flags = header.readUInt8(0);
+    if (flags > COMPRESSED) {
+      throw new ConnectError(`a message has the flags ${flags}, expected 0 or 1`, Code.Internal);
+    }
+    const length = header.readUInt32BE(1);
+    if (length > this.#maxMessageBytes) throw tooLarge(`${length} bytes`, this.#maxMessageBytes);
+    return length;
+  }
+
+  /** The first chunk, made to hold at least that many bytes. They must be there. */
+  #peek(bytes: number): Buffer {
+    const [first] = this.#chunks;
+    if (first !== undefined && first.byteLength >= bytes) return first;
+    const joined = Buffer.concat(this.#chunks);
+    this.#chunks = [joined];
+    return joined;
+  }
+
+  #take(bytes: number): Buffer {
+    const first = this.#peek(bytes);
+    if (first.byteLength === bytes) this.#chunks.shift();
+    else this.#chunks[0] = first.subarray(bytes);
+    this.#bytes -= bytes;
+    return first.subarray(0, bytes);
+  }
+}
+
+/** The header of a frame. */
+export function writeFrameHeader(
+  buffer: Buffer,
+  position: number,
+  { compressed, length }: { compressed: boolean; length: number },
+): void {
+  buffer[position] = compressed ? COMPRESSED : 0;
+  buffer.writeUInt32BE(length, position + 1);
+}
+
+/** The error of a message that is over the limit, whoever sends it. */
+export function tooLarge(found: string, maxBytes: number): ConnectError {
+  return new ConnectError(
+    `the message is too large: expected at most ${maxBytes} bytes (limits.max_message_bytes), found ${found}`,
+    Code.ResourceExhausted,
+  );
+}
+
+const COMPRESSED = 1;

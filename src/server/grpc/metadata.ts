@@ -1,0 +1,94 @@
+import type { OutgoingHttpHeaders } from "node:http2";
+
+/**
+ * Metadata of a call, with the surface of the web's Headers, which Connect's contexts have.
+ * Node's own brings its fetch with it, 17 MB of memory for a map of strings. Values of names
+ * that end in `-bin` are base64, as everywhere in Connect.
+ */
+export class Metadata implements Headers {
+  readonly #values = new Map<string, string[]>();
+
+  /** Metadata from the headers of a request. */
+  static from(headers: Readonly<Record<string, string | string[] | undefined>>): Metadata {
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(headers)) {
+      if (value === undefined || name.startsWith(":")) continue;
+      metadata.#values.set(name, typeof value === "string" ? [value] : [...value]);
+    }
+    return metadata;
+  }
+
+  append(name: string, value: string): void {
+    const key = fieldNameOf(name);
+    const values = this.#values.get(key);
+    if (values === undefined) this.#values.set(key, [fieldValueOf(key, value)]);
+    else values.push(fieldValueOf(key, value));
+  }
+
+  delete(name: string): void {
+    this.#values.delete(fieldNameOf(name));
+  }
+
+  get(name: string): string | null {
+    return this.#values.get(fieldNameOf(name))?.join(", ") ?? null;
+  }
+
+  getSetCookie(): string[] {
+    return [...(this.#values.get(SET_COOKIE) ?? [])];
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(fieldNameOf(name));
+  }
+
+  set(name: string, value: string): void {
+    const key = fieldNameOf(name);
+    this.#values.set(key, [fieldValueOf(key, value)]);
+  }
+
+  forEach(visit: (value: string, name: string, parent: Headers) => void, thisArg?: unknown): void {
+    for (const [name, value] of this) visit.call(thisArg, value, name, this);
+  }
+
+  *entries(): ReturnType<Headers["entries"]> {
+    for (const name of [...this.#values.keys()].sort()) {
+      // Cookies have commas of their own, so that each stays alone (Fetch standard, "sort and combine").
+      if (name === SET_COOKIE) for (const cookie of this.getSetCookie()) yield [name, cookie];
+      else yield [name, this.get(name) ?? ""];
+    }
+  }
+
+  *keys(): ReturnType<Headers["keys"]> {
+    for (const [name] of this.entries()) yield name;
+  }
+
+  *values(): ReturnType<Headers["keys"]> {
+    for (const [, value] of this.entries()) yield value;
+  }
+
+  [Symbol.iterator](): ReturnType<Headers["entries"]> {
+    return this.entries();
+  }
+
+  /** Adds everything to what is about to be sent, one field for each value. */
+  writeTo(headers: OutgoingHttpHeaders): void {
+    for (const [name, values] of this.#values) headers[name] = values.length === 1 ? values[0] : values;
+  }
+}
+
+const SET_COOKIE = "set-cookie";
+
+// RFC 9110 §5.6.2 (token) and §5.5 (field-value, here without obs-text but in Latin-1 as the web has it).
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function fieldNameOf(name: string): string {
+  if (NAME.test(name)) return name.toLowerCase();
+  throw new TypeError(`${JSON.stringify(name)} is not a name of a header`);
+}
+
+function fieldValueOf(name: string, value: string): string {
+  const trimmed = String(value).trim();
+  if (VALUE.test(trimmed)) return trimmed;
+  throw new TypeError(`the header ${name} has a value that HTTP does not allow`);
+}

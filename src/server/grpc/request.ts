@@ -1,0 +1,159 @@
+/** The request side of a call: bytes of an HTTP/2 stream become messages, no faster than they are read. */
+import type { ServerHttp2Stream } from "node:http2";
+import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type Frame, FrameReader } from "./frames.ts";
+import { decompress, type Encoding } from "./gzip.ts";
+
+/** How the messages of a request are to be read. */
+export interface RequestOptions {
+  readonly desc: DescMessage;
+  readonly encoding: Encoding;
+  readonly maxMessageBytes: number;
+}
+
+interface Waiter {
+  resolve(frame: Frame | undefined): void;
+  reject(reason: unknown): void;
+}
+
+/**
+ * The messages that a caller sends. While nobody reads, the stream is paused and HTTP/2's flow
+ * control holds the sender: what is kept is one read of the network and one unfinished message.
+ */
+export class RequestMessages implements AsyncIterableIterator<Message> {
+  readonly #stream: ServerHttp2Stream;
+  readonly #options: RequestOptions;
+  readonly #reader: FrameReader;
+  readonly #frames: Frame[] = [];
+  #ended = false;
+  #failed = false;
+  #failure: unknown;
+  #waiter: Waiter | undefined;
+
+  constructor(stream: ServerHttp2Stream, options: RequestOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#reader = new FrameReader(options.maxMessageBytes);
+    stream.on("data", (chunk: Buffer) => this.#take(chunk));
+    stream.on("end", () => this.#end());
+  }
+
+  /** Whether the caller has said everything. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /**
+   * The one message of a method that takes one.
+   * @throws ConnectError UNIMPLEMENTED where there is none or more than one, which means that
+   *   the caller has another idea of the method; and what `next` throws.
+   */
+  async single(): Promise<Message> {
+    const frame = await this.#nextFrame();
+    if (frame === undefined) throw wrongCount("none");
+    if ((await this.#nextFrame()) !== undefined) throw wrongCount("more");
+    return this.#decode(frame);
+  }
+
+  /**
+   * The next message.
+   * @throws ConnectError for one that is too large, cut off, not decompressible or does not parse;
+   *   the reason of `fail`.
+   */
+  async next(): Promise<IteratorResult<Message>> {
+    const frame = await this.#nextFrame();
+    if (frame === undefined) return { done: true, value: undefined };
+    return { done: false, value: await this.#decode(frame) };
+  }
+
+  /** The service wants no more: what still comes is dropped. */
+  async return(): Promise<IteratorResult<Message>> {
+    this.drop();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** Ends the reading: whoever reads now or later gets the reason. */
+  fail(reason: unknown): void {
+    if (this.#ended || this.#failed) return;
+    this.#failed = true;
+    this.#failure = reason;
+    this.#wake();
+  }
+
+  /** Lets pass by what still comes, so that the connection's other streams are not held up. */
+  drop(): void {
+    this.#frames.length = 0;
+    this.fail(new ConnectError("the request is not read to its end", Code.Canceled));
+    this.#stream.resume();
+  }
+
+  #nextFrame(): Promise<Frame | undefined> | Frame | undefined {
+    const frame = this.#frames.shift();
+    if (frame !== undefined || this.#ended) return frame;
+    if (this.#failed) return Promise.reject(this.#failure);
+    if (this.#waiter !== undefined) return Promise.reject(new Error("a request has two readers"));
+    return new Promise((resolve, reject) => {
+      this.#waiter = { resolve, reject };
+      if (this.#stream.isPaused()) this.#stream.resume();
+    });
+  }
+
+  async #decode({ compressed, bytes }: Frame): Promise<Message> {
+    const { desc, encoding, maxMessageBytes } = this.#options;
+    if (!compressed) return parse(desc, bytes);
+    if (encoding === "identity") {
+      throw new ConnectError(
+        "a message is compressed, but grpc-encoding names no compression",
+        Code.Internal,
+      );
+    }
+    return parse(desc, await decompress(bytes, maxMessageBytes));
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#failed) return;
+    try {
+      this.#reader.push(chunk);
+      for (let frame = this.#reader.next(); frame; frame = this.#reader.next()) this.#frames.push(frame);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    this.#wake();
+    if (this.#frames.length > 0) this.#stream.pause();
+  }
+
+  #end(): void {
+    if (!this.#reader.isEmpty) this.fail(new ConnectError("a message was cut off", Code.InvalidArgument));
+    this.#ended = !this.#failed;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiter = this.#waiter;
+    if (waiter === undefined) return;
+    const frame = this.#frames.shift();
+    if (frame === undefined && !this.#ended && !this.#failed) return;
+    this.#waiter = undefined;
+    if (frame !== undefined || this.#ended) waiter.resolve(frame);
+    else waiter.reject(this.#failure);
+  }
+}
+
+function parse(desc: DescMessage, bytes: Uint8Array): Message {
+  try {
+    return fromBinary(desc, bytes);
+  } catch (error) {
+    // As Connect words it, so that one place describes both.
+    throw new ConnectError(`parse binary: ${error instanceof Error ? error.message : error}`, Code.Internal);
+  }
+}
+
+function wrongCount(found: string): ConnectError {
+  return new ConnectError(`the method takes one message, found ${found}`, Code.Unimplemented);
+}

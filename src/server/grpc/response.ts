@@ -1,0 +1,160 @@
+/** The response side of a call: what a service gives leaves in as few writes as it became ready in. */
+import {
+  constants,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+  type ServerStreamResponseOptions,
+} from "node:http2";
+import type { Message } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import type { Call } from "../call.ts";
+import { REQUEST_ID_HEADER } from "../id-headers.ts";
+import type { GrpcContext } from "./context.ts";
+import { encodeFrame, encodeFrames } from "./encode-frames.ts";
+import { ACCEPTED_ENCODINGS } from "./gzip.ts";
+import type { MessageEncoder } from "./message-encoder.ts";
+import { trailersOf } from "./trailers.ts";
+
+/** The peer closed the stream before all was said. */
+export class PeerClosedError extends Error {
+  constructor() {
+    super("the peer closed the stream");
+  }
+}
+
+/** How the messages of a response are to be written. */
+export interface ResponseOptions {
+  readonly encode: MessageEncoder;
+  readonly maxMessageBytes: number;
+  /** As the request has it: the caller knows it. */
+  readonly contentType: string;
+}
+
+/**
+ * Writes one response. At most one write is unflushed at any time, so that a reader who stops
+ * reading costs what one read of the provider's socket brought, and not a heap.
+ */
+export class ResponseWriter {
+  readonly #stream: ServerHttp2Stream;
+  readonly #call: Call;
+  readonly #context: GrpcContext;
+  readonly #options: ResponseOptions;
+  #trailers: OutgoingHttpHeaders = {};
+  #ended = false;
+  #closed = false;
+  #unflushed = false;
+  #onFlush: (() => void) | undefined;
+
+  /** Whether messages are to be compressed. */
+  gzip = false;
+
+  constructor(stream: ServerHttp2Stream, call: Call, context: GrpcContext, options: ResponseOptions) {
+    this.#stream = stream;
+    this.#call = call;
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** Whether everything was said. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Sends the headers, unless they have left. */
+  begin(): void {
+    if (this.#closed) throw new PeerClosedError();
+    if (!this.#stream.headersSent) this.#stream.respond(this.#headers(), RESPOND_OPTIONS);
+  }
+
+  /**
+   * Sends messages in one write, once the write before has left.
+   * @throws ConnectError RESOURCE_EXHAUSTED for a message over the limit, PeerClosedError.
+   */
+  async send(messages: readonly Message[]): Promise<void> {
+    const chunk = await this.#encode(messages);
+    if (this.#unflushed) await this.flushed();
+    this.begin();
+    this.#unflushed = true;
+    this.#stream.write(chunk, this.#flush);
+  }
+
+  /** Resolves when what was written has left: it is with the kernel, and flow control let it go. */
+  flushed(): Promise<void> {
+    if (!this.#unflushed || this.#closed) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onFlush = resolve;
+    });
+  }
+
+  /** Sends the last message and the end in one write. */
+  async sendLast(message: Message): Promise<void> {
+    const chunk = await this.#encode([message]);
+    this.begin();
+    this.#end(undefined);
+    this.#stream.end(chunk);
+  }
+
+  /** Ends the response with the status OK, or with that of an error; without a message before, in the headers. */
+  end(error?: ConnectError): void {
+    if (this.#closed) return;
+    this.#end(error);
+    if (this.#stream.headersSent) {
+      this.#stream.end();
+      return;
+    }
+    this.#stream.respond({ ...this.#headers(), ...this.#trailers }, TRAILERS_ONLY);
+    this.#resetUnread();
+  }
+
+  /** The peer is gone: nobody waits for a flush any more. */
+  close(): void {
+    this.#closed = true;
+    this.#flush();
+  }
+
+  #end(error: ConnectError | undefined): void {
+    this.#ended = true;
+    this.#trailers = trailersOf(this.#context.ownTrailer, error);
+    this.#stream.once("wantTrailers", () => {
+      this.#stream.sendTrailers(this.#trailers);
+      this.#resetUnread();
+    });
+  }
+
+  /** Tells a caller who is still sending to stop (RFC 9113 §8.1): the answer is whole without it. */
+  #resetUnread(): void {
+    if (!this.#stream.readableEnded) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+
+  #headers(): OutgoingHttpHeaders {
+    const headers: OutgoingHttpHeaders = {
+      ":status": 200,
+      "content-type": this.#options.contentType,
+      "grpc-accept-encoding": ACCEPTED_ENCODINGS,
+      [REQUEST_ID_HEADER]: this.#call.requestId,
+    };
+    if (this.gzip) headers["grpc-encoding"] = "gzip";
+    this.#context.ownHeader?.writeTo(headers);
+    return headers;
+  }
+
+  #encode(messages: readonly Message[]): Buffer | Promise<Buffer> {
+    const { encode, maxMessageBytes } = this.#options;
+    if (!this.gzip) return encodeFrames(encode, messages, maxMessageBytes);
+    return Promise.all(messages.map((message) => encodeFrame(encode, message, maxMessageBytes))).then(
+      (frames) => Buffer.concat(frames),
+    );
+  }
+
+  readonly #flush = (): void => {
+    this.#unflushed = false;
+    const onFlush = this.#onFlush;
+    this.#onFlush = undefined;
+    onFlush?.();
+  };
+}
+
+// A clock's reading in each response is for caches, which gRPC has none of.
+const NO_DATE = { sendDate: false };
+const RESPOND_OPTIONS: ServerStreamResponseOptions = { ...NO_DATE, waitForTrailers: true };
+const TRAILERS_ONLY: ServerStreamResponseOptions = { ...NO_DATE, endStream: true };

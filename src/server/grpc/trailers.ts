@@ -1,0 +1,51 @@
+import type { OutgoingHttpHeaders } from "node:http2";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import type { ConnectError } from "@connectrpc/connect";
+import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
+import { encodeGrpcMessage } from "../grpc-message.ts";
+import type { Metadata } from "./metadata.ts";
+
+/**
+ * The trailers of a call: its status (PROTOCOL-HTTP2, Trailers), the details as
+ * `grpc-status-details-bin`, and the metadata of the service and of the error.
+ * @param error Undefined: the call went well.
+ */
+export function trailersOf(
+  metadata: Metadata | undefined,
+  error: ConnectError | undefined,
+): OutgoingHttpHeaders {
+  const trailers: OutgoingHttpHeaders = {};
+  metadata?.writeTo(trailers);
+  if (error !== undefined) addMetadata(trailers, error.metadata);
+  trailers["grpc-status"] = String(error?.code ?? 0);
+  if (error === undefined) return trailers;
+  trailers["grpc-message"] = encodeGrpcMessage(error.rawMessage.toWellFormed());
+  if (error.details.length > 0) trailers["grpc-status-details-bin"] = detailsOf(error);
+  return trailers;
+}
+
+/** Base64 as metadata has it: without padding, which is what gRPC asks of senders. */
+export function encodeBinary(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64").replace(/=+$/, "");
+}
+
+// An error may carry the headers of an answer that a service got from elsewhere.
+const RESERVED =
+  /^(?:content-.*|grpc-(?:status.*|message|encoding|accept-encoding|timeout)|te|trailer|host|user-agent|connection|transfer-encoding)$/;
+
+function addMetadata(trailers: OutgoingHttpHeaders, metadata: Headers): void {
+  for (const [name, value] of metadata) {
+    if (!RESERVED.test(name)) trailers[name] = value;
+  }
+}
+
+function detailsOf({ code, rawMessage, details }: ConnectError): string {
+  const packed = details.map((detail) =>
+    "desc" in detail
+      ? anyPack(detail.desc, create(detail.desc, detail.value))
+      : { typeUrl: `type.googleapis.com/${detail.type}`, value: detail.value },
+  );
+  const status = create(StatusSchema, { code, message: rawMessage.toWellFormed(), details: packed });
+  return encodeBinary(toBinary(StatusSchema, status));
+}

@@ -1,0 +1,94 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Frame, FrameReader } from "../../../src/server/grpc/frames.ts";
+
+const MAX_BYTES = 1000;
+
+function frame(payload: Uint8Array, { flags = 0, length = payload.byteLength } = {}): Buffer {
+  const header = Buffer.alloc(5);
+  header.writeUInt8(flags);
+  header.writeUInt32BE(length, 1);
+  return Buffer.concat([header, payload]);
+}
+
+/** Reads chunks to the end, as a request does. */
+function read(chunks: readonly Buffer[]): { frames: Frame[]; rest: boolean; error?: ConnectError } {
+  const reader = new FrameReader(MAX_BYTES);
+  const frames: Frame[] = [];
+  try {
+    for (const chunk of chunks) {
+      reader.push(chunk);
+      for (let next = reader.next(); next !== undefined; next = reader.next()) frames.push(next);
+    }
+  } catch (error) {
+    if (error instanceof ConnectError) return { frames, rest: true, error };
+    throw error;
+  }
+  return { frames, rest: !reader.isEmpty };
+}
+
+function splitAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const ends = [...cuts.map((cut) => cut % (bytes.byteLength + 1)), bytes.byteLength].sort((a, b) => a - b);
+  return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+}
+
+const payloads = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 6 });
+
+describe("FrameReader", () => {
+  it("gives the same messages however their bytes are split", () => {
+    fc.assert(
+      fc.property(payloads, fc.array(fc.nat(), { maxLength: 12 }), (messages, cuts) => {
+        const bytes = Buffer.concat(messages.map((message) => frame(message)));
+        const { frames, rest, error } = read(splitAt(bytes, cuts));
+        expect(error).toBeUndefined();
+        expect(rest).toBe(false);
+        expect(frames.map(({ bytes }) => [...bytes])).toEqual(messages.map((message) => [...message]));
+      }),
+    );
+  });
+
+  it("gives the same messages byte by byte", () => {
+    const messages = [Buffer.from("one"), Buffer.alloc(0), Buffer.from("three")];
+    const bytes = Buffer.concat(messages.map((message) => frame(message)));
+    const { frames } = read([...bytes].map((byte) => Buffer.from([byte])));
+    expect(frames.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(["one", "", "three"]);
+  });
+
+  it("knows a message that was cut off, at every byte", () => {
+    const whole = frame(Buffer.from("message"));
+    for (let end = 1; end < whole.byteLength; end++) {
+      expect(read([whole.subarray(0, end)])).toEqual({ frames: [], rest: true });
+    }
+  });
+
+  it("tells a compressed message by its flag", () => {
+    expect(read([frame(Buffer.from("x"), { flags: 1 })]).frames).toMatchObject([{ compressed: true }]);
+    expect(read([frame(Buffer.from("x"))]).frames).toMatchObject([{ compressed: false }]);
+  });
+
+  it("refuses a length over the limit before the message arrives", () => {
+    const { error } = read([frame(Buffer.alloc(0), { length: MAX_BYTES + 1 })]);
+    expect(error?.code).toBe(Code.ResourceExhausted);
+    expect(error?.rawMessage).toContain(
+      "expected at most 1000 bytes (limits.max_message_bytes), found 1001 bytes",
+    );
+    expect(read([frame(Buffer.alloc(MAX_BYTES))]).error).toBeUndefined();
+  });
+
+  it("refuses flags that gRPC does not have", () => {
+    const { error } = read([frame(Buffer.from("x"), { flags: 2 })]);
+    expect(error?.code).toBe(Code.Internal);
+    expect(error?.rawMessage).toBe("a message has the flags 2, expected 0 or 1");
+  });
+
+  it("ends in messages, an error or a wait for more, whatever the bytes are", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {
+        const { frames, error } = read(chunks.map((chunk) => Buffer.from(chunk)));
+        for (const { bytes } of frames) expect(bytes.byteLength).toBeLessThanOrEqual(MAX_BYTES);
+        if (error !== undefined) expect([Code.Internal, Code.ResourceExhausted]).toContain(error.code);
+      }),
+    );
+  });
+});
