@@ -1,0 +1,53 @@
+import { EVENTS_AROUND_DELTAS } from "../exchange.ts";
+import type { CaseName } from "../options.ts";
+import type { BenchCase } from "./case.ts";
+import { createLoadCase } from "./load-case.ts";
+
+/** Deltas of a stream of which the caller sees 100 events. */
+const DELTAS = 100 - EVENTS_AROUND_DELTAS;
+
+const complete = createLoadCase({
+  name: "complete",
+  title: "Complete: 50 calls at once; latency at 100 calls per second",
+  rpc: "Complete",
+  upstream: { deltas: DELTAS, clocked: false, intervalMs: 0 },
+  warmUp: { calls: 4_000, concurrency: 50 },
+  busy: { calls: 10_000, concurrency: 50 },
+  calm: { calls: 300, concurrency: 20, rate: 100 },
+});
+
+const stream = createLoadCase({
+  name: "stream",
+  title: "Stream of 100 events, unpaced: 20 at once; latency at 20 streams per second",
+  rpc: "Stream",
+  upstream: { deltas: DELTAS, clocked: false, intervalMs: 0 },
+  warmUp: { calls: 600, concurrency: 20 },
+  busy: { calls: 3_000, concurrency: 20 },
+  calm: { calls: 60, concurrency: 10, rate: 20 },
+});
+
+const paced = createLoadCase({
+  name: "paced",
+  title: "Stream of 100 events at 20 ms: 500 at once, 25,000 events per second",
+  rpc: "Stream",
+  upstream: { deltas: DELTAS, clocked: true, intervalMs: 20 },
+  warmUp: { calls: 500, concurrency: 500, rampMs: 2_000 },
+  busy: { calls: 1_500, concurrency: 500, rampMs: 2_000 },
+});
+
+const pacedLight = createLoadCase({
+  name: "paced-light",
+  title: "Stream of 100 events at 20 ms: 100 at once, 5,000 events per second",
+  rpc: "Stream",
+  upstream: { deltas: DELTAS, clocked: true, intervalMs: 20 },
+  warmUp: { calls: 200, concurrency: 100, rampMs: 2_000 },
+  busy: { calls: 300, concurrency: 100, rampMs: 2_000 },
+});
+
+/** All cases by name. */
+export const CASES: Readonly<Partial<Record<CaseName, BenchCase>>> = {
+  complete,
+  stream,
+  paced,
+  "paced-light": pacedLight,
+};

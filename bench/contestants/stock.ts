@@ -1,0 +1,55 @@
+/**
+ * The contestant `stock`: Outrigger's own services and client, its log and its metrics, behind
+ * connect-node as its documentation shows it. What it costs more than Outrigger is what the
+ * transport costs.
+ */
+import { createServer, type Http2ServerRequest } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { createContextValues } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Client } from "../../src/client/client.ts";
+import { defaultCatalog } from "../../src/kit/catalog/catalog.ts";
+import { type Call, callKey, createCall } from "../../src/server/call.ts";
+import { createCallObserver } from "../../src/server/call-observer.ts";
+import { requestIdOf } from "../../src/server/id-headers.ts";
+import { createLogger } from "../../src/server/logging.ts";
+import { createMetrics } from "../../src/server/metrics.ts";
+import { createServices } from "../../src/server/services.ts";
+
+const logger = createLogger();
+const observer = createCallObserver(logger, createMetrics("bench"));
+const services = createServices({ inference: Client.fromEnv(), catalog: defaultCatalog });
+const calls = new WeakMap<object, Call>();
+
+const handle = connectNodeAdapter({
+  routes: services.routes,
+  contextValues(request) {
+    return createContextValues().set(callKey, calls.get(request));
+  },
+});
+
+const server = createServer((request, response) => {
+  const call = callOf(request);
+  calls.set(request, call);
+  response.setHeader("x-request-id", call.requestId);
+  observer.begin();
+  response.once("close", () => observer.end(call));
+  handle(request, response);
+});
+
+server.listen(0, "127.0.0.1", () => {
+  const { port } = server.address() as AddressInfo;
+  logger.info({ addresses: [`127.0.0.1:${port}`] }, "listening");
+});
+
+process.once("SIGTERM", () => process.exit(0));
+
+function callOf(request: Http2ServerRequest): Call {
+  const call = createCall({
+    rpc: request.url.slice(1),
+    requestId: requestIdOf(request.headers["x-request-id"]),
+    httpVersion: "2.0",
+  });
+  call.protocol = "grpc";
+  return call;
+}

@@ -1,0 +1,192 @@
+/**
+ * The one exchange that all contestants carry: a short question, and an answer of a number of
+ * tokens in the words of OpenAI's Responses API.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Role } from "../src/gen/outrigger/v1/message_pb.ts";
+import { type Request, RequestSchema } from "../src/gen/outrigger/v1/request_pb.ts";
+import { WORK_FOLDER } from "./work-folder.ts";
+
+/** Events that every stream has around its deltas, as callers of Outrigger see them. */
+export const EVENTS_AROUND_DELTAS = 4;
+
+/**
+ * Stands where the upstream writes the time at which an event leaves, in as many characters. It
+ * makes a delta as long as two tokens.
+ */
+const CLOCK_MARK = "@@clock@";
+
+const MODEL = "gpt-4.1-mini";
+const ANSWER_MODEL = "gpt-4.1-mini-2025-04-14";
+const SYSTEM = "You are a helpful assistant. Answer in two or three sentences.";
+const QUESTION =
+  "A service of ours calls a model for every message that a customer writes. " +
+  "What should we look at before we put another process between the two?";
+const WORDS = " Look at what it adds to each token , to memory and to the time until it is ready .".match(
+  / ?\S+/g,
+) ?? [""];
+
+/** What the answers of an upstream are made of. */
+export interface AnswerShape {
+  /** Deltas of a stream. At least 2. */
+  readonly deltas: number;
+  /** Whether deltas say when they left, so that callers can tell how long they took. */
+  readonly clocked: boolean;
+}
+
+/** The files that callers and the upstream read. */
+export interface ExchangeFiles {
+  /** The call as a message of ours, for the contestants. */
+  readonly grpcRequest: string;
+  /** The same as a body of the provider, for calls that go straight to the upstream. */
+  readonly directRequest: string;
+  readonly directStreamRequest: string;
+  /** What the upstream answers. */
+  readonly script: string;
+}
+
+/** Writes the files of an exchange. */
+export async function writeExchange(shape: AnswerShape): Promise<ExchangeFiles> {
+  const name = `${shape.deltas}-${shape.clocked ? "clocked" : "plain"}`;
+  const files = {
+    grpcRequest: join(WORK_FOLDER, "request.bin"),
+    directRequest: join(WORK_FOLDER, "request.json"),
+    directStreamRequest: join(WORK_FOLDER, "request-stream.json"),
+    script: join(WORK_FOLDER, `script-${name}.json`),
+  };
+  await writeFile(files.grpcRequest, toBinary(RequestSchema, question()));
+  await writeFile(files.directRequest, JSON.stringify(providerBody({})));
+  await writeFile(files.directStreamRequest, JSON.stringify(providerBody({ stream: true })));
+  await writeFile(files.script, JSON.stringify(scriptOf(deltasOf(shape))));
+  return files;
+}
+
+function question(): Request {
+  return create(RequestSchema, {
+    model: MODEL,
+    messages: [
+      { role: Role.SYSTEM, content: [{ part: { case: "text", value: SYSTEM } }] },
+      { role: Role.USER, content: [{ part: { case: "text", value: QUESTION } }] },
+    ],
+    maxTokens: 1000,
+  });
+}
+
+function providerBody(extra: object): object {
+  const input = [{ role: "user", content: QUESTION }];
+  return { model: MODEL, instructions: SYSTEM, input, max_output_tokens: 1000, store: false, ...extra };
+}
+
+function deltasOf({ deltas, clocked }: AnswerShape): string[] {
+  return Array.from({ length: deltas }, (_, index) =>
+    clocked ? CLOCK_MARK : (WORDS[index % WORDS.length] ?? ""),
+  );
+}
+
+function scriptOf(deltas: readonly string[]): object {
+  return {
+    headers: HEADERS,
+    answer: JSON.stringify(responseObject("completed", [messageItem(deltas.join(""))], deltas.length)),
+    events: eventsOf(deltas).map(
+      (event, index) =>
+        `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`,
+    ),
+  };
+}
+
+/** Headers of an answer that the provider is known to send and that callers hear of. */
+const HEADERS = {
+  "x-request-id": "req_4f1c8a4b2f0d4f6f9a6d8f8f1d2b3c4d",
+  "openai-processing-ms": "412",
+  "openai-version": "2020-10-01",
+  "x-ratelimit-limit-requests": "10000",
+  "x-ratelimit-limit-tokens": "2000000",
+  "x-ratelimit-remaining-requests": "9999",
+  "x-ratelimit-remaining-tokens": "1999800",
+  "x-ratelimit-reset-requests": "6ms",
+  "x-ratelimit-reset-tokens": "6s",
+  "cache-control": "no-store",
+};
+
+const ITEM_ID = "msg_68f3a1c2d4e881998f0b7c6d5e4f3a2b0123456789abcdef";
+
+function eventsOf(deltas: readonly string[]): { readonly type: string; readonly [field: string]: unknown }[] {
+  const text = deltas.join("");
+  const item = { item_id: ITEM_ID, output_index: 0, content_index: 0 };
+  const added = { id: ITEM_ID, type: "message", status: "in_progress", content: [], role: "assistant" };
+  return [
+    { type: "response.created", response: responseObject("in_progress", [], undefined) },
+    { type: "response.in_progress", response: responseObject("in_progress", [], undefined) },
+    { type: "response.output_item.added", output_index: 0, item: added },
+    { type: "response.content_part.added", ...item, part: textPart("") },
+    ...deltas.map((delta) => ({ type: "response.output_text.delta", ...item, delta, logprobs: [] })),
+    { type: "response.output_text.done", ...item, text, logprobs: [] },
+    { type: "response.content_part.done", ...item, part: textPart(text) },
+    { type: "response.output_item.done", output_index: 0, item: messageItem(text) },
+    {
+      type: "response.completed",
+      response: responseObject("completed", [messageItem(text)], deltas.length),
+    },
+  ];
+}
+
+function textPart(text: string): object {
+  return { type: "output_text", annotations: [], logprobs: [], text };
+}
+
+function messageItem(text: string): object {
+  return { id: ITEM_ID, type: "message", status: "completed", content: [textPart(text)], role: "assistant" };
+}
+
+const INPUT_TOKENS = 57;
+
+function responseObject(
+  status: string,
+  output: readonly object[],
+  outputTokens: number | undefined,
+): Record<string, unknown> {
+  const usage = outputTokens === undefined ? null : usageOf(outputTokens);
+  return {
+    id: "resp_68f3a1c0b7e081998f0b7c6d5e4f3a2b0123456789abcdef",
+    object: "response",
+    created_at: 1_760_797_120,
+    status,
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions: SYSTEM,
+    max_output_tokens: 1000,
+    max_tool_calls: null,
+    model: ANSWER_MODEL,
+    output,
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    prompt_cache_key: null,
+    reasoning: { effort: null, summary: null },
+    safety_identifier: null,
+    service_tier: "default",
+    store: false,
+    temperature: 1,
+    text: { format: { type: "text" }, verbosity: "medium" },
+    tool_choice: "auto",
+    tools: [],
+    top_logprobs: 0,
+    top_p: 1,
+    truncation: "disabled",
+    usage,
+    user: null,
+    metadata: {},
+  };
+}
+
+function usageOf(outputTokens: number): object {
+  return {
+    input_tokens: INPUT_TOKENS,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: INPUT_TOKENS + outputTokens,
+  };
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// caller makes one call after the other. An empty failure is success.
+type caller interface {
+	call() (failure string)
+}
+
+type callFlags struct {
+	target      string
+	method      string
+	request     string
+	calls       int
+	concurrency int
+	connections int
+	messages    int
+	rate        float64
+	ramp        time.Duration
+}
+
+// runCalls makes calls with a number of workers, each of which makes one at a time.
+func runCalls(args []string) error {
+	var f callFlags
+	flags := flag.NewFlagSet("call", flag.ExitOnError)
+	flags.StringVar(&f.target, "target", "", "host and port")
+	flags.StringVar(&f.method, "method", "", "path of the RPC; empty for HTTP/1.1 at the upstream itself")
+	flags.StringVar(&f.request, "request", "", "file with the message, or the body")
+	flags.IntVar(&f.calls, "calls", 1, "calls altogether")
+	flags.IntVar(&f.concurrency, "concurrency", 1, "calls at once")
+	flags.IntVar(&f.connections, "connections", 1, "connections of HTTP/2 that they share")
+	flags.IntVar(&f.messages, "messages", 0, "messages that a whole answer has; 0 for any number")
+	flags.Float64Var(&f.rate, "rate", 0, "calls per second at the most; 0 for as many as go")
+	flags.DurationVar(&f.ramp, "ramp", 0, "time over which the workers begin")
+	timeout := flags.Duration("timeout", 2*time.Minute, "when to give up")
+	_ = flags.Parse(args)
+	giveUpAfter(*timeout)
+
+	callers, closeAll, err := openCallers(&f)
+	if err != nil {
+		return err
+	}
+	total := &tally{}
+	took := f.run(callers, total)
+	for _, part := range closeAll() {
+		total.merge(part)
+	}
+	return printJSON(total.report(took))
+}
+
+// giveUpAfter ends a process whose peer does not answer.
+func giveUpAfter(limit time.Duration) {
+	time.AfterFunc(limit, func() {
+		fmt.Fprintln(os.Stderr, "gave up after", limit)
+		os.Exit(1)
+	})
+}
+
+// run lets the callers share the calls, and answers with how long all of it took.
+func (f *callFlags) run(callers []caller, total *tally) time.Duration {
+	var next atomic.Int64
+	var mutex sync.Mutex
+	var workers sync.WaitGroup
+	started := time.Now()
+	for i, caller := range callers {
+		workers.Go(func() {
+			var own tally
+			time.Sleep(f.ramp * time.Duration(i) / time.Duration(len(callers)))
+			for turn := next.Add(1) - 1; turn < int64(f.calls); turn = next.Add(1) - 1 {
+				f.waitForTurn(started, turn)
+				began := time.Now()
+				failure := caller.call()
+				own.addCall(time.Since(began), failure)
+			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			total.merge(&own)
+		})
+	}
+	workers.Wait()
+	return time.Since(started)
+}
+
+func (f *callFlags) waitForTurn(started time.Time, turn int64) {
+	if f.rate > 0 {
+		time.Sleep(time.Until(started.Add(time.Duration(float64(turn) / f.rate * float64(time.Second)))))
+	}
+}
+
+// openCallers makes one caller for each worker, and a function that closes them and hands over what they saw.
+func openCallers(f *callFlags) ([]caller, func() []*tally, error) {
+	if f.method == "" {
+		return openDirectCallers(f)
+	}
+	return openGrpcCallers(f)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+var contentLength = []byte("content-length:")
+
+// readRequest reads a request with a body of known length, and answers with the body. The
+// bytes are good until the next call.
+func readRequest(reader *bufio.Reader) ([]byte, error) {
+	length, err := readHead(reader)
+	if err != nil {
+		return nil, err
+	}
+	if length <= 0 || length > reader.Size() {
+		return nil, fmt.Errorf("a body of %d bytes", length)
+	}
+	body, err := reader.Peek(length)
+	if err != nil {
+		return nil, err
+	}
+	_, err = reader.Discard(length)
+	return body, err
+}
+
+// readHead reads up to the empty line. It answers with the length of the body, -1 where none is said.
+func readHead(reader *bufio.Reader) (int, error) {
+	length := -1
+	for {
+		line, err := reader.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			return length, nil
+		}
+		if len(line) > len(contentLength) && bytes.EqualFold(line[:len(contentLength)], contentLength) {
+			length, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):])))
+			if err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// readChunk reads one chunk; an empty one is the last. The bytes are good until the next call.
+func readChunk(reader *bufio.Reader, into []byte) ([]byte, error) {
+	line, err := reader.ReadSlice('\n')
+	if err != nil {
+		return nil, err
+	}
+	size, err := strconv.ParseUint(string(bytes.TrimRight(line, "\r\n")), 16, 31)
+	if err != nil {
+		return nil, errors.New("a chunk without a size")
+	}
+	if cap(into) < int(size)+2 {
+		into = make([]byte, size+2)
+	}
+	into = into[:size+2]
+	if _, err := io.ReadFull(reader, into); err != nil {
+		return nil, err
+	}
+	return into[:size], nil
+}

@@ -1,0 +1,109 @@
+/** The compiled ends of the benchmark, as the rest of it uses them. */
+import { join } from "node:path";
+import { run, start } from "../processes.ts";
+import { WORK_FOLDER } from "../work-folder.ts";
+
+const BINARY = join(WORK_FOLDER, "load");
+
+/** Builds them. @throws Error that says what to install, where there is no Go. */
+export async function buildLoad(): Promise<void> {
+  await run({ file: "go", args: ["version"] }).catch(() => {
+    throw new Error(
+      "The callers and the upstream of this benchmark are written in Go. " +
+        "Please install Go 1.26 or later (https://go.dev/dl) and have `go` on the PATH.",
+    );
+  });
+  await run({ file: "go", args: ["build", "-C", "bench/load", "-buildvcs=false", "-o", BINARY, "."] });
+}
+
+/** A server at the other end, until it is disposed of. */
+export interface LoadServer extends AsyncDisposable {
+  /** Host and port. */
+  readonly address: string;
+}
+
+/** How an upstream answers. */
+export interface UpstreamOptions {
+  /** File with the answers; see `writeExchange`. */
+  readonly script: string;
+  /** Milliseconds between two events of a stream. Default: none. */
+  readonly intervalMs?: number;
+  /** Whether a stream leaves in one write instead of one for each event. */
+  readonly whole?: boolean;
+}
+
+/** Starts an upstream that speaks as OpenAI does. */
+export function startUpstream({
+  script,
+  intervalMs = 0,
+  whole = false,
+}: UpstreamOptions): Promise<LoadServer> {
+  return startServer(["upstream", "-script", script, "-interval", `${intervalMs}ms`, `-whole=${whole}`]);
+}
+
+/** Starts a server that answers calls of gRPC from memory: each with a file's message, a number of times. */
+export function startResponder(message: string, messages: number): Promise<LoadServer> {
+  return startServer(["responder", "-message", message, "-messages", String(messages)]);
+}
+
+async function startServer(args: readonly string[]): Promise<LoadServer> {
+  const running = await start({ file: BINARY, args }, /^(127\.0\.0\.1:\d+)\n/);
+  return { address: running.greeting[1] ?? "", [Symbol.asyncDispose]: () => running.stop() };
+}
+
+/** Which calls to make. */
+export interface CallOptions {
+  /** Host and port. */
+  readonly target: string;
+  /** Path of the RPC. Without one the calls are plain HTTP/1.1, straight at an upstream. */
+  readonly method?: string;
+  /** File with the message, or with the body. */
+  readonly request: string;
+  readonly calls: number;
+  readonly concurrency: number;
+  /** Connections of HTTP/2 that the calls share. */
+  readonly connections?: number;
+  /** Messages that a whole answer has. A call with more or fewer is a failed one. */
+  readonly messages?: number;
+  /** Calls per second at the most. Default: as many as go. */
+  readonly rate?: number;
+  /** Milliseconds over which the first calls are spread. */
+  readonly rampMs?: number;
+}
+
+/** Durations in microseconds. */
+export interface Quantiles {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** What came of a number of calls. */
+export interface CallReport {
+  readonly calls: number;
+  readonly failed: number;
+  /** The first few failures. */
+  readonly failures: readonly string[] | null;
+  readonly messages: number;
+  /** DATA frames, or chunks where the calls were plain HTTP/1.1. */
+  readonly frames: number;
+  readonly seconds: number;
+  /** From the call to its end. */
+  readonly call: Quantiles;
+  /** From the call to its first message. */
+  readonly first: Quantiles;
+  /** From the upstream's write of an event to its arrival; where the deltas are clocked. */
+  readonly event: Quantiles;
+}
+
+/** Makes calls. */
+export async function makeCalls(options: CallOptions): Promise<CallReport> {
+  const { target, method = "", request, calls, concurrency, connections = 1 } = options;
+  const { messages = 0, rate = 0, rampMs = 0 } = options;
+  const flags = { target, method, request, calls, concurrency, connections, messages, rate };
+  return JSON.parse(await run({ file: BINARY, args: ["call", ...flagsOf(flags), `-ramp=${rampMs}ms`] }));
+}
+
+function flagsOf(flags: Readonly<Record<string, string | number>>): string[] {
+  return Object.entries(flags).map(([name, value]) => `-${name}=${value}`);
+}

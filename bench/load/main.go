@@ -1,0 +1,44 @@
+// Command load is both ends of Outrigger's benchmark: the provider that answers and the callers that ask.
+//
+//	load upstream    serves a script of OpenAI's Responses API over HTTP/1.1
+//	load responder   answers gRPC calls from memory: what the callers' own ceiling is measured against
+//	load call        makes a number of calls and reports how long they took
+//	load stall       opens streams and reads none of them
+//	load cancel      opens streams and cancels them after their first message
+//
+// Servers print their address and run until standard input closes. The others print a report as JSON.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	commands := map[string]func([]string) error{
+		"upstream":  runUpstream,
+		"responder": runResponder,
+		"call":      runCalls,
+		"stall":     runStall,
+		"cancel":    runCancel,
+	}
+	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: load upstream|responder|call|stall|cancel [flags]")
+		os.Exit(2)
+	}
+	if err := commands[os.Args[1]](os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "load", os.Args[1]+":", err)
+		os.Exit(1)
+	}
+}
+
+// waitForClose returns when whoever started this process closes its standard input, or is gone.
+func waitForClose() {
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func printJSON(report any) error {
+	return json.NewEncoder(os.Stdout).Encode(report)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// tally is what was seen of a number of calls.
+type tally struct {
+	Calls    int `json:"calls"`
+	Failed   int `json:"failed"`
+	Messages int `json:"messages"`
+	// DATA frames, or chunks where the calls were made over HTTP/1.1.
+	Frames   int      `json:"frames"`
+	Failures []string `json:"failures"`
+
+	call, first, event samples
+}
+
+const failuresKept = 5
+
+func (t *tally) addCall(took time.Duration, failure string) {
+	t.Calls++
+	if failure == "" {
+		t.call.add(took)
+		return
+	}
+	t.Failed++
+	if len(t.Failures) < failuresKept {
+		t.Failures = append(t.Failures, failure)
+	}
+}
+
+func (t *tally) merge(other *tally) {
+	t.Calls += other.Calls
+	t.Failed += other.Failed
+	t.Messages += other.Messages
+	t.Frames += other.Frames
+	t.Failures = append(t.Failures, other.Failures[:min(len(other.Failures), failuresKept-min(len(t.Failures), failuresKept))]...)
+	t.call = append(t.call, other.call...)
+	t.first = append(t.first, other.first...)
+	t.event = append(t.event, other.event...)
+}
+
+// callReport is a tally as it is printed.
+type callReport struct {
+	tally
+	Seconds float64   `json:"seconds"`
+	Call    quantiles `json:"call"`
+	First   quantiles `json:"first"`
+	Event   quantiles `json:"event"`
+}
+
+func (t *tally) report(took time.Duration) callReport {
+	return callReport{
+		tally:   *t,
+		Seconds: took.Seconds(),
+		Call:    t.call.quantiles(),
+		First:   t.first.quantiles(),
+		Event:   t.event.quantiles(),
+	}
+}
+
+// samples are durations in microseconds.
+type samples []int32
+
+func (s *samples) add(took time.Duration) {
+	*s = append(*s, int32(took.Microseconds()))
+}
+
+// quantiles are in microseconds.
+type quantiles struct {
+	Count int   `json:"count"`
+	P50   int32 `json:"p50"`
+	P99   int32 `json:"p99"`
+}
+
+func (s samples) quantiles() quantiles {
+	if len(s) == 0 {
+		return quantiles{}
+	}
+	sorted := slices.Clone(s)
+	slices.Sort(sorted)
+	at := func(part float64) int32 { return sorted[int(part*float64(len(sorted)-1))] }
+	return quantiles{Count: len(sorted), P50: at(0.50), P99: at(0.99)}
+}

@@ -1,0 +1,129 @@
+/** Starts the programs of a run, and ends them. Whatever is still running when this process ends, ends with it. */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { PROJECT_FOLDER } from "./work-folder.ts";
+
+/** A program and how to start it, in the project's folder. */
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** All of its environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A program that runs until it is stopped. */
+export interface Running {
+  readonly pid: number;
+  /** First match of the pattern in what it printed. */
+  readonly greeting: RegExpExecArray;
+  /** Milliseconds from its start to the greeting. */
+  readonly startMs: number;
+  /** Closes its standard input and asks it to end; kills it where it does not. Resolves when it has ended. */
+  stop(): Promise<void>;
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+const START_LIMIT_MS = 20_000;
+const STOP_LIMIT_MS = 15_000;
+
+const children = new Set<Child>();
+
+/** Kills what was started and has not ended. */
+export function killAll(): void {
+  for (const child of children) child.kill("SIGKILL");
+}
+
+/**
+ * Starts a program, and waits until it prints a line that matches.
+ * @throws Error with what it printed, where it ends or stays silent for 20 seconds.
+ */
+export async function start(command: Command, greeting: RegExp): Promise<Running> {
+  const startedAt = performance.now();
+  const child = spawnChild(command);
+  const match = await waitFor(child, greeting);
+  const startMs = performance.now() - startedAt;
+  // What else it prints is read, so that it never waits for us, and dropped.
+  child.stdout.removeAllListeners("data").resume();
+  child.stderr.resume();
+  return { pid: child.pid ?? 0, greeting: match, startMs, stop: () => stop(child) };
+}
+
+/**
+ * Runs a program to its end.
+ * @returns What it printed on standard output.
+ * @throws Error with what it printed on standard error, where it fails.
+ */
+export async function run(command: Command): Promise<string> {
+  return finish(command, spawnChild(command));
+}
+
+/** A program that says when it is where it should be, and then goes on when it is told to. */
+export interface Paused {
+  /** Lets it go on, and answers with what it printed since. */
+  resume(): Promise<string>;
+}
+
+/** Starts a program and waits for a line that matches; closing its standard input lets it go on. */
+export async function runUntil(command: Command, line: RegExp): Promise<Paused> {
+  const child = spawnChild(command);
+  await waitFor(child, line);
+  child.stdout.removeAllListeners("data");
+  return {
+    resume() {
+      child.stdin.end();
+      return finish(command, child);
+    },
+  };
+}
+
+async function finish(command: Command, child: Child): Promise<string> {
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (code === 0) return output;
+  throw new Error(`${command.file} ${command.args.join(" ")} ended with ${code}:\n${errors.trim()}`);
+}
+
+function spawnChild({ file, args, env }: Command): Child {
+  const child = spawn(file, args, {
+    cwd: PROJECT_FOLDER,
+    stdio: ["pipe", "pipe", "pipe"],
+    ...(env === undefined ? {} : { env }),
+  });
+  children.add(child);
+  child.once("close", () => children.delete(child));
+  child.on("error", () => {});
+  child.stdin.on("error", () => {});
+  return child;
+}
+
+function waitFor(child: Child, pattern: RegExp): Promise<RegExpExecArray> {
+  return new Promise((resolve, reject) => {
+    let printed = "";
+    const fail = () => reject(new Error(`${child.spawnfile} did not start:\n${printed.trim()}`));
+    const timer = setTimeout(fail, START_LIMIT_MS);
+    const take = (chunk: Buffer) => {
+      printed += chunk;
+      const match = pattern.exec(printed);
+      if (match === null) return;
+      clearTimeout(timer);
+      child.off("close", fail);
+      child.stderr.off("data", take);
+      resolve(match);
+    };
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    child.once("close", fail);
+  });
+}
+
+async function stop(child: Child): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  child.stdin.end();
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
+  await ended;
+  clearTimeout(timer);
+}

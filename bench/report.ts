@@ -1,0 +1,84 @@
+/** Results as tables. */
+import type { Round, SampleOwner } from "./cases/case.ts";
+import { METRICS, type Metric, type MetricName } from "./measure/metrics.ts";
+import { medianOf, type Spread, spreadOf } from "./measure/statistics.ts";
+
+/** What all rounds of a case have shown. */
+export interface CaseResult {
+  readonly title: string;
+  readonly rounds: readonly Round[];
+}
+
+const COLUMNS: readonly SampleOwner[] = ["outrigger", "stock", "limit", "direct"];
+
+/** The table of a case, in Markdown: medians over the rounds, and ratios of what they cost. */
+export function tableOf({ rounds }: CaseResult): string {
+  const header = ["", ...COLUMNS, "outrigger / limit", "outrigger / stock"];
+  const rows = (Object.keys(METRICS) as MetricName[])
+    .map((name) => rowOf(name, rounds))
+    .filter((row) => row !== undefined);
+  return markdownTable([header, ...rows]);
+}
+
+/** Where a case's calls failed, one line each. */
+export function failuresOf({ rounds }: CaseResult): string[] {
+  return rounds.flatMap(({ failures }, index) => failures.map((failure) => `round ${index + 1}: ${failure}`));
+}
+
+/** Medians of a measure over the rounds; NaN where it was not measured. */
+export function medianIn(rounds: readonly Round[], owner: SampleOwner, metric: MetricName): number {
+  return medianOf(valuesIn(rounds, owner, metric));
+}
+
+/** Ratios of outrigger to another contestant: taken in each round, since the machine is not the same in all of them. */
+export function ratioIn(
+  rounds: readonly Round[],
+  other: SampleOwner,
+  metric: MetricName,
+): Spread | undefined {
+  const ratios = rounds.flatMap(({ samples }) => {
+    const [ours, theirs] = [samples.outrigger?.[metric], samples[other]?.[metric]];
+    return ours === undefined || theirs === undefined ? [] : [ours / theirs];
+  });
+  return ratios.length === 0 ? undefined : spreadOf(ratios);
+}
+
+/** A ratio with how far its rounds lie apart. */
+export function formatRatio({ median, least, most }: Spread): string {
+  return `${median.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
+}
+
+/** Rows as a Markdown table whose columns stand below each other. */
+export function markdownTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join(" | ")} |`;
+  const rule = `|${widths.map((width, column) => (column === 0 ? "-".repeat(width + 2) : `${"-".repeat(width + 1)}:`)).join("|")}|`;
+  const [header = [], ...body] = rows;
+  return [line(header), rule, ...body.map(line)].join("\n");
+}
+
+function rowOf(name: MetricName, rounds: readonly Round[]): string[] | undefined {
+  const metric: Metric = METRICS[name];
+  const medians = COLUMNS.map((owner) => medianIn(rounds, owner, name));
+  if (medians.every(Number.isNaN)) return undefined;
+  const label = metric.unit === "" ? metric.label : `${metric.label}, ${metric.unit}`;
+  const ratios = (["limit", "stock"] as const).map((other) =>
+    metric.isCost ? formatOptional(ratioIn(rounds, other, name)) : "",
+  );
+  return [label, ...medians.map((value) => formatNumber(value, metric)), ...ratios];
+}
+
+function valuesIn(rounds: readonly Round[], owner: SampleOwner, metric: MetricName): number[] {
+  return rounds.flatMap(({ samples }) => samples[owner]?.[metric] ?? []);
+}
+
+function formatNumber(value: number, { decimals }: Metric): string {
+  return Number.isNaN(value) ? "" : value.toFixed(decimals);
+}
+
+function formatOptional(ratio: Spread | undefined): string {
+  return ratio === undefined ? "" : formatRatio(ratio);
+}

@@ -1,0 +1,82 @@
+/** Whether all contestants give the same answers: otherwise there is nothing to compare. */
+import { deepStrictEqual } from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { clone, fromBinary, toJson } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { InferenceService } from "../src/gen/outrigger/v1/inference_service_pb.ts";
+import { RequestSchema } from "../src/gen/outrigger/v1/request_pb.ts";
+import { type Response, ResponseSchema } from "../src/gen/outrigger/v1/response_pb.ts";
+import { type StreamEvent, StreamEventSchema } from "../src/gen/outrigger/v1/stream_event_pb.ts";
+import { type Contestant, startContestant } from "./contestants/contestant.ts";
+import { EVENTS_AROUND_DELTAS, writeExchange } from "./exchange.ts";
+import { startUpstream } from "./load/load.ts";
+
+const DELTAS = 20;
+
+/** What a caller sees: the answer of Complete and the events of Stream, as JSON. */
+interface Answers {
+  readonly response: unknown;
+  readonly events: readonly unknown[];
+}
+
+/**
+ * Calls each contestant once with Complete and once with Stream.
+ * @throws AssertionError with the difference, where one answers otherwise than the first.
+ */
+export async function checkAnswers(contestants: readonly Contestant[]): Promise<void> {
+  const files = await writeExchange({ deltas: DELTAS, clocked: false });
+  await using upstream = await startUpstream({ script: files.script });
+  let expected: Answers | undefined;
+  for (const contestant of contestants) {
+    const answers = await askContestant(contestant, upstream.address, files.grpcRequest);
+    expected ??= answers;
+    deepStrictEqual(answers.events.length, DELTAS + EVENTS_AROUND_DELTAS, `events of ${contestant.name}`);
+    deepStrictEqual(answers, expected, `${contestant.name} answers otherwise than ${contestants[0]?.name}`);
+  }
+}
+
+async function askContestant(
+  contestant: Contestant,
+  upstream: string,
+  requestFile: string,
+): Promise<Answers> {
+  const running = await startContestant(contestant, upstream);
+  try {
+    const transport = createGrpcTransport({ baseUrl: `http://${running.address}` });
+    const client = createClient(InferenceService, transport);
+    const request = fromBinary(RequestSchema, await readFile(requestFile));
+    const options = { timeoutMs: 10_000 };
+    const events: unknown[] = [];
+    for await (const event of client.stream(request, options)) events.push(comparableEvent(event));
+    return { response: comparable(await client.complete(request, options)), events };
+  } finally {
+    await running.stop();
+  }
+}
+
+function comparableEvent(original: StreamEvent): unknown {
+  const event = clone(StreamEventSchema, original);
+  event.elapsedMs = 0;
+  if (event.event.case === "streamStart") {
+    event.event.value.runId = shapeOf(event.event.value.runId);
+    deepStrictEqual(event.event.value.startedAt !== undefined, true, "stream_start.started_at is set");
+    delete event.event.value.startedAt;
+  }
+  const json = toJson(StreamEventSchema, event);
+  if (event.event.case !== "finish" || event.event.value.response === undefined) return json;
+  return [json, comparable(event.event.value.response)].slice(1);
+}
+
+/** An answer without what differs from call to call. */
+function comparable(original: Response): unknown {
+  const response = clone(ResponseSchema, original);
+  response.runId = shapeOf(response.runId);
+  deepStrictEqual(response.rateLimit?.resetAt !== undefined, true, "rate_limit.reset_at is set");
+  delete response.rateLimit?.resetAt;
+  return toJson(ResponseSchema, response);
+}
+
+function shapeOf(id: string): string {
+  return id.replace(/[0-9a-f]/g, "0");
+}
