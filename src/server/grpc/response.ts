@@ -121,9 +121,15 @@ export class ResponseWriter {
     });
   }
 
-  /** Tells a caller who is still sending to stop (RFC 9113 §8.1): the answer is whole without it. */
+  /**
+   * Tells a caller who is still sending to stop (RFC 9113 §8.1): the answer is whole without it.
+   * Not before its last frame has left: a reset overtakes what waits to be sent.
+   */
   #resetUnread(): void {
-    if (!this.#stream.readableEnded) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    const stream = this.#stream;
+    if (stream.readableEnded || stream.destroyed) return;
+    if (stream.state.localClose === 1) stream.close(constants.NGHTTP2_NO_ERROR);
+    else setTimeout(() => this.#resetUnread(), RESET_DELAY_MS);
   }
 
   #headers(): OutgoingHttpHeaders {
@@ -153,6 +159,9 @@ export class ResponseWriter {
     onFlush?.();
   };
 }
+
+/** Node tells nobody when the last frame of a stream has left, so that it must be asked, in milliseconds. */
+const RESET_DELAY_MS = 5;
 
 // A clock's reading in each response is for caches, which gRPC has none of.
 const NO_DATE = { sendDate: false };

@@ -37,6 +37,10 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
     streamResetBurst: limits.streamResetBurst,
     streamResetRate: limits.streamResetRate,
     maxSessionMemory: limits.maxSessionMemoryMiB,
+    // Cancelled streams count as open until Node has put them away, so that a client who cancels
+    // a lot is over its limit without knowing. Refused streams are tried again; the 101st would
+    // by default end the connection.
+    maxSessionRejectedStreams: limits.streamResetBurst,
   });
   server.on("stream", (stream, headers, ...rest) => {
     if (!streams?.(stream, headers)) general.emit("stream", stream, headers, ...rest);

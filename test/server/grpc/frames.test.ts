@@ -2,15 +2,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Frame, FrameReader } from "../../../src/server/grpc/frames.ts";
+import { frame } from "../support/raw-http2.ts";
 
 const MAX_BYTES = 1000;
-
-function frame(payload: Uint8Array, { flags = 0, length = payload.byteLength } = {}): Buffer {
-  const header = Buffer.alloc(5);
-  header.writeUInt8(flags);
-  header.writeUInt32BE(length, 1);
-  return Buffer.concat([header, payload]);
-}
 
 /** Reads chunks to the end, as a request does. */
 function read(chunks: readonly Buffer[]): { frames: Frame[]; rest: boolean; error?: ConnectError } {
@@ -63,12 +57,12 @@ describe("FrameReader", () => {
   });
 
   it("tells a compressed message by its flag", () => {
-    expect(read([frame(Buffer.from("x"), { flags: 1 })]).frames).toMatchObject([{ compressed: true }]);
+    expect(read([frame(Buffer.from("x"), 1)]).frames).toMatchObject([{ compressed: true }]);
     expect(read([frame(Buffer.from("x"))]).frames).toMatchObject([{ compressed: false }]);
   });
 
   it("refuses a length over the limit before the message arrives", () => {
-    const { error } = read([frame(Buffer.alloc(0), { length: MAX_BYTES + 1 })]);
+    const { error } = read([frame(Buffer.alloc(0), 0, MAX_BYTES + 1)]);
     expect(error?.code).toBe(Code.ResourceExhausted);
     expect(error?.rawMessage).toContain(
       "expected at most 1000 bytes (limits.max_message_bytes), found 1001 bytes",
@@ -77,7 +71,7 @@ describe("FrameReader", () => {
   });
 
   it("refuses flags that gRPC does not have", () => {
-    const { error } = read([frame(Buffer.from("x"), { flags: 2 })]);
+    const { error } = read([frame(Buffer.from("x"), 2)]);
     expect(error?.code).toBe(Code.Internal);
     expect(error?.rawMessage).toBe("a message has the flags 2, expected 0 or 1");
   });

@@ -64,10 +64,22 @@ export async function exchange(
   }
 }
 
-/** A message in the frame of gRPC and of Connect's streams. */
-export function frame(message: Uint8Array, flags = 0): Buffer {
+/** A message in the frame of gRPC and of Connect's streams, whose length may lie. */
+export function frame(message: Uint8Array, flags = 0, length = message.byteLength): Buffer {
   const header = Buffer.alloc(5);
   header.writeUInt8(flags, 0);
-  header.writeUInt32BE(message.byteLength, 1);
+  header.writeUInt32BE(length, 1);
   return Buffer.concat([header, message]);
+}
+
+/** The frames of a body: their flags and messages. Throws where the last one is cut. */
+export function framesOf(body: Buffer): { flags: number; message: Buffer }[] {
+  const frames: { flags: number; message: Buffer }[] = [];
+  for (let at = 0; at < body.byteLength; ) {
+    const end = at + 5 + body.readUInt32BE(at + 1);
+    if (end > body.byteLength) throw new Error("the last frame is cut");
+    frames.push({ flags: body.readUInt8(at), message: body.subarray(at + 5, end) });
+    at = end;
+  }
+  return frames;
 }
