@@ -1,0 +1,292 @@
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  type Message,
+  ScalarType,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
+import { WireType } from "@bufbuild/protobuf/wire";
+import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import type { ByteSink } from "./byte-sink.ts";
+import {
+  MAX_VARINT_BYTES,
+  putVarint,
+  type ScalarFormat,
+  scalarFormats,
+  UnusualValue,
+  type ValueWriter,
+  varintBytes,
+  writeInt32,
+  writeRaw,
+  writeString,
+} from "./wire-values.ts";
+
+/**
+ * Writes a message of one type into a sink: the bytes that `toBinary` gives for it. Throws what
+ * `toBinary` throws, and the sink is then as it was.
+ */
+export type MessageEncoder = (message: Message, sink: ByteSink) => void;
+
+/** A property of a message: a field, or those of a oneof that no other field comes between. */
+interface Property {
+  readonly name: string;
+  /** What it holds where there is nothing to write. */
+  readonly unset: unknown;
+  readonly write: ValueWriter;
+}
+
+/** No value is this: its property is always looked at by its writer. */
+const NEVER = Symbol("never");
+
+const encoders = new WeakMap<DescMessage, MessageEncoder>();
+const messageWriters = new WeakMap<DescMessage, ValueWriter>();
+
+/** The encoder of a message type, compiled when it is first asked for. */
+export function messageEncoderOf(desc: DescMessage): MessageEncoder {
+  const known = encoders.get(desc);
+  if (known !== undefined) return known;
+  const write = messageWriterOf(desc);
+  const encode: MessageEncoder = (message, sink) => {
+    const { length } = sink;
+    try {
+      write(message, sink);
+    } catch (error) {
+      sink.position -= sink.length - length;
+      if (!(error instanceof UnusualValue)) throw error;
+      writeRaw(toBinary(desc, message), sink);
+    }
+  };
+  encoders.set(desc, encode);
+  return encode;
+}
+
+function messageWriterOf(desc: DescMessage): ValueWriter {
+  const known = messageWriters.get(desc);
+  if (known !== undefined) return known;
+  if (desc.fields.some(isLeftToLibrary)) {
+    return (message, sink) => writeRaw(toBinary(desc, message as Message), sink);
+  }
+  const properties: Property[] = [];
+  const write = messageWriter(desc, properties);
+  // Known before its fields are compiled, which may be of this very type.
+  messageWriters.set(desc, write);
+  properties.push(...propertiesOf(desc));
+  return write;
+}
+
+/** Rare fields that are not worth code: whose value is of another kind, or which every object seems to have. */
+function isLeftToLibrary(field: DescField): boolean {
+  const { message, parent } = field;
+  if (message?.typeName === "google.protobuf.Struct") return parent.typeName !== "google.protobuf.Value";
+  if (message !== undefined) return isWrapperDesc(message);
+  return ("longAsString" in field && field.longAsString) || field.localName in {};
+}
+
+function messageWriter(desc: DescMessage, properties: readonly Property[]): ValueWriter {
+  const { typeName } = desc;
+  const inherits = Object.getPrototypeOf(create(desc)) !== Object.prototype;
+  return (value, sink) => {
+    let message = value as (Message & Readonly<Record<string, unknown>>) | undefined;
+    if (message?.$typeName !== typeName) throw new UnusualValue();
+    // In proto2 the default values are inherited, and only what a message has itself is written.
+    if (inherits) message = { ...message };
+    for (let index = 0; index < properties.length; index++) {
+      const { name, unset, write } = properties[index] as Property;
+      const content = message[name];
+      if (content !== unset) write(content, sink);
+    }
+    if (message.$unknown !== undefined) writeUnknown(message.$unknown, sink);
+  };
+}
+
+function writeUnknown(fields: NonNullable<Message["$unknown"]>, sink: ByteSink): void {
+  for (const { no, wireType, data } of fields) {
+    writeTag(tagOf(no, wireType), sink);
+    writeRaw(data, sink);
+  }
+}
+
+/** The properties in the order of the field numbers, in which `toBinary` writes. */
+function propertiesOf(desc: DescMessage): Property[] {
+  const properties: Property[] = [];
+  let oneof: DescOneof | undefined;
+  let cases = new Map<unknown, ValueWriter>();
+  for (const field of desc.fields.toSorted((one, other) => one.number - other.number)) {
+    if (field.oneof === undefined) {
+      properties.push({ name: field.localName, unset: unsetValueOf(field), write: fieldWriter(field) });
+    } else {
+      if (field.oneof !== oneof) {
+        cases = new Map();
+        properties.push({ name: field.oneof.localName, unset: NEVER, write: oneofWriter(cases) });
+      }
+      cases.set(field.localName, elementWriter(field));
+    }
+    oneof = field.oneof;
+  }
+  return properties;
+}
+
+function oneofWriter(cases: ReadonlyMap<unknown, ValueWriter>): ValueWriter {
+  return (value, sink) => {
+    const oneof = value as { readonly case: unknown; readonly value: unknown };
+    const write = cases.get(oneof.case);
+    if (write !== undefined) write(oneof.value, sink);
+  };
+}
+
+function unsetValueOf(field: DescField): unknown {
+  if (field.fieldKind === "list" || field.fieldKind === "map") return NEVER;
+  if (field.presence === Presence.LEGACY_REQUIRED) return NEVER;
+  if (field.presence !== Presence.IMPLICIT || field.fieldKind === "message") return undefined;
+  if (field.fieldKind === "enum") return field.enum.values[0]?.number;
+  // -0 is written, and compares as 0.
+  if (field.scalar === ScalarType.DOUBLE || field.scalar === ScalarType.FLOAT) return NEVER;
+  return scalarZeroValue(field.scalar, false);
+}
+
+function fieldWriter(field: DescField): ValueWriter {
+  if (field.fieldKind === "map") return mapWriter(field);
+  if (field.fieldKind === "list")
+    return field.packed ? packedWriter(field) : itemsWriter(elementWriter(field));
+  const write = elementWriter(field);
+  if (field.fieldKind !== "scalar" || field.presence !== Presence.IMPLICIT) return write;
+  if (field.scalar === ScalarType.BYTES) {
+    return (value, sink) => {
+      if (!isEmpty(value)) write(value, sink);
+    };
+  }
+  if (field.scalar !== ScalarType.DOUBLE && field.scalar !== ScalarType.FLOAT) return write;
+  return (value, sink) => {
+    if (!Object.is(value, 0)) write(value, sink);
+  };
+}
+
+function isEmpty(value: unknown): boolean {
+  return value instanceof Uint8Array && value.length === 0;
+}
+
+function itemsWriter(write: ValueWriter): ValueWriter {
+  return (value, sink) => {
+    const items = value as readonly unknown[];
+    for (let index = 0; index < items.length; index++) write(items[index], sink);
+  };
+}
+
+function packedWriter(field: DescField): ValueWriter {
+  const { write } = scalarFormats[field.scalar ?? ScalarType.INT32];
+  const writeItems = delimited(field.number, itemsWriter(write));
+  return (value, sink) => {
+    if ((value as readonly unknown[]).length !== 0) writeItems(value, sink);
+  };
+}
+
+/** Entries are messages of two fields, both of which are always written. */
+function mapWriter(field: DescField & { fieldKind: "map" }): ValueWriter {
+  const writeKey = tagged(1, scalarFormats[field.mapKey]);
+  const writeValue = elementWriter(field, 2);
+  const keyOf = mapKeyReader(field.mapKey);
+  const writeEntry = delimited(field.number, (entry, sink) => {
+    const [name, value] = entry as readonly [string, unknown];
+    writeKey(keyOf(name), sink);
+    writeValue(value, sink);
+  });
+  return (value, sink) => {
+    for (const entry of Object.entries(value as Readonly<Record<string, unknown>>)) writeEntry(entry, sink);
+  };
+}
+
+/** Reads the key that a property's name stands for. What is none is refused when it is written. */
+function mapKeyReader(type: ScalarType): (name: string) => unknown {
+  switch (scalarZeroValue(type, false)) {
+    case "":
+      return (name) => name;
+    case false:
+      return (name) => name === "true" || (name === "false" ? false : name);
+    case 0n:
+      return (name) => (/^-?\d+$/.test(name) ? BigInt(name) : name);
+    default:
+      return Number.parseInt;
+  }
+}
+
+/** Writes one value with its tag: a singular field, one of a list, or the value of a map's entry. */
+function elementWriter(field: DescField, fieldNumber: number = field.number): ValueWriter {
+  const { message } = field;
+  if (message === undefined) return tagged(fieldNumber, scalarFormats[field.scalar ?? ScalarType.INT32]);
+  const write = messageWriterOf(message);
+  return field.delimitedEncoding ? group(fieldNumber, write) : delimited(fieldNumber, write);
+}
+
+/** Strings and integers, which are most of what there is, have code of their own, with direct calls. */
+function tagged(fieldNumber: number, { wireType, write }: ScalarFormat): ValueWriter {
+  const tag = tagOf(fieldNumber, wireType);
+  switch (write) {
+    case writeString:
+      return (value, sink) => {
+        writeTag(tag, sink);
+        writeString(value, sink);
+      };
+    case writeInt32:
+      return (value, sink) => {
+        writeTag(tag, sink);
+        writeInt32(value, sink);
+      };
+    default:
+      return (value, sink) => {
+        writeTag(tag, sink);
+        write(value, sink);
+      };
+  }
+}
+
+function group(fieldNumber: number, write: ValueWriter): ValueWriter {
+  const start = tagOf(fieldNumber, WireType.StartGroup);
+  const end = tagOf(fieldNumber, WireType.EndGroup);
+  return (value, sink) => {
+    writeTag(start, sink);
+    write(value, sink);
+    writeTag(end, sink);
+  };
+}
+
+/**
+ * Writes content and, before it, its length in bytes, for which room is left. As much as it took the last
+ * time: messages of one field are alike, and those of another size are moved.
+ */
+function delimited(fieldNumber: number, write: ValueWriter): ValueWriter {
+  const tag = tagOf(fieldNumber, WireType.LengthDelimited);
+  let usual = 1;
+  return (value, sink) => {
+    const room = usual;
+    sink.reserve(2 * MAX_VARINT_BYTES);
+    putVarint(tag, sink);
+    sink.position += room;
+    const before = sink.length;
+    write(value, sink);
+    const bytes = sink.length - before;
+    usual = varintBytes(bytes);
+    if (usual !== room) moveContent(bytes, usual - room, sink);
+    sink.position -= usual + bytes;
+    putVarint(bytes, sink);
+    sink.position += bytes;
+  };
+}
+
+function moveContent(bytes: number, distance: number, sink: ByteSink): void {
+  sink.reserve(MAX_VARINT_BYTES);
+  const start = sink.position - bytes;
+  sink.buffer.copyWithin(start + distance, start, sink.position);
+  sink.position += distance;
+}
+
+function tagOf(fieldNumber: number, wireType: WireType): number {
+  return ((fieldNumber << 3) | wireType) >>> 0;
+}
+
+function writeTag(tag: number, sink: ByteSink): void {
+  sink.reserve(MAX_VARINT_BYTES);
+  putVarint(tag, sink);
+}

@@ -1,0 +1,226 @@
+import { ScalarType } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
+import type { ByteSink } from "./byte-sink.ts";
+
+/** Writes a value. Throws UnusualValue where it is not as the generated types say. */
+export type ValueWriter = (value: unknown, sink: ByteSink) => void;
+
+/** How the values of a scalar type are written, and the wire type that their tag has. */
+export interface ScalarFormat {
+  readonly wireType: WireType;
+  readonly write: ValueWriter;
+}
+
+/**
+ * A value of another type than the generated ones, or out of range. Some are taken, such as
+ * numbers as text, most are refused: both is left to protobuf-es.
+ */
+export class UnusualValue extends Error {}
+
+/** Bytes of the longest tag or length. */
+export const MAX_VARINT_BYTES = 5;
+
+const MAX_VARINT64_BYTES = 10;
+
+/** Up to this length, in characters, a loop over them takes less time than a call into Node. */
+const MAX_LOOPED_CHARS = 8;
+
+/** Most bytes of UTF-8 for a UTF-16 code unit. */
+const MAX_UTF8_BYTES = 3;
+
+/** Bytes of a length as a varint. */
+export function varintBytes(length: number): number {
+  if (length < 0x80) return 1;
+  if (length < 0x4000) return 2;
+  if (length < 0x20_0000) return 3;
+  return length < 0x1000_0000 ? 4 : MAX_VARINT_BYTES;
+}
+
+/** Writes an unsigned integer of 32 bits as a varint, into room that was reserved. */
+export function putVarint(value: number, sink: ByteSink): void {
+  const { buffer } = sink;
+  let { position } = sink;
+  let rest = value;
+  while (rest > 0x7f) {
+    buffer[position++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
+  }
+  buffer[position++] = rest;
+  sink.position = position;
+}
+
+/** Writes bytes as they are. */
+export function writeRaw(bytes: Uint8Array, sink: ByteSink): void {
+  sink.reserve(bytes.length);
+  sink.buffer.set(bytes, sink.position);
+  sink.position += bytes.length;
+}
+
+/** Writes a string and its length. Half a surrogate pair becomes U+FFFD. */
+export function writeString(value: unknown, sink: ByteSink): void {
+  if (typeof value !== "string") throw new UnusualValue();
+  if (value.length <= MAX_LOOPED_CHARS && writeShortAscii(value, sink)) return;
+  reserveForString(value, sink);
+  const { buffer, position } = sink;
+  // Most text is ASCII: its length in bytes is that in characters.
+  const guessed = varintBytes(value.length);
+  const start = position + guessed;
+  const bytes = buffer.write(value, start);
+  const needed = varintBytes(bytes);
+  if (needed > guessed) buffer.copyWithin(position + needed, start, start + bytes);
+  putVarint(bytes, sink);
+  sink.position += bytes;
+}
+
+/** Gives up, with nothing written, at the first character that is not ASCII. */
+function writeShortAscii(value: string, sink: ByteSink): boolean {
+  const { length } = value;
+  sink.reserve(1 + length);
+  const { buffer } = sink;
+  let { position } = sink;
+  buffer[position++] = length;
+  for (let index = 0; index < length; index++) {
+    const code = value.charCodeAt(index);
+    if (code > 0x7f) return false;
+    buffer[position++] = code;
+  }
+  sink.position = position;
+  return true;
+}
+
+function reserveForString(value: string, sink: ByteSink): void {
+  const most = MAX_VARINT_BYTES + MAX_UTF8_BYTES * value.length;
+  // To count takes longer than to write: only where the buffer may have to be replaced.
+  const fits = sink.position + most <= sink.buffer.length;
+  if (!fits) sink.reserve(MAX_VARINT_BYTES + Buffer.byteLength(value));
+}
+
+function writeBytes(value: unknown, sink: ByteSink): void {
+  if (!(value instanceof Uint8Array)) throw new UnusualValue();
+  sink.reserve(MAX_VARINT_BYTES + value.length);
+  putVarint(value.length, sink);
+  writeRaw(value, sink);
+}
+
+/** Writes an integer of 32 bits, where it is negative with the sign in 64. */
+export function writeInt32(value: unknown, sink: ByteSink): void {
+  const number = int32(value);
+  if (number < 0) return writeVarint64(number, -1, sink);
+  sink.reserve(MAX_VARINT_BYTES);
+  putVarint(number, sink);
+}
+
+function writeVarint64(low: number, high: number, sink: ByteSink): void {
+  sink.reserve(MAX_VARINT64_BYTES);
+  const { buffer } = sink;
+  let { position } = sink;
+  let rest = low >>> 0;
+  let above = high >>> 0;
+  while (above !== 0 || rest > 0x7f) {
+    buffer[position++] = (rest & 0x7f) | 0x80;
+    rest = ((above << 25) | (rest >>> 7)) >>> 0;
+    above >>>= 7;
+  }
+  buffer[position++] = rest;
+  sink.position = position;
+}
+
+function varint32(read: (value: unknown) => number): ScalarFormat {
+  return {
+    wireType: WireType.Varint,
+    write(value, sink) {
+      const number = read(value);
+      sink.reserve(MAX_VARINT_BYTES);
+      putVarint(number, sink);
+    },
+  };
+}
+
+function varint64(read: (value: unknown) => bigint): ScalarFormat {
+  const words = new DataView(new ArrayBuffer(8));
+  return {
+    wireType: WireType.Varint,
+    write(value, sink) {
+      words.setBigInt64(0, read(value), true);
+      writeVarint64(words.getInt32(0, true), words.getInt32(4, true), sink);
+    },
+  };
+}
+
+type FixedWriter = (value: unknown, buffer: Buffer, position: number) => void;
+
+function fixed(bytes: 4 | 8, put: FixedWriter): ScalarFormat {
+  return {
+    wireType: bytes === 4 ? WireType.Bit32 : WireType.Bit64,
+    write(value, sink) {
+      sink.reserve(bytes);
+      put(value, sink.buffer, sink.position);
+      sink.position += bytes;
+    },
+  };
+}
+
+function int32(value: unknown): number {
+  if (typeof value !== "number" || (value | 0) !== value) throw new UnusualValue();
+  return value;
+}
+
+function uint32(value: unknown): number {
+  if (typeof value !== "number" || value >>> 0 !== value) throw new UnusualValue();
+  return value;
+}
+
+function zigzag32(value: unknown): number {
+  const number = int32(value);
+  return ((number << 1) ^ (number >> 31)) >>> 0;
+}
+
+function int64(value: unknown): bigint {
+  if (typeof value !== "bigint" || BigInt.asIntN(64, value) !== value) throw new UnusualValue();
+  return value;
+}
+
+function uint64(value: unknown): bigint {
+  if (typeof value !== "bigint" || BigInt.asUintN(64, value) !== value) throw new UnusualValue();
+  return value;
+}
+
+function zigzag64(value: unknown): bigint {
+  const number = int64(value);
+  return (number << 1n) ^ (number >> 63n);
+}
+
+function bool(value: unknown): number {
+  if (typeof value !== "boolean") throw new UnusualValue();
+  return value ? 1 : 0;
+}
+
+function double(value: unknown): number {
+  if (typeof value !== "number") throw new UnusualValue();
+  return value;
+}
+
+function float(value: unknown): number {
+  const number = double(value);
+  if (Number.isFinite(number) && !Number.isFinite(Math.fround(number))) throw new UnusualValue();
+  return number;
+}
+
+/** The format of each scalar type, see protobuf.dev/programming-guides/encoding. */
+export const scalarFormats: Readonly<Record<ScalarType, ScalarFormat>> = {
+  [ScalarType.STRING]: { wireType: WireType.LengthDelimited, write: writeString },
+  [ScalarType.BYTES]: { wireType: WireType.LengthDelimited, write: writeBytes },
+  [ScalarType.INT32]: { wireType: WireType.Varint, write: writeInt32 },
+  [ScalarType.UINT32]: varint32(uint32),
+  [ScalarType.SINT32]: varint32(zigzag32),
+  [ScalarType.BOOL]: varint32(bool),
+  [ScalarType.INT64]: varint64(int64),
+  [ScalarType.UINT64]: varint64(uint64),
+  [ScalarType.SINT64]: varint64(zigzag64),
+  [ScalarType.FIXED32]: fixed(4, (value, buffer, position) => buffer.writeUInt32LE(uint32(value), position)),
+  [ScalarType.SFIXED32]: fixed(4, (value, buffer, position) => buffer.writeInt32LE(int32(value), position)),
+  [ScalarType.FLOAT]: fixed(4, (value, buffer, position) => buffer.writeFloatLE(float(value), position)),
+  [ScalarType.FIXED64]: fixed(8, (value, buffer, at) => buffer.writeBigUInt64LE(uint64(value), at)),
+  [ScalarType.SFIXED64]: fixed(8, (value, buffer, at) => buffer.writeBigInt64LE(int64(value), at)),
+  [ScalarType.DOUBLE]: fixed(8, (value, buffer, at) => buffer.writeDoubleLE(double(value), at)),
+};
