@@ -28,8 +28,8 @@ export function createLogger({ level = "info", destination }: LoggerOptions = {}
  */
 export function logCall(logger: Logger, call: Call, durationMs: number): void {
   const line = lineOf(call, durationMs);
-  if (call.code === Code.Internal)
-    logger.error({ ...line, fault: describeFault(faultOf(call)) }, "call failed");
+  const fault = faultOf(call);
+  if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
   else if (call.abandoned) logger.debug(line, "caller left");
   else if (QUIET_RPCS.test(call.rpc)) logger.debug(line, "call");
   else logger.info(line, "call");
@@ -99,6 +99,7 @@ function errorFields({ error }: Call): Record<string, unknown> {
   return fields;
 }
 
-function faultOf({ error, fault }: Call): unknown {
-  return fault ?? error?.cause ?? error;
+/** What a bug of ours threw; undefined where there was none. A caller who breaks the protocol is INTERNAL too, to gRPC. */
+function faultOf({ code, error, fault }: Call): unknown {
+  return code === Code.Internal ? (fault ?? error?.cause ?? error) : undefined;
 }

@@ -38,7 +38,12 @@ describe("logCall()", () => {
     ["a probe", { rpc: "grpc.health.v1.Health/Check" }, 20],
     ["a caller who left", { code: Code.Canceled, abandoned: true }, 20],
     ["a bug of ours", { code: Code.Internal, fault: new TypeError("x") }, 50],
-    ["a bug of ours in a probe", { rpc: "grpc.health.v1.Health/Check", code: Code.Internal }, 50],
+    [
+      "a bug of ours in a probe",
+      { rpc: "grpc.health.v1.Health/Check", code: Code.Internal, fault: new TypeError("x") },
+      50,
+    ],
+    ["a caller who breaks the protocol", { code: Code.Internal }, 30],
   ];
   it.each(levels)("gives %s its level", (_what, fields, level) => {
     const { logger, lines } = recordingLogger();

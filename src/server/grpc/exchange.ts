@@ -84,9 +84,12 @@ async function run(
   const { maxMessageBytes } = limits;
   const requests = new RequestMessages(stream, { desc: method.spec.method.input, encoding, maxMessageBytes });
   context.onAbort = (reason) => requests.fail(reason);
-  await invoke(method.spec, requests, context, response);
-  context.onAbort = undefined;
-  requests.drop();
+  try {
+    await invoke(method.spec, requests, context, response);
+  } finally {
+    context.onAbort = undefined;
+    requests.drop();
+  }
 }
 
 async function invoke(
