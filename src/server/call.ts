@@ -19,8 +19,6 @@ export interface Call {
   protocol: string;
   /** Status it ended with; undefined is OK. */
   code: Code | undefined;
-  /** Whether its message was read and a service has it. */
-  served: boolean;
   /** Whether the caller left before the end. */
   abandoned: boolean;
   /** Whether what the service gives next is ready too, so that both should leave in one write. */
@@ -51,7 +49,6 @@ export function createCall(init: CallInit): Call {
     startedAt: performance.now(),
     protocol: "",
     code: undefined,
-    served: false,
     abandoned: false,
     moreReady: false,
     signal: undefined,
@@ -69,10 +66,8 @@ export const callKey = createContextKey<Call | undefined>(undefined, {
   description: "the call being served",
 });
 
-/** Takes a call into a service: its Call, marked as served. A new one where the transport gave none. */
-export function acceptCall({ method, values }: Pick<HandlerContext, "method" | "values">): Call {
+/** The Call that a service answers. A new one where the transport gave none. */
+export function callOf({ method, values }: Pick<HandlerContext, "method" | "values">): Call {
   const rpc = `${method.parent.typeName}/${method.name}`;
-  const call = values.get(callKey) ?? createCall({ rpc, requestId: "", httpVersion: "" });
-  call.served = true;
-  return call;
+  return values.get(callKey) ?? createCall({ rpc, requestId: "", httpVersion: "" });
 }

@@ -9,7 +9,7 @@ import {
 } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import { invalidField, NotFoundError, toSdkError } from "../spec/errors.ts";
 import { boundedText } from "./bounded-text.ts";
-import { acceptCall } from "./call.ts";
+import { callOf } from "./call.ts";
 import type { Catalog } from "./options.ts";
 import { connectErrorOf } from "./status.ts";
 
@@ -42,7 +42,7 @@ export function createCatalogService(catalog: Catalog): ServiceImpl<typeof Catal
 const MAX_QUOTE_BYTES = 128;
 
 function answer<Output>(context: HandlerContext, look: () => Output): Output {
-  const call = acceptCall(context);
+  const call = callOf(context);
   try {
     return look();
   } catch (thrown) {

@@ -9,7 +9,6 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from "../gen/grpc/health/v1/health_pb.ts";
 import { boundedText } from "./bounded-text.ts";
-import { acceptCall } from "./call.ts";
 
 /** Whether the server serves, for everyone who asks by `grpc.health.v1`. */
 export interface Health {
@@ -34,9 +33,8 @@ export function createHealth(serviceNames: readonly string[]): Health {
   };
   return {
     service: {
-      check: (request, context) => check(request, context, statusOf),
-      list(_request, context) {
-        acceptCall(context);
+      check: (request) => check(request, statusOf),
+      list() {
         const statuses = [...names].map((name) => [name, responseOf(statusOf(name))] as const);
         return create(HealthListResponseSchema, { statuses: Object.fromEntries(statuses) });
       },
@@ -53,12 +51,7 @@ type StatusLookup = (service: string) => ServingStatus;
 
 const MAX_NAME_BYTES = 128;
 
-function check(
-  { service }: HealthCheckRequest,
-  context: HandlerContext,
-  statusOf: StatusLookup,
-): HealthCheckResponse {
-  acceptCall(context);
+function check({ service }: HealthCheckRequest, statusOf: StatusLookup): HealthCheckResponse {
   const status = statusOf(service);
   if (status !== ServingStatus.SERVICE_UNKNOWN) return responseOf(status);
   throw new ConnectError(`unknown service "${boundedText(service, MAX_NAME_BYTES)}"`, Code.NotFound);
@@ -71,7 +64,6 @@ async function* watch(
   statusOf: StatusLookup,
   shutdown: AbortSignal,
 ): AsyncGenerator<HealthCheckResponse> {
-  acceptCall(context);
   const status = statusOf(service);
   yield responseOf(status);
   await firstAborted(context.signal, shutdown);

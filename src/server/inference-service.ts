@@ -8,7 +8,7 @@ import { createRunId } from "../kit/run-id.ts";
 import { type SDKError, StreamError } from "../spec/errors.ts";
 import type { Batched } from "./batches.ts";
 import { boundedText } from "./bounded-text.ts";
-import { acceptCall, type Call } from "./call.ts";
+import { type Call, callOf } from "./call.ts";
 import { callSignalOf, failureOf } from "./call-signal.ts";
 import { RUN_ID_HEADER } from "./id-headers.ts";
 import type { Inference } from "./options.ts";
@@ -83,7 +83,7 @@ async function* streamBatches(
 }
 
 function beginCall(request: Request, context: HandlerContext): Call {
-  const call = acceptCall(context);
+  const call = callOf(context);
   call.runId = createRunId();
   noteTarget(call, request);
   context.responseHeader.set(RUN_ID_HEADER, call.runId);

@@ -1,5 +1,5 @@
 import type { DescFile } from "@bufbuild/protobuf";
-import { Code, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type {
   ServerReflectionRequest as RequestV1,
   ServerReflection as ServerReflectionV1,
@@ -9,14 +9,13 @@ import type {
   ServerReflection as ServerReflectionV1Alpha,
 } from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { boundedText } from "./bounded-text.ts";
-import { acceptCall } from "./call.ts";
 import { type ReflectionIndex, serializeWithImports } from "./reflection-index.ts";
 
 /** Reflection as `grpc.reflection.v1` has it. */
 export function createReflectionV1(index: ReflectionIndex): ServiceImpl<typeof ServerReflectionV1> {
   return {
-    async *serverReflectionInfo(requests, context) {
-      for await (const [request, messageResponse] of answersTo(requests, context, index)) {
+    async *serverReflectionInfo(requests) {
+      for await (const [request, messageResponse] of answersTo(requests, index)) {
         yield { validHost: request.host, originalRequest: request, messageResponse };
       }
     },
@@ -26,8 +25,8 @@ export function createReflectionV1(index: ReflectionIndex): ServiceImpl<typeof S
 /** The same under its old name, which many tools still ask first. */
 export function createReflectionV1Alpha(index: ReflectionIndex): ServiceImpl<typeof ServerReflectionV1Alpha> {
   return {
-    async *serverReflectionInfo(requests, context) {
-      for await (const [request, messageResponse] of answersTo(requests, context, index)) {
+    async *serverReflectionInfo(requests) {
+      for await (const [request, messageResponse] of answersTo(requests, index)) {
         yield { validHost: request.host, originalRequest: request, messageResponse };
       }
     },
@@ -45,10 +44,8 @@ const MAX_NAME_BYTES = 256;
 
 async function* answersTo<Request extends RequestV1 | RequestV1Alpha>(
   requests: AsyncIterable<Request>,
-  context: HandlerContext,
   index: ReflectionIndex,
 ): AsyncGenerator<[Request, Answer]> {
-  acceptCall(context);
   const sent = new Set<string>();
   for await (const request of requests) yield [request, answerTo(request, index, sent)];
 }

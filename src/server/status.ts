@@ -32,41 +32,48 @@ export function connectErrorOf(error: SDKError, facts: ErrorFacts = {}): Connect
  * the details of ours where a transport found it; whatever else was thrown is a bug of ours.
  */
 export function noteFailure(call: Call, thrown: unknown): ConnectError {
-  if (thrown instanceof ConnectError) {
-    describeProtocolError(thrown, call.served);
-    call.code = thrown.code;
-    return thrown;
-  }
-  call.code = Code.Internal;
-  call.fault = thrown;
-  return new ConnectError("internal error", Code.Internal);
+  const isStatus = thrown instanceof ConnectError;
+  if (!isStatus || WRITE_FAULT.test(thrown.rawMessage)) call.fault = thrown;
+  const status = isStatus ? thrown : new ConnectError("internal error", Code.Internal);
+  describeProtocolError(status, call);
+  call.code = status.code;
+  return status;
 }
 
 /**
- * Gives a status that Connect itself found (a message that does not parse or is too large, a
- * deadline that ran out) the details of ours, in place: Connect writes the object it threw.
+ * Makes a status of ours of one that a transport found (a message that does not parse or is too
+ * large, a deadline that ran out), in place: Connect writes the object it threw. The calls of
+ * Outrigger's own services get the details that their contract has, others code and message.
  * A status that has details, and one of another code, is left alone.
- * @param served Whether a service had the request. If not, a fault that Connect calls its own
- *   (binary that does not parse is INTERNAL there) was the caller's.
  */
-export function describeProtocolError(error: ConnectError, served: boolean): void {
+export function describeProtocolError(error: ConnectError, { rpc }: Pick<Call, "rpc">): void {
   if (error.details.length > 0) return;
-  const ours = protocolErrorOf(error, served);
+  const ours = protocolErrorOf(error);
   if (ours === undefined) return;
   const { details, metadata, message, rawMessage, cause } = connectErrorOf(ours);
-  for (const [name, value] of metadata) error.metadata.set(name, value);
   const code = error.code === Code.Internal ? Code.InvalidArgument : error.code;
-  Object.assign(error, { code, details, message, rawMessage, cause });
+  Object.assign(error, { code, message, rawMessage, cause });
+  if (!OUR_RPC.test(rpc)) return;
+  error.details = details;
+  for (const [name, value] of metadata) error.metadata.set(name, value);
 }
 
-function protocolErrorOf(error: ConnectError, served: boolean): SDKError | undefined {
+const OUR_RPC = /^outrigger\./;
+
+// As Connect and protobuf-es word them.
+const PARSE_FAULT = /^parse binary: /;
+const WRITE_FAULT = /^(?:serialize binary: |cannot encode )/;
+
+function protocolErrorOf(error: ConnectError): SDKError | undefined {
   const message = protocolMessage(error.rawMessage);
   switch (error.code) {
     case Code.InvalidArgument:
     case Code.ResourceExhausted:
       return new InvalidRequestError(message);
     case Code.Internal:
-      return served ? undefined : new InvalidRequestError(message);
+      // Other faults of a request stay INTERNAL, as gRPC has it: a message that is compressed
+      // where no header says so, flags that it does not know.
+      return PARSE_FAULT.test(error.rawMessage) ? new InvalidRequestError(message) : undefined;
     case Code.DeadlineExceeded:
       return new RequestTimeoutError("the caller's deadline ran out");
     default:

@@ -3,6 +3,7 @@
  * is full by bytes; a thousand small events of a reader who does not read cost it a megabyte
  * of bookkeeping. Here a stream has at most one write that has not left.
  */
+import type { ServerHttp2Stream } from "node:http2";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { readableTrailers } from "../grpc-message.ts";
 import type { HttpResponse } from "../listen/http-types.ts";
@@ -77,7 +78,18 @@ function write(response: HttpResponse, frames: readonly Uint8Array[]): Promise<v
 /** Resolves when the last bytes have left, or the peer is gone. */
 function end(response: HttpResponse): Promise<void> {
   return new Promise((resolve) => {
-    response.once("finish", resolve).once("close", resolve);
+    response.once("close", resolve);
+    if ("stream" in response) onHttp2End(response.stream, resolve);
+    else response.once("finish", resolve);
     response.end();
   });
+}
+
+/**
+ * Calls back when all of a response is with HTTP/2. Its "finish" will not do: it waits until
+ * the peer has ended its request, too.
+ */
+function onHttp2End(stream: ServerHttp2Stream, callback: () => void): void {
+  // Asked for after the last bytes. The end of the stream follows within the same turn of the loop.
+  stream.once("wantTrailers", () => setImmediate(callback));
 }

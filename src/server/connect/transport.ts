@@ -1,3 +1,4 @@
+import { constants } from "node:http2";
 import { createRegistry, type DescFile, type Registry } from "@bufbuild/protobuf";
 import { Code, createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
@@ -68,8 +69,16 @@ async function serve(
     moreReady: () => isUnary || call.moreReady,
     hasLeft: () => call.abandoned,
   });
-  // What was turned away may still be coming. Until it has passed, the connection is not free.
-  request.resume();
+  dismissRest(request);
+}
+
+/** Sees to what the peer may still be sending though it has its answer. */
+function dismissRest(request: HttpRequest): void {
+  if (request.complete) return;
+  // Tells it to stop, or it would wait for a window that never opens (RFC 9113 §8.1).
+  if ("stream" in request) request.stream.close(constants.NGHTTP2_NO_ERROR);
+  // Until it has passed, the connection is not free.
+  else request.resume();
 }
 
 const OK = 200;
