@@ -18,7 +18,7 @@ export type Catalog = Pick<ModelCatalog, "getModelInfo" | "listModels" | "getLat
 
 /** What a connection and a message may cost. */
 export interface Limits {
-  /** Largest message, both ways, after decompression. Default 32 MiB: images travel in requests. */
+  /** Largest message that a caller may send, after decompression. Default 32 MiB: images travel in requests. */
   readonly maxMessageBytes: number;
   /** Streams that one HTTP/2 connection may have open. Default 1000. */
   readonly maxConcurrentStreams: number;
