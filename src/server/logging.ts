@@ -1,6 +1,6 @@
 /** What the server writes into its log: one line per call, never a prompt, an answer or a key. */
 import { Code } from "@connectrpc/connect";
-import { type DestinationStream, type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino } from "pino";
 import { ProviderError } from "../spec/errors.ts";
 import type { Call } from "./call.ts";
 import { codeName, kindName } from "./status-code.ts";
@@ -18,7 +18,11 @@ export interface LoggerOptions {
  * or field that holds a key is `[redacted]`, up to two levels deep.
  */
 export function createLogger({ level = "info", destination }: LoggerOptions = {}): Logger {
-  const options = { level, redact: { paths: REDACTED_PATHS, censor: "[redacted]" } };
+  // Not pino's own redaction: with every name at every depth it costs a tenth of a whole call.
+  const options: PinoOptions = {
+    level,
+    formatters: { log: (object) => redact(object), bindings: (object) => redact(object) },
+  };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
@@ -54,7 +58,26 @@ export function describeFault(thrown: unknown): Record<string, unknown> {
   };
 }
 
-const SECRET_NAMES = [
+/** An object to be logged, without what is secret by its name. */
+function redact(object: Record<string, unknown>, depth = MAX_REDACTED_DEPTH): Record<string, unknown> {
+  let result = object;
+  for (const [name, value] of Object.entries(object)) {
+    const clean = SECRET_NAMES.has(name) ? "[redacted]" : redactWithin(value, depth);
+    if (clean === value) continue;
+    if (result === object) result = { ...object };
+    result[name] = clean;
+  }
+  return result;
+}
+
+function redactWithin(value: unknown, depth: number): unknown {
+  const isObject = typeof value === "object" && value !== null;
+  return isObject && depth > 0 ? redact(value as Record<string, unknown>, depth - 1) : value;
+}
+
+const MAX_REDACTED_DEPTH = 2;
+
+const SECRET_NAMES: ReadonlySet<string> = new Set([
   "authorization",
   "proxy-authorization",
   "x-api-key",
@@ -63,8 +86,7 @@ const SECRET_NAMES = [
   "cookie",
   "apiKey",
   "api_key",
-];
-const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
+]);
 
 // Probes come every second; their lines would bury the others.
 const QUIET_RPCS = /^grpc\.(health|reflection)\./;

@@ -27,9 +27,10 @@ export interface Histogram extends Metric {
 /** Makes a counter. Its name ends in `_total`. */
 export function createCounter(init: MetricInit): Counter {
   const samples = new Map<string, number>();
+  const labelsOf = createLabels(init);
   return {
     add(labelValues, amount = 1) {
-      const labels = labelsOf(init, labelValues);
+      const labels = labelsOf(labelValues);
       samples.set(labels, (samples.get(labels) ?? 0) + amount);
     },
     render: () =>
@@ -51,9 +52,10 @@ export function createGauge(
 /** Makes a histogram. `buckets` are upper bounds, lowest first; `+Inf` is added. */
 export function createHistogram(init: MetricInit, buckets: readonly number[]): Histogram {
   const series = new Map<string, Distribution>();
+  const labelsOf = createLabels(init);
   return {
     observe(labelValues, value) {
-      const labels = labelsOf(init, labelValues);
+      const labels = labelsOf(labelValues);
       const distribution = series.get(labels) ?? { counts: buckets.map(() => 0), count: 0, sum: 0 };
       series.set(labels, distribution);
       distribution.count += 1;
@@ -100,8 +102,18 @@ function sample(name: string, labels: string, value: number): string {
   return `${name}${labels === "" ? "" : `{${labels}}`} ${value}\n`;
 }
 
-function labelsOf({ labels = [] }: MetricInit, values: readonly string[]): string {
-  return pairs(labels.map((label, index) => [label, values[index] ?? ""]));
+/** Writes labels of a metric. Each combination is written once: it is asked for with every call, and there are few. */
+function createLabels({ labels = [] }: MetricInit): (values: readonly string[]) => string {
+  const known = new Map<string, string>();
+  return (values) => {
+    const key = values.join("\0");
+    let text = known.get(key);
+    if (text === undefined) {
+      text = pairs(labels.map((label, index) => [label, values[index] ?? ""]));
+      known.set(key, text);
+    }
+    return text;
+  };
 }
 
 function pairs(entries: readonly (readonly [string, string])[]): string {

@@ -147,7 +147,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   };
 
   #leave(): void {
-    if (!this.#released) this.#cancel(new AbortError("the answer was left"));
+    if (!this.#released && !this.#ended) this.#cancel(new AbortError("the answer was left"));
   }
 
   #release(): void {

@@ -12,6 +12,9 @@ export interface RequestOptions {
   readonly maxMessageBytes: number;
 }
 
+// What a service gets that reads on after it has answered. Made once: an error's stack is dear.
+const NOT_READ = new DOMException("the request is not read to its end", "AbortError");
+
 interface Waiter {
   resolve(frame: Frame | undefined): void;
   reject(reason: unknown): void;
@@ -88,7 +91,8 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
   /** Lets pass by what still comes, so that the connection's other streams are not held up. */
   drop(): void {
     this.#frames.length = 0;
-    this.fail(new ConnectError("the request is not read to its end", Code.Canceled));
+    if (this.#ended) return;
+    this.fail(NOT_READ);
     this.#stream.resume();
   }
 
