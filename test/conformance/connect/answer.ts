@@ -1,0 +1,70 @@
+/** What every method of ConformanceService tells of a call, and how it fails. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { type Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import {
+  type ConformancePayload_ConnectGetInfo as ConnectGetInfo,
+  ConformancePayload_ConnectGetInfoSchema as ConnectGetInfoSchema,
+  type Error as ErrorDefinition,
+  type Header,
+  HeaderSchema,
+  type ConformancePayload_RequestInfo as RequestInfo,
+  ConformancePayload_RequestInfoSchema as RequestInfoSchema,
+  type StreamResponseDefinition,
+  type UnaryResponseDefinition,
+} from "../gen/connectrpc/conformance/v1/service_pb.ts";
+
+type Metadata = Pick<
+  StreamResponseDefinition | UnaryResponseDefinition,
+  "responseHeaders" | "responseTrailers"
+>;
+
+/** Takes headers and trailers of a definition into the response. */
+export function announceMetadata(definition: Metadata | undefined, context: HandlerContext): void {
+  appendTo(context.responseHeader, definition?.responseHeaders);
+  appendTo(context.responseTrailer, definition?.responseTrailers);
+}
+
+/** Everything that the server saw of a call, and the requests that an answer is for. */
+export function requestInfoOf(context: HandlerContext, requests: Any[]): RequestInfo {
+  const timeoutMs = context.timeoutMs();
+  return create(RequestInfoSchema, {
+    requestHeaders: headersOf(context.requestHeader),
+    requests,
+    ...(timeoutMs === undefined ? {} : { timeoutMs: BigInt(Math.round(timeoutMs)) }),
+    ...(context.requestMethod === "GET" ? { connectGetInfo: getInfoOf(context.url) } : {}),
+  });
+}
+
+/** The error that a definition asks for; what is known of the call is added to its details. */
+export function errorOf(definition: ErrorDefinition, requestInfo: RequestInfo | undefined): ConnectError {
+  // Both enums have the numbers of gRPC.
+  const error = new ConnectError(definition.message ?? "", definition.code as number as Code);
+  error.details = definition.details.map(({ typeUrl, value }) => ({
+    type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1),
+    value,
+  }));
+  if (requestInfo !== undefined) error.details.push({ desc: RequestInfoSchema, value: requestInfo });
+  return error;
+}
+
+/** Waits as long as a definition asks for. Rejects with the signal's reason when it is aborted. */
+export async function wait(delayMs: number | undefined, signal: AbortSignal): Promise<void> {
+  if (delayMs === undefined || delayMs === 0) return;
+  await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+}
+
+function appendTo(target: Headers, headers: readonly Header[] = []): void {
+  for (const { name, value } of headers) {
+    for (const each of value) target.append(name, each);
+  }
+}
+
+function headersOf(pairs: Iterable<[string, string]>): Header[] {
+  return [...pairs].map(([name, value]) => create(HeaderSchema, { name, value: [value] }));
+}
+
+function getInfoOf(url: string): ConnectGetInfo {
+  return create(ConnectGetInfoSchema, { queryParams: headersOf(new URL(url).searchParams) });
+}

@@ -1,0 +1,52 @@
+import { create } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  type ConformancePayload,
+  ConformancePayloadSchema,
+  ConformancePayload_RequestInfoSchema as RequestInfoSchema,
+  type StreamResponseDefinition,
+} from "../gen/connectrpc/conformance/v1/service_pb.ts";
+import { announceMetadata, errorOf, requestInfoOf, wait } from "./answer.ts";
+
+/** The answers that the first request of a stream asks for. */
+export interface Replies {
+  /** Whether there is one left. */
+  hasNext(): boolean;
+  /**
+   * The next one, after the delay asked for. The first tells all of the call, the others which
+   * requests they answer.
+   */
+  next(requests: Any[]): Promise<ConformancePayload>;
+  /** Those that are left, and then the error asked for. */
+  rest(requests: Any[]): AsyncGenerator<ConformancePayload>;
+}
+
+/** Announces headers and trailers, and holds the answers ready. */
+export function createReplies(
+  definition: StreamResponseDefinition | undefined,
+  context: HandlerContext,
+): Replies {
+  announceMetadata(definition, context);
+  const { responseData = [], responseDelayMs, error } = definition ?? {};
+  let sent = 0;
+  const next = async (requests: Any[]): Promise<ConformancePayload> => {
+    const requestInfo = sent === 0 ? requestInfoOf(context, requests) : requestsOnly(requests);
+    const data = responseData[sent++] ?? new Uint8Array();
+    await wait(responseDelayMs, context.signal);
+    return create(ConformancePayloadSchema, requestInfo === undefined ? { data } : { data, requestInfo });
+  };
+  return {
+    hasNext: () => sent < responseData.length,
+    next,
+    async *rest(requests) {
+      while (sent < responseData.length) yield await next(sent === 0 ? requests : []);
+      if (error === undefined) return;
+      throw errorOf(error, sent === 0 ? requestInfoOf(context, requests) : undefined);
+    },
+  };
+}
+
+function requestsOnly(requests: Any[]) {
+  return requests.length === 0 ? undefined : create(RequestInfoSchema, { requests });
+}
