@@ -77,12 +77,12 @@ function messageWriterOf(desc: DescMessage): ValueWriter {
   return write;
 }
 
-/** Rare fields that are not worth code: whose value is of another kind, or which every object seems to have. */
+/** Rare fields that are not worth code, since a message holds their values in another form than their type says. */
 function isLeftToLibrary(field: DescField): boolean {
   const { message, parent } = field;
   if (message?.typeName === "google.protobuf.Struct") return parent.typeName !== "google.protobuf.Value";
   if (message !== undefined) return isWrapperDesc(message);
-  return ("longAsString" in field && field.longAsString) || field.localName in {};
+  return "longAsString" in field && field.longAsString;
 }
 
 function messageWriter(desc: DescMessage, properties: readonly Property[]): ValueWriter {
