@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Role } from "../src/gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../src/gen/outrigger/v1/request_pb.ts";
+import { type StreamEvent, StreamEventSchema } from "../src/gen/outrigger/v1/stream_event_pb.ts";
 import { WORK_FOLDER } from "./work-folder.ts";
 
 /** Events that every stream has around its deltas, as callers of Outrigger see them. */
@@ -45,6 +46,8 @@ export interface ExchangeFiles {
   readonly directStreamRequest: string;
   /** What the upstream answers. */
   readonly script: string;
+  /** One event of a stream, as a message of ours. */
+  readonly grpcEvent: string;
 }
 
 /** Writes the files of an exchange. */
@@ -55,8 +58,10 @@ export async function writeExchange(shape: AnswerShape): Promise<ExchangeFiles> 
     directRequest: join(WORK_FOLDER, "request.json"),
     directStreamRequest: join(WORK_FOLDER, "request-stream.json"),
     script: join(WORK_FOLDER, `script-${name}.json`),
+    grpcEvent: join(WORK_FOLDER, "event.bin"),
   };
   await writeFile(files.grpcRequest, toBinary(RequestSchema, question()));
+  await writeFile(files.grpcEvent, toBinary(StreamEventSchema, someEvent()));
   await writeFile(files.directRequest, JSON.stringify(providerBody({})));
   await writeFile(files.directStreamRequest, JSON.stringify(providerBody({ stream: true })));
   await writeFile(files.script, JSON.stringify(scriptOf(deltasOf(shape))));
@@ -72,6 +77,11 @@ function question(): Request {
     ],
     maxTokens: 1000,
   });
+}
+
+function someEvent(): StreamEvent {
+  const event = { case: "textDelta", value: { delta: " memory" } } as const;
+  return create(StreamEventSchema, { sequence: 50, elapsedMs: 1000, event });
 }
 
 function providerBody(extra: object): object {

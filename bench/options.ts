@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { CONTESTANT_NAMES, type ContestantName } from "./contestants/contestant.ts";
 
 /** The cases of the benchmark, in the order in which they run. */
-export const CASE_NAMES = ["complete", "stream", "paced", "paced-light", "stalled", "cancel"] as const;
+const CASE_NAMES = ["complete", "stream", "paced", "paced-light", "stalled", "cancel"] as const;
 
 /** Name of a case. */
 export type CaseName = (typeof CASE_NAMES)[number];

@@ -4,66 +4,75 @@
  *
  *   node bench/run.ts --help
  */
-
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { BenchCase, Round } from "./cases/case.ts";
 import { CASES } from "./cases/cases.ts";
+import { measureCeiling } from "./ceiling.ts";
 import { buildContestant, CONTESTANT_NAMES, type Contestant } from "./contestants/contestant.ts";
 import { buildLoad } from "./load/load.ts";
-import { type BenchOptions, readOptions, USAGE } from "./options.ts";
+import { describeMachine } from "./machine.ts";
+import { type BenchOptions, type CaseName, readOptions, USAGE } from "./options.ts";
 import { killAll } from "./processes.ts";
 import { profileCase } from "./profile.ts";
-import { type CaseResult, failuresOf, tableOf } from "./report.ts";
+import type { CaseResult } from "./report.ts";
+import { describeRun } from "./results.ts";
 import { checkAnswers } from "./self-check.ts";
+import { PROJECT_FOLDER } from "./work-folder.ts";
 
 process.once("exit", killAll);
 // A signal ends Node without "exit", at which the others are killed.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 try {
-  const options = readOptions(process.argv.slice(2));
-  if (options === "help") print(USAGE);
-  else await main(options);
+  await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;
 }
 
-async function main(options: BenchOptions): Promise<void> {
+async function main(args: readonly string[]): Promise<void> {
+  const options = readOptions(args);
+  if (options === "help") return print(USAGE);
   await buildLoad();
-  if (options.profile !== undefined) {
-    const { contestant, quick, whole } = options;
-    print(await profileCase({ benchCase: caseOf(options.profile), contestant, quick, whole }));
-    return;
-  }
+  if (options.profile === undefined) return measureAll(options, args);
+  const { profile, contestant, quick, whole } = options;
+  print(await profileCase({ benchCase: CASES[profile], contestant, quick, whole }));
+}
+
+async function measureAll(options: BenchOptions, args: readonly string[]): Promise<void> {
+  const machine = await describeMachine();
   const contestants: Contestant[] = [];
   for (const name of CONTESTANT_NAMES) contestants.push(await buildContestant(name));
   await checkAnswers(contestants);
-  print("All contestants give the same answers.");
-  for (const benchCase of options.cases.map(caseOf)) {
-    const result = await runCase(benchCase, contestants, options);
-    print("", `## ${result.title}`, "", tableOf(result), ...failuresOf(result));
-  }
+  progress("all contestants give the same answers");
+  const ceiling = await measureCeiling(options);
+  const cases = new Map<CaseName, CaseResult>();
+  for (const name of options.cases) cases.set(name, await runCase(CASES[name], contestants, options));
+  const results = describeRun({ date: new Date(), machine, args, ceiling, cases });
+  print(results);
+  if (options.write) await writeFile(join(PROJECT_FOLDER, "bench/RESULTS.md"), results);
 }
 
 async function runCase(
   benchCase: BenchCase,
   contestants: readonly Contestant[],
-  { rounds: count, quick, whole }: BenchOptions,
+  { rounds: wanted, quick, whole }: BenchOptions,
 ): Promise<CaseResult> {
   const rounds: Round[] = [];
+  const count = Math.min(wanted, benchCase.mostRounds ?? wanted);
   for (let index = 0; index < count; index++) {
-    process.stderr.write(`${benchCase.name}: round ${index + 1} of ${count}\n`);
+    progress(`${benchCase.name}: round ${index + 1} of ${count}`);
     rounds.push(await benchCase.runRound({ contestants, index, quick, whole }));
   }
   return { title: benchCase.title, rounds };
 }
 
-function caseOf(name: BenchOptions["cases"][number]): BenchCase {
-  const found = CASES[name];
-  if (found === undefined) throw new Error(`there is no case ${name}`);
-  return found;
+/** Tells whoever waits; the results themselves go to standard output. */
+function progress(text: string): void {
+  process.stderr.write(`${text}\n`);
 }
 
-function print(...lines: string[]): void {
-  process.stdout.write(`${lines.join("\n")}\n`);
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
 }

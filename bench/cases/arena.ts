@@ -23,6 +23,9 @@ export interface UpstreamShape extends AnswerShape {
   readonly intervalMs: number;
 }
 
+/** Path of the RPC that streams. */
+export const STREAM_PATH = "/outrigger.v1.InferenceService/Stream";
+
 // V8 tidies up in steps when nothing has happened for some seconds.
 const REST_MS = 1_500;
 const SETTLE_MS = 10_000;
@@ -55,6 +58,23 @@ export async function playRound(settings: RoundSettings, shape: UpstreamShape, p
     await stopAll(running);
   }
   return { samples, failures };
+}
+
+/** Puts the first contestant under the load of a case, once, and looks at nothing. */
+export async function exerciseRound(
+  { contestants: [contestant], whole }: RoundSettings,
+  shape: UpstreamShape,
+  play: Play,
+): Promise<void> {
+  if (contestant === undefined) return;
+  const files = await writeExchange(shape);
+  await using upstream = await startUpstream({ script: files.script, intervalMs: shape.intervalMs, whole });
+  const running = await startContestant(contestant, upstream.address);
+  try {
+    await play(running, { files, upstream: upstream.address }, []);
+  } finally {
+    await running.stop();
+  }
 }
 
 async function startAll(

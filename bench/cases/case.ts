@@ -28,6 +28,8 @@ export interface BenchCase {
   readonly name: CaseName;
   /** What is done, in one line. */
   readonly title: string;
+  /** Rounds after which nothing new is learned. Absent: as many as are asked for. */
+  readonly mostRounds?: number;
   /** Runs one round with processes of its own. */
   runRound(settings: RoundSettings): Promise<Round>;
   /** Puts a contestant under the load of this case, once, for a profile. */

@@ -1,7 +1,9 @@
 import { EVENTS_AROUND_DELTAS } from "../exchange.ts";
 import type { CaseName } from "../options.ts";
+import { cancel } from "./cancel.ts";
 import type { BenchCase } from "./case.ts";
 import { createLoadCase } from "./load-case.ts";
+import { stalled } from "./stalled.ts";
 
 /** Deltas of a stream of which the caller sees 100 events. */
 const DELTAS = 100 - EVENTS_AROUND_DELTAS;
@@ -45,9 +47,11 @@ const pacedLight = createLoadCase({
 });
 
 /** All cases by name. */
-export const CASES: Readonly<Partial<Record<CaseName, BenchCase>>> = {
+export const CASES: Readonly<Record<CaseName, BenchCase>> = {
   complete,
   stream,
   paced,
   "paced-light": pacedLight,
+  stalled,
+  cancel,
 };

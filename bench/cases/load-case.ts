@@ -1,11 +1,11 @@
 /** Cases in which calls come one after another: their load is data, and what is done with it is the same. */
-import { type RunningContestant, startContestant } from "../contestants/contestant.ts";
-import { EVENTS_AROUND_DELTAS, writeExchange } from "../exchange.ts";
-import { type CallReport, makeCalls, startUpstream } from "../load/load.ts";
+import type { RunningContestant } from "../contestants/contestant.ts";
+import { EVENTS_AROUND_DELTAS } from "../exchange.ts";
+import { type CallReport, makeCalls } from "../load/load.ts";
 import type { Sample } from "../measure/metrics.ts";
-import { cpuMicrosOf } from "../measure/process-stats.ts";
+import { cpuMicrosOf, residentMbOf } from "../measure/process-stats.ts";
 import type { CaseName } from "../options.ts";
-import { type Arena, playRound, type UpstreamShape } from "./arena.ts";
+import { type Arena, exerciseRound, playRound, type UpstreamShape } from "./arena.ts";
 import type { BenchCase, Round, RoundSettings } from "./case.ts";
 
 /** A number of calls. */
@@ -37,38 +37,26 @@ const CONNECTIONS = 4;
 
 /** Makes the case of a load. */
 export function createLoadCase(plan: LoadPlan): BenchCase {
-  const { name, title } = plan;
+  const { name, title, upstream } = plan;
   return {
     name,
     title,
-    runRound: (settings) => runRound(plan, settings),
-    exercise: (settings) => exercise(plan, settings),
+    runRound: (settings) => runRound(settings.quick ? quickened(plan) : plan, settings),
+    exercise(settings) {
+      const own = settings.quick ? quickened(plan) : plan;
+      return exerciseRound(settings, upstream, (contestant, arena) => exercise(own, contestant, arena));
+    },
   };
 }
 
 async function runRound(plan: LoadPlan, settings: RoundSettings): Promise<Round> {
-  const scaled = settings.quick ? quickened(plan) : plan;
   let direct: Sample | undefined;
   const round = await playRound(settings, plan.upstream, async (contestant, arena, failures) => {
-    direct ??= latenciesIn(await callDirectly(scaled, arena));
-    const sample = await measure(scaled, contestant, arena, failures);
+    direct ??= latenciesIn(await callDirectly(plan, arena));
+    const sample = await measure(plan, contestant, arena, failures);
     return { ...sample, ...addedTo(direct, sample) };
   });
   return { ...round, samples: { ...round.samples, ...(direct === undefined ? {} : { direct }) } };
-}
-
-async function exercise(plan: LoadPlan, { contestants, quick, whole }: RoundSettings): Promise<void> {
-  const [contestant] = contestants;
-  if (contestant === undefined) return;
-  const files = await writeExchange(plan.upstream);
-  const { intervalMs } = plan.upstream;
-  await using upstream = await startUpstream({ script: files.script, intervalMs, whole });
-  const running = await startContestant(contestant, upstream.address);
-  const { warmUp, busy } = quick ? quickened(plan) : plan;
-  const arena = { files, upstream: upstream.address };
-  await callContestant(plan, warmUp, running, arena);
-  await callContestant(plan, busy, running, arena);
-  await running.stop();
 }
 
 /** A tenth of the calls. */
@@ -85,12 +73,19 @@ async function measure(
   failures: string[],
 ): Promise<Sample> {
   await callContestant(plan, plan.warmUp, contestant, arena);
+  const residentWarm = residentMbOf(contestant.pid);
   const before = cpuMicrosOf(contestant.pid);
   const busy = await callContestant(plan, plan.busy, contestant, arena);
   const used = cpuMicrosOf(contestant.pid) - before;
   const calm = plan.calm === undefined ? busy : await callContestant(plan, plan.calm, contestant, arena);
   failures.push(...failuresOf(contestant, busy), ...(calm === busy ? [] : failuresOf(contestant, calm)));
-  return { ...costsIn(plan, busy, used), ...latenciesIn(calm), failed: busy.failed };
+  return { ...costsIn(plan, busy, used), ...latenciesIn(calm), residentWarm, failed: busy.failed };
+}
+
+async function exercise(plan: LoadPlan, contestant: RunningContestant, arena: Arena): Promise<Sample> {
+  await callContestant(plan, plan.warmUp, contestant, arena);
+  await callContestant(plan, plan.busy, contestant, arena);
+  return {};
 }
 
 function callContestant(

@@ -105,12 +105,26 @@ func (c *connection) open(s *stream, call *grpcCall) error {
 	)
 }
 
-// cancel resets a stream. It ends with the status of a cancelled call, whatever still comes.
-func (c *connection) cancel(s *stream) error {
-	c.finish(s.id, "cancelled")
+// cancel resets streams, all in one write, and answers with how many of them were still open.
+func (c *connection) cancel(streams []*stream) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	return errors.Join(c.framer.WriteRSTStream(s.id, http2.ErrCodeCancel), c.writer.Flush())
+	var err error
+	open := 0
+	for _, s := range streams {
+		if c.finish(s.id, "cancelled") {
+			open++
+			err = errors.Join(err, c.framer.WriteRSTStream(s.id, http2.ErrCodeCancel))
+		}
+	}
+	return open, errors.Join(err, c.writer.Flush())
+}
+
+// failed says whether the connection is of no more use.
+func (c *connection) failed() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.failure != nil
 }
 
 // close ends the connection, and answers with what it saw.
@@ -136,15 +150,16 @@ func (c *connection) find(id uint32) *stream {
 	return c.streams[id]
 }
 
-// finish ends a stream, once.
-func (c *connection) finish(id uint32, status string) {
+// finish ends a stream, once. False where it had ended.
+func (c *connection) finish(id uint32, status string) bool {
 	c.mutex.Lock()
 	s := c.streams[id]
 	delete(c.streams, id)
 	c.mutex.Unlock()
 	if s != nil {
-		s.finish(status)
+		s.onEnd(status)
 	}
+	return s != nil
 }
 
 // fail ends all streams of a connection that broke.
@@ -156,7 +171,7 @@ func (c *connection) fail(err error) {
 	c.mutex.Unlock()
 	c.conn.Close()
 	for _, s := range open {
-		s.finish(fmt.Sprintf("connection lost: %v", err))
+		s.onEnd(fmt.Sprintf("connection lost: %v", err))
 	}
 }
 

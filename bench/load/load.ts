@@ -1,6 +1,6 @@
 /** The compiled ends of the benchmark, as the rest of it uses them. */
 import { join } from "node:path";
-import { run, start } from "../processes.ts";
+import { type Paused, run, runUntil, start } from "../processes.ts";
 import { WORK_FOLDER } from "../work-folder.ts";
 
 const BINARY = join(WORK_FOLDER, "load");
@@ -18,6 +18,7 @@ export async function buildLoad(): Promise<void> {
 
 /** A server at the other end, until it is disposed of. */
 export interface LoadServer extends AsyncDisposable {
+  readonly pid: number;
   /** Host and port. */
   readonly address: string;
 }
@@ -48,7 +49,11 @@ export function startResponder(message: string, messages: number): Promise<LoadS
 
 async function startServer(args: readonly string[]): Promise<LoadServer> {
   const running = await start({ file: BINARY, args }, /^(127\.0\.0\.1:\d+)\n/);
-  return { address: running.greeting[1] ?? "", [Symbol.asyncDispose]: () => running.stop() };
+  return {
+    pid: running.pid,
+    address: running.greeting[1] ?? "",
+    [Symbol.asyncDispose]: () => running.stop(),
+  };
 }
 
 /** Which calls to make. */
@@ -88,6 +93,8 @@ export interface CallReport {
   /** DATA frames, or chunks where the calls were plain HTTP/1.1. */
   readonly frames: number;
   readonly seconds: number;
+  /** CPU that the callers used, in microseconds. */
+  readonly cpuMicros: number;
   /** From the call to its end. */
   readonly call: Quantiles;
   /** From the call to its first message. */
@@ -102,6 +109,63 @@ export async function makeCalls(options: CallOptions): Promise<CallReport> {
   const { messages = 0, rate = 0, rampMs = 0 } = options;
   const flags = { target, method, request, calls, concurrency, connections, messages, rate };
   return JSON.parse(await run({ file: BINARY, args: ["call", ...flagsOf(flags), `-ramp=${rampMs}ms`] }));
+}
+
+/** Which streams to open and not to read. */
+export interface StallOptions {
+  readonly target: string;
+  readonly method: string;
+  readonly request: string;
+  readonly streams: number;
+  readonly connections: number;
+}
+
+/** What came of streams that nobody read. */
+export interface StallReport {
+  readonly streams: number;
+  /** Messages that fitted into the windows. */
+  readonly messages: number;
+  /** Streams that ended, which none should. */
+  readonly ended: number;
+  readonly failures: readonly string[];
+}
+
+/** Opens streams and reads none. Resolves when nothing comes any more; `resume` closes them and gives a StallReport. */
+export function stallStreams(options: StallOptions): Promise<Paused> {
+  return runUntil({ file: BINARY, args: ["stall", ...flagsOf({ ...options })] }, /^stalled\n/);
+}
+
+/** Which streams to cancel. */
+export interface CancelOptions {
+  readonly target: string;
+  readonly method: string;
+  readonly request: string;
+  /** Streams to cancel. */
+  readonly streams: number;
+  /** Streams that are opened at once on a connection, and cancelled at once. */
+  readonly burst: number;
+  /** Streams on each connection that nobody cancels. */
+  readonly bystanders: number;
+  readonly connections: number;
+  /** Messages that a whole answer has. */
+  readonly messages: number;
+}
+
+/** What came of streams that were cancelled, and of those beside them. */
+export interface CancelReport {
+  readonly cancelled: number;
+  /** Streams that were gone before they could be cancelled. */
+  readonly lost: number;
+  readonly bystanders: number;
+  /** Bystanders that did not end with status 0 and all of their messages in sequence. */
+  readonly disturbed: number;
+  readonly failures: readonly string[];
+  readonly seconds: number;
+}
+
+/** Cancels streams in bursts, while others run on the same connections. */
+export async function cancelStreams(options: CancelOptions): Promise<CancelReport> {
+  return JSON.parse(await run({ file: BINARY, args: ["cancel", ...flagsOf({ ...options })] }));
 }
 
 function flagsOf(flags: Readonly<Record<string, string | number>>): string[] {

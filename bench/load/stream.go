@@ -72,10 +72,6 @@ func (s *stream) take(data []byte, tally *tally) {
 	})
 }
 
-func (s *stream) finish(status string) {
-	s.onEnd(status)
-}
-
 func sinceClock(sent uint32) time.Duration {
 	return time.Duration(int32(clock()-sent)) * time.Microsecond
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -45,20 +46,31 @@ func (t *tally) merge(other *tally) {
 // callReport is a tally as it is printed.
 type callReport struct {
 	tally
-	Seconds float64   `json:"seconds"`
-	Call    quantiles `json:"call"`
-	First   quantiles `json:"first"`
-	Event   quantiles `json:"event"`
+	Seconds float64 `json:"seconds"`
+	// CPU that this process has used.
+	CPUMicros int64     `json:"cpuMicros"`
+	Call      quantiles `json:"call"`
+	First     quantiles `json:"first"`
+	Event     quantiles `json:"event"`
 }
 
 func (t *tally) report(took time.Duration) callReport {
 	return callReport{
-		tally:   *t,
-		Seconds: took.Seconds(),
-		Call:    t.call.quantiles(),
-		First:   t.first.quantiles(),
-		Event:   t.event.quantiles(),
+		tally:     *t,
+		Seconds:   took.Seconds(),
+		CPUMicros: cpuMicros(),
+		Call:      t.call.quantiles(),
+		First:     t.first.quantiles(),
+		Event:     t.event.quantiles(),
 	}
+}
+
+func cpuMicros() int64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return (usage.Utime.Nano() + usage.Stime.Nano()) / 1000
 }
 
 // samples are durations in microseconds.

@@ -50,6 +50,10 @@ func (u *upstream) accept(listener net.Listener) {
 // serve answers the requests of one connection, until the peer leaves it.
 func (u *upstream) serve(conn net.Conn) {
 	defer conn.Close()
+	// A reader that stops is felt soon, and not after megabytes that the kernel would hold.
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(sendBufferBytes)
+	}
 	reader := bufio.NewReaderSize(conn, 16<<10)
 	writer := &streamWriter{conn: conn, script: u.script}
 	for {
@@ -67,6 +71,8 @@ func (u *upstream) serve(conn net.Conn) {
 		}
 	}
 }
+
+const sendBufferBytes = 64 << 10
 
 var streaming = []byte(`"stream":true`)
 

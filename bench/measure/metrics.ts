@@ -35,12 +35,17 @@ export const METRICS = {
   addedEventP50: time("Added to an event, p50"),
   addedEventP99: time("Added to an event, p99"),
   residentAtRest: memory("RSS at rest"),
+  residentWarm: memory("RSS after the warm-up"),
   residentPeak: memory("RSS under load, most"),
+  residentHeld: memory("RSS while nothing moves"),
   residentAfter: memory("RSS after the load"),
   residentGrowth: memory("RSS over rest, most"),
   residentKept: { label: "RSS kept after the load", unit: "% of rest", decimals: 0, isCost: false },
   startMs: { label: "Start-up", unit: "ms", decimals: 0, isCost: false },
-  bystandersLost: count("Bystanders disturbed"),
+  cancelled: count("Streams cancelled"),
+  cancelsPerSecond: count("Cancels per second"),
+  bystanders: count("Bystanders"),
+  bystandersDisturbed: count("Bystanders disturbed"),
   failed: count("Calls that failed"),
 } as const satisfies Record<string, Metric>;
 
