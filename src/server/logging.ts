@@ -9,7 +9,7 @@ import { codeName, kindName } from "./status-code.ts";
 export interface LoggerOptions {
   /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Default `info`. */
   readonly level?: string | undefined;
-  /** Where lines go. Default: stdout. */
+  /** Where lines go. Default: stdout, in writes of some lines, each at most a tenth of a second late. */
   readonly destination?: DestinationStream | undefined;
 }
 
@@ -23,8 +23,16 @@ export function createLogger({ level = "info", destination }: LoggerOptions = {}
     level,
     formatters: { log: (object) => redact(object), bindings: (object) => redact(object) },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination ?? bufferedStdout());
 }
+
+/** A write for each call would cost it more than all the rest of its line. What is buffered is written on exit, too. */
+function bufferedStdout(): DestinationStream {
+  return pino.destination({ fd: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_INTERVAL_MS });
+}
+
+const BUFFER_BYTES = 4096;
+const FLUSH_INTERVAL_MS = 100;
 
 /**
  * Writes the line of a call that has ended. Info for calls of Outrigger, debug for probes and

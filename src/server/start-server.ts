@@ -29,6 +29,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw error;
   });
   options.logger.info({ addresses: door.addresses, admin_address: admin?.addresses[0] }, "listening");
+  // Whoever started us may be waiting for this line.
+  options.logger.flush();
   return runningServer(options, parts.services, door, admin);
 }
 

@@ -1,5 +1,5 @@
 /** One call from its headers to its trailers. */
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
 import { batchesOf } from "../batches.ts";
@@ -119,20 +119,31 @@ async function sendAll<Init>(
 ): Promise<void> {
   for await (const batch of batchesOf(messages)) {
     if (batch.length === 0) response.begin();
-    else await response.send(batch.map(whole));
+    else {
+      const waiting = response.send(batch.map(whole));
+      if (waiting !== undefined) await waiting;
+    }
   }
   response.end();
 }
 
 /** Sends the status of a call that failed, if there is still someone to read it. */
-function conclude(thrown: unknown, { call }: ExchangeOptions, response: ResponseWriter): void {
+function conclude(thrown: unknown, { call, stream }: ExchangeOptions, response: ResponseWriter): void {
   if (call.abandoned) return;
   if (thrown instanceof PeerClosedError) {
     call.abandoned = true;
     call.code = Code.Canceled;
     return;
   }
-  response.end(noteFailure(call, thrown));
+  const error = noteFailure(call, thrown);
+  try {
+    response.end(error);
+  } catch (fault) {
+    // The service has set headers that HTTP/2 does not allow.
+    call.code = Code.Internal;
+    call.fault = fault;
+    stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
 }
 
 /** A header that has one value. Where a caller sent two, they have become one text, which is no value. */

@@ -9,7 +9,7 @@ import {
 } from "@bufbuild/protobuf";
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { WireType } from "@bufbuild/protobuf/wire";
-import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import type { ByteSink } from "./byte-sink.ts";
 import {
   MAX_VARINT_BYTES,
@@ -66,23 +66,12 @@ export function messageEncoderOf(desc: DescMessage): MessageEncoder {
 function messageWriterOf(desc: DescMessage): ValueWriter {
   const known = messageWriters.get(desc);
   if (known !== undefined) return known;
-  if (desc.fields.some(isLeftToLibrary)) {
-    return (message, sink) => writeRaw(toBinary(desc, message as Message), sink);
-  }
   const properties: Property[] = [];
   const write = messageWriter(desc, properties);
   // Known before its fields are compiled, which may be of this very type.
   messageWriters.set(desc, write);
   properties.push(...propertiesOf(desc));
   return write;
-}
-
-/** Rare fields that are not worth code, since a message holds their values in another form than their type says. */
-function isLeftToLibrary(field: DescField): boolean {
-  const { message, parent } = field;
-  if (message?.typeName === "google.protobuf.Struct") return parent.typeName !== "google.protobuf.Value";
-  if (message !== undefined) return isWrapperDesc(message);
-  return "longAsString" in field && field.longAsString;
 }
 
 function messageWriter(desc: DescMessage, properties: readonly Property[]): ValueWriter {
@@ -130,9 +119,15 @@ function propertiesOf(desc: DescMessage): Property[] {
 }
 
 function oneofWriter(cases: ReadonlyMap<unknown, ValueWriter>): ValueWriter {
+  // Most events are of the kind of the last.
+  let last: unknown;
+  let write: ValueWriter | undefined;
   return (value, sink) => {
     const oneof = value as { readonly case: unknown; readonly value: unknown };
-    const write = cases.get(oneof.case);
+    if (oneof.case !== last) {
+      last = oneof.case;
+      write = cases.get(last);
+    }
     if (write !== undefined) write(oneof.value, sink);
   };
 }
@@ -216,8 +211,18 @@ function mapKeyReader(type: ScalarType): (name: string) => unknown {
 function elementWriter(field: DescField, fieldNumber: number = field.number): ValueWriter {
   const { message } = field;
   if (message === undefined) return tagged(fieldNumber, scalarFormats[field.scalar ?? ScalarType.INT32]);
+  if (isHeldAsJson(field)) return refuse;
   const write = messageWriterOf(message);
   return field.delimitedEncoding ? group(fieldNumber, write) : delimited(fieldNumber, write);
+}
+
+/** A Struct is held as a JSON object, and that might look like a message. */
+function isHeldAsJson({ message, parent }: DescField): boolean {
+  return message?.typeName === "google.protobuf.Struct" && parent.typeName !== "google.protobuf.Value";
+}
+
+function refuse(): never {
+  throw new UnusualValue();
 }
 
 /** Strings and integers, which are most of what there is, have code of their own, with direct calls. */

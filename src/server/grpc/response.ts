@@ -62,20 +62,20 @@ export class ResponseWriter {
 
   /** Sends the headers, unless they have left. */
   begin(): void {
-    if (this.#closed) throw new PeerClosedError();
+    if (this.#gone) throw new PeerClosedError();
     if (!this.#stream.headersSent) this.#stream.respond(this.#headers(), RESPOND_OPTIONS);
   }
 
   /**
-   * Sends messages in one write, once the write before has left.
-   * @throws ConnectError RESOURCE_EXHAUSTED for a message over the limit, PeerClosedError.
+   * Sends messages in one write, once the write before has left. Gives a promise only where
+   * there is something to wait for.
+   * @throws PeerClosedError, at once or by the promise.
    */
-  async send(messages: readonly Message[]): Promise<void> {
-    const chunk = await this.#encode(messages);
-    if (this.#unflushed) await this.flushed();
-    this.begin();
-    this.#unflushed = true;
-    this.#stream.write(chunk, this.#flush);
+  send(messages: readonly Message[]): Promise<void> | undefined {
+    const chunk = this.#encode(messages);
+    if (this.#unflushed || chunk instanceof Promise) return this.#sendLater(chunk);
+    this.#write(chunk);
+    return undefined;
   }
 
   /** Resolves when what was written has left: it is with the kernel, and flow control let it go. */
@@ -84,6 +84,18 @@ export class ResponseWriter {
     return new Promise((resolve) => {
       this.#onFlush = resolve;
     });
+  }
+
+  async #sendLater(chunk: Buffer | Promise<Buffer>): Promise<void> {
+    const ready = await chunk;
+    if (this.#unflushed) await this.flushed();
+    this.#write(ready);
+  }
+
+  #write(chunk: Buffer): void {
+    this.begin();
+    this.#unflushed = true;
+    this.#stream.write(chunk, this.#flush);
   }
 
   /** Sends the last message and the end in one write. */
@@ -96,7 +108,7 @@ export class ResponseWriter {
 
   /** Ends the response with the status OK, or with that of an error; without a message before, in the headers. */
   end(error?: ConnectError): void {
-    if (this.#closed) return;
+    if (this.#gone) return;
     this.#end(error);
     if (this.#stream.headersSent) {
       this.#stream.end();
@@ -112,10 +124,16 @@ export class ResponseWriter {
     this.#flush();
   }
 
+  /** Whether nothing more can be sent. A stream says so before its events do. */
+  get #gone(): boolean {
+    return this.#closed || this.#stream.closed || this.#stream.destroyed;
+  }
+
   #end(error: ConnectError | undefined): void {
     this.#ended = true;
     this.#trailers = trailersOf(this.#context.ownTrailer, error);
     this.#stream.once("wantTrailers", () => {
+      if (this.#gone) return;
       this.#stream.sendTrailers(this.#trailers);
       this.#resetUnread();
     });

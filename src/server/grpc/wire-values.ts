@@ -97,7 +97,7 @@ function reserveForString(value: string, sink: ByteSink): void {
 
 function writeBytes(value: unknown, sink: ByteSink): void {
   if (!(value instanceof Uint8Array)) throw new UnusualValue();
-  sink.reserve(MAX_VARINT_BYTES + value.length);
+  sink.reserve(MAX_VARINT_BYTES);
   putVarint(value.length, sink);
   writeRaw(value, sink);
 }

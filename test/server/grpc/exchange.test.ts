@@ -147,6 +147,21 @@ describe("a unary call", () => {
     await until(() => service.log.some(({ msg }) => msg === "call failed"));
   });
 
+  it("whose headers HTTP/2 does not allow is reset, and the next one served", async () => {
+    const { service, session } = await connect({
+      emptyCall: (_request, { responseHeader }) => {
+        responseHeader.set("connection", "close");
+        return {};
+      },
+      unaryCall: () => ({}),
+    });
+    const stream = call(session, "EmptyCall", frame(new Uint8Array())).on("error", () => {});
+    expect(await closed(stream)).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+    await until(() => service.log.some(({ msg }) => msg === "call failed"));
+    const { trailers } = await readAnswer(call(session, "UnaryCall", simpleRequest));
+    expect(trailers["grpc-status"]).toBe("0");
+  });
+
   it("that the service does not implement is UNIMPLEMENTED", async () => {
     const { session } = await connect({});
     const { trailers } = await readAnswer(call(session, "EmptyCall", frame(new Uint8Array())));

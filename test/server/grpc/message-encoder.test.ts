@@ -153,6 +153,17 @@ describe("messageEncoderOf()", () => {
     }
   });
 
+  it("finds room for a longer length at the end of a slab", () => {
+    const short = create(StreamEventSchema, { event: { case: "textDelta", value: { delta: "a" } } });
+    const long = create(StreamEventSchema, {
+      event: { case: "textDelta", value: { delta: "a".repeat(130) } },
+    });
+    for (let left = 0; left < 200; left++) {
+      encode(StreamEventSchema, short);
+      expectSame(encode(StreamEventSchema, long, left), toBinary(StreamEventSchema, long));
+    }
+  });
+
   it("writes types that hold themselves, however deep", () => {
     let error: InferenceError = create(InferenceErrorSchema, { message: "the first" });
     for (let depth = 0; depth < 500; depth++) {
@@ -271,6 +282,13 @@ describe("messageEncoderOf(), where a value is not as its type says", () => {
       expect(refused).toMatch(/Error/);
       expect(refused).toBe(outcomeOf(() => toBinary(desc, message)));
     }
+  });
+
+  it("takes JSON that looks like a message for JSON", () => {
+    const borrowed = kindsType("kinds.Borrowed");
+    const struct = { $typeName: "google.protobuf.Struct", fields: {} };
+    const message = create(borrowed, { struct } as MessageInitShape<DescMessage>);
+    expectSame(encode(borrowed, message), toBinary(borrowed, message));
   });
 
   it("takes map keys as toBinary does", () => {

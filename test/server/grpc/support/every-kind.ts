@@ -83,7 +83,7 @@ const plain: MessageInit = {
   oneofDecl: [{ name: "choice" }],
 };
 
-/** Explicit presence, and cases of a oneof without another field between them. */
+/** Explicit presence, and oneofs without another field between them or between their cases. */
 const optional: MessageInit = {
   name: "Optional",
   field: numbered([
@@ -94,8 +94,14 @@ const optional: MessageInit = {
       oneofIndex: index + 1,
     })),
     ...Object.entries(KINDS).map(([name, kind]) => ({ ...kind, name: `${name}_case`, oneofIndex: 0 })),
+    { name: "other_text", type: Type.STRING, oneofIndex: Object.keys(KINDS).length + 1 },
+    { name: "other_number", type: Type.INT32, oneofIndex: Object.keys(KINDS).length + 1 },
   ]),
-  oneofDecl: [{ name: "choice" }, ...Object.keys(KINDS).map((name) => ({ name: `_${name}_optional` }))],
+  oneofDecl: [
+    { name: "choice" },
+    ...Object.keys(KINDS).map((name) => ({ name: `_${name}_optional` })),
+    { name: "other" },
+  ],
 };
 
 interface MapInit {
