@@ -8,21 +8,10 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
-import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import type { ByteSink } from "./byte-sink.ts";
-import {
-  MAX_VARINT_BYTES,
-  putVarint,
-  type ScalarFormat,
-  scalarFormats,
-  UnusualValue,
-  type ValueWriter,
-  varintBytes,
-  writeInt32,
-  writeRaw,
-  writeString,
-} from "./wire-values.ts";
+import { scalarFormats, UnusualValue, type ValueWriter, writeRaw } from "./scalar-formats.ts";
+import { delimited, group, tagged, tagOf, writeTag } from "./tagged-writers.ts";
 
 /**
  * Writes a message of one type into a sink: the bytes that `toBinary` gives for it. Throws what
@@ -38,7 +27,7 @@ interface Property {
   readonly write: ValueWriter;
 }
 
-/** No value is this: its property is always looked at by its writer. */
+/** No property holds this: its writer looks at all that it holds. */
 const NEVER = Symbol("never");
 
 const encoders = new WeakMap<DescMessage, MessageEncoder>();
@@ -119,7 +108,7 @@ function propertiesOf(desc: DescMessage): Property[] {
 }
 
 function oneofWriter(cases: ReadonlyMap<unknown, ValueWriter>): ValueWriter {
-  // Most events are of the kind of the last.
+  // Most events are of the same kind as the one before.
   let last: unknown;
   let write: ValueWriter | undefined;
   return (value, sink) => {
@@ -137,30 +126,32 @@ function unsetValueOf(field: DescField): unknown {
   if (field.presence === Presence.LEGACY_REQUIRED) return NEVER;
   if (field.presence !== Presence.IMPLICIT || field.fieldKind === "message") return undefined;
   if (field.fieldKind === "enum") return field.enum.values[0]?.number;
-  // -0 is written, and compares as 0.
-  if (field.scalar === ScalarType.DOUBLE || field.scalar === ScalarType.FLOAT) return NEVER;
-  return scalarZeroValue(field.scalar, false);
+  return zeroTestOf(field.scalar) === undefined ? scalarZeroValue(field.scalar, false) : NEVER;
 }
 
 function fieldWriter(field: DescField): ValueWriter {
   if (field.fieldKind === "map") return mapWriter(field);
-  if (field.fieldKind === "list")
-    return field.packed ? packedWriter(field) : itemsWriter(elementWriter(field));
+  if (field.fieldKind === "list" && field.packed) return packedWriter(field);
   const write = elementWriter(field);
-  if (field.fieldKind !== "scalar" || field.presence !== Presence.IMPLICIT) return write;
-  if (field.scalar === ScalarType.BYTES) {
-    return (value, sink) => {
-      if (!isEmpty(value)) write(value, sink);
-    };
-  }
-  if (field.scalar !== ScalarType.DOUBLE && field.scalar !== ScalarType.FLOAT) return write;
+  if (field.fieldKind === "list") return itemsWriter(write);
+  const isZero = field.presence === Presence.IMPLICIT ? zeroTestOf(field.scalar) : undefined;
+  if (isZero === undefined) return write;
   return (value, sink) => {
-    if (!Object.is(value, 0)) write(value, sink);
+    if (!isZero(value)) write(value, sink);
   };
 }
 
-function isEmpty(value: unknown): boolean {
-  return value instanceof Uint8Array && value.length === 0;
+/** For types whose zero `===` does not tell: bytes, and floating point, of which -0 is written. */
+function zeroTestOf(type: ScalarType | undefined): ((value: unknown) => boolean) | undefined {
+  switch (type) {
+    case ScalarType.BYTES:
+      return (value) => value instanceof Uint8Array && value.length === 0;
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return (value) => Object.is(value, 0);
+    default:
+      return undefined;
+  }
 }
 
 function itemsWriter(write: ValueWriter): ValueWriter {
@@ -223,75 +214,4 @@ function isHeldAsJson({ message, parent }: DescField): boolean {
 
 function refuse(): never {
   throw new UnusualValue();
-}
-
-/** Strings and integers, which are most of what there is, have code of their own, with direct calls. */
-function tagged(fieldNumber: number, { wireType, write }: ScalarFormat): ValueWriter {
-  const tag = tagOf(fieldNumber, wireType);
-  switch (write) {
-    case writeString:
-      return (value, sink) => {
-        writeTag(tag, sink);
-        writeString(value, sink);
-      };
-    case writeInt32:
-      return (value, sink) => {
-        writeTag(tag, sink);
-        writeInt32(value, sink);
-      };
-    default:
-      return (value, sink) => {
-        writeTag(tag, sink);
-        write(value, sink);
-      };
-  }
-}
-
-function group(fieldNumber: number, write: ValueWriter): ValueWriter {
-  const start = tagOf(fieldNumber, WireType.StartGroup);
-  const end = tagOf(fieldNumber, WireType.EndGroup);
-  return (value, sink) => {
-    writeTag(start, sink);
-    write(value, sink);
-    writeTag(end, sink);
-  };
-}
-
-/**
- * Writes content and, before it, its length in bytes, for which room is left. As much as it took the last
- * time: messages of one field are alike, and those of another size are moved.
- */
-function delimited(fieldNumber: number, write: ValueWriter): ValueWriter {
-  const tag = tagOf(fieldNumber, WireType.LengthDelimited);
-  let usual = 1;
-  return (value, sink) => {
-    const room = usual;
-    sink.reserve(2 * MAX_VARINT_BYTES);
-    putVarint(tag, sink);
-    sink.position += room;
-    const before = sink.length;
-    write(value, sink);
-    const bytes = sink.length - before;
-    usual = varintBytes(bytes);
-    if (usual !== room) moveContent(bytes, usual - room, sink);
-    sink.position -= usual + bytes;
-    putVarint(bytes, sink);
-    sink.position += bytes;
-  };
-}
-
-function moveContent(bytes: number, distance: number, sink: ByteSink): void {
-  sink.reserve(MAX_VARINT_BYTES);
-  const start = sink.position - bytes;
-  sink.buffer.copyWithin(start + distance, start, sink.position);
-  sink.position += distance;
-}
-
-function tagOf(fieldNumber: number, wireType: WireType): number {
-  return ((fieldNumber << 3) | wireType) >>> 0;
-}
-
-function writeTag(tag: number, sink: ByteSink): void {
-  sink.reserve(MAX_VARINT_BYTES);
-  putVarint(tag, sink);
 }

@@ -1,0 +1,89 @@
+import { WireType } from "@bufbuild/protobuf/wire";
+import type { ByteSink } from "./byte-sink.ts";
+import {
+  MAX_VARINT_BYTES,
+  putVarint,
+  type ScalarFormat,
+  type ValueWriter,
+  varintBytes,
+  writeInt32,
+  writeString,
+} from "./scalar-formats.ts";
+
+/** The tag that a field's values begin with. */
+export function tagOf(fieldNumber: number, wireType: WireType): number {
+  return ((fieldNumber << 3) | wireType) >>> 0;
+}
+
+/** Writes a tag. */
+export function writeTag(tag: number, sink: ByteSink): void {
+  sink.reserve(MAX_VARINT_BYTES);
+  putVarint(tag, sink);
+}
+
+/**
+ * A writer of scalars with their tag. Strings and integers, which are most of what there is, have
+ * code of their own, into which V8 can inline their writers.
+ */
+export function tagged(fieldNumber: number, { wireType, write }: ScalarFormat): ValueWriter {
+  const tag = tagOf(fieldNumber, wireType);
+  switch (write) {
+    case writeString:
+      return (value, sink) => {
+        writeTag(tag, sink);
+        writeString(value, sink);
+      };
+    case writeInt32:
+      return (value, sink) => {
+        writeTag(tag, sink);
+        writeInt32(value, sink);
+      };
+    default:
+      return (value, sink) => {
+        writeTag(tag, sink);
+        write(value, sink);
+      };
+  }
+}
+
+/** A writer of content between the tags of a group. */
+export function group(fieldNumber: number, write: ValueWriter): ValueWriter {
+  const start = tagOf(fieldNumber, WireType.StartGroup);
+  const end = tagOf(fieldNumber, WireType.EndGroup);
+  return (value, sink) => {
+    writeTag(start, sink);
+    write(value, sink);
+    writeTag(end, sink);
+  };
+}
+
+/**
+ * A writer of content after its tag and its length in bytes. For the length it leaves as much room
+ * as the one before took, since what one field holds is mostly of a kind; where that is wrong, the
+ * content is moved.
+ */
+export function delimited(fieldNumber: number, write: ValueWriter): ValueWriter {
+  const tag = tagOf(fieldNumber, WireType.LengthDelimited);
+  let usual = 1;
+  return (value, sink) => {
+    const room = usual;
+    sink.reserve(2 * MAX_VARINT_BYTES);
+    putVarint(tag, sink);
+    sink.position += room;
+    const before = sink.length;
+    write(value, sink);
+    const bytes = sink.length - before;
+    usual = varintBytes(bytes);
+    if (usual !== room) moveContent(bytes, usual - room, sink);
+    sink.position -= usual + bytes;
+    putVarint(bytes, sink);
+    sink.position += bytes;
+  };
+}
+
+function moveContent(bytes: number, distance: number, sink: ByteSink): void {
+  sink.reserve(MAX_VARINT_BYTES);
+  const start = sink.position - bytes;
+  sink.buffer.copyWithin(start + distance, start, sink.position);
+  sink.position += distance;
+}
