@@ -8,7 +8,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { Role } from "../src/gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../src/gen/outrigger/v1/request_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../src/gen/outrigger/v1/stream_event_pb.ts";
-import { WORK_FOLDER } from "./work-folder.ts";
+import { RUN_FOLDER } from "./work-folder.ts";
 
 /** Events that every stream has around its deltas, as callers of Outrigger see them. */
 export const EVENTS_AROUND_DELTAS = 4;
@@ -54,11 +54,11 @@ export interface ExchangeFiles {
 export async function writeExchange(shape: AnswerShape): Promise<ExchangeFiles> {
   const name = `${shape.deltas}-${shape.clocked ? "clocked" : "plain"}`;
   const files = {
-    grpcRequest: join(WORK_FOLDER, "request.bin"),
-    directRequest: join(WORK_FOLDER, "request.json"),
-    directStreamRequest: join(WORK_FOLDER, "request-stream.json"),
-    script: join(WORK_FOLDER, `script-${name}.json`),
-    grpcEvent: join(WORK_FOLDER, "event.bin"),
+    grpcRequest: join(RUN_FOLDER, "request.bin"),
+    directRequest: join(RUN_FOLDER, "request.json"),
+    directStreamRequest: join(RUN_FOLDER, "request-stream.json"),
+    script: join(RUN_FOLDER, `script-${name}.json`),
+    grpcEvent: join(RUN_FOLDER, "event.bin"),
   };
   await writeFile(files.grpcRequest, toBinary(RequestSchema, question()));
   await writeFile(files.grpcEvent, toBinary(StreamEventSchema, someEvent()));

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchCase } from "./cases/case.ts";
 import { buildContestant, type ContestantName } from "./contestants/contestant.ts";
-import { WORK_FOLDER } from "./work-folder.ts";
+import { CACHE_FOLDER } from "./work-folder.ts";
 
 /** Which profile is wanted. */
 export interface ProfileOptions {
@@ -28,7 +28,7 @@ const MODULES_SHOWN = 20;
 
 /** Runs a case under V8's profiler, on a bundle whose functions have their names, and tells where the time went. */
 export async function profileCase({ benchCase, contestant, quick, whole }: ProfileOptions): Promise<string> {
-  const folder = await mkdtemp(join(WORK_FOLDER, "profile-"));
+  const folder = await mkdtemp(join(CACHE_FOLDER, "profile-"));
   const nodeOptions = ["--cpu-prof", `--cpu-prof-dir=${folder}`];
   const built = await buildContestant(contestant, { nodeOptions, readable: true });
   await benchCase.exercise({ contestants: [built], index: 0, quick, whole });

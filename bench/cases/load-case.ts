@@ -52,7 +52,7 @@ export function createLoadCase(plan: LoadPlan): BenchCase {
 async function runRound(plan: LoadPlan, settings: RoundSettings): Promise<Round> {
   let direct: Sample | undefined;
   const round = await playRound(settings, plan.upstream, async (contestant, arena, failures) => {
-    direct ??= latenciesIn(await callDirectly(plan, arena));
+    direct ??= latenciesIn(plan, await callDirectly(plan, arena));
     const sample = await measure(plan, contestant, arena, failures);
     return { ...sample, ...addedTo(direct, sample) };
   });
@@ -79,7 +79,7 @@ async function measure(
   const used = cpuMicrosOf(contestant.pid) - before;
   const calm = plan.calm === undefined ? busy : await callContestant(plan, plan.calm, contestant, arena);
   failures.push(...failuresOf(contestant, busy), ...(calm === busy ? [] : failuresOf(contestant, calm)));
-  return { ...costsIn(plan, busy, used), ...latenciesIn(calm), residentWarm, failed: busy.failed };
+  return { ...costsIn(plan, busy, used), ...latenciesIn(plan, calm), residentWarm, failed: busy.failed };
 }
 
 async function exercise(plan: LoadPlan, contestant: RunningContestant, arena: Arena): Promise<Sample> {
@@ -125,11 +125,13 @@ function costsIn({ rpc }: LoadPlan, report: CallReport, micros: number): Sample 
 }
 
 /** Latencies in milliseconds; those that were not measured are left out. */
-function latenciesIn({ call, first, event }: CallReport): Sample {
+function latenciesIn({ rpc }: LoadPlan, { call, first, event }: CallReport): Sample {
+  const whole = { callP50: call.p50 / 1000, callP99: call.p99 / 1000 };
+  if (rpc === "Complete") return whole;
   return {
-    callP50: call.p50 / 1000,
-    callP99: call.p99 / 1000,
-    ...(first.count === 0 ? {} : { firstP50: first.p50 / 1000, firstP99: first.p99 / 1000 }),
+    ...whole,
+    firstP50: first.p50 / 1000,
+    firstP99: first.p99 / 1000,
     ...(event.count === 0 ? {} : { eventP50: event.p50 / 1000, eventP99: event.p99 / 1000 }),
   };
 }

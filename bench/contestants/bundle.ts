@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { PROJECT_FOLDER, WORK_FOLDER } from "../work-folder.ts";
+import { PROJECT_FOLDER, RUN_FOLDER } from "../work-folder.ts";
 
 /**
  * Bundles a program as scripts/build.ts bundles the sidecar.
@@ -10,7 +10,7 @@ import { PROJECT_FOLDER, WORK_FOLDER } from "../work-folder.ts";
  * @returns The bundle's path.
  */
 export async function bundleProgram(name: string, entryPoint: string, minify: boolean): Promise<string> {
-  const outfile = join(WORK_FOLDER, minify ? `${name}.cjs` : `${name}-readable.cjs`);
+  const outfile = join(RUN_FOLDER, minify ? `${name}.cjs` : `${name}-readable.cjs`);
   await build({
     absWorkingDir: PROJECT_FOLDER,
     entryPoints: [entryPoint],

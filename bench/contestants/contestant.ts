@@ -1,6 +1,7 @@
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, type Running, run, start } from "../processes.ts";
-import { PROJECT_FOLDER } from "../work-folder.ts";
+import { PROJECT_FOLDER, RUN_FOLDER } from "../work-folder.ts";
 import { bundleProgram, nodeOptionsOfImage } from "./bundle.ts";
 
 /** Who is measured. */
@@ -48,8 +49,10 @@ export async function buildContestant(
 async function bundleOf(name: ContestantName, readable: boolean): Promise<string> {
   if (name !== "outrigger") return bundleProgram(name, `bench/contestants/${name}.ts`, !readable);
   if (readable) return bundleProgram(name, "src/cli/main.ts", false);
-  await run({ file: process.execPath, args: [join(PROJECT_FOLDER, "scripts/build.ts")] });
-  return join(PROJECT_FOLDER, "dist/outrigger.cjs");
+  await run({ file: process.execPath, args: ["scripts/build.ts"] });
+  const copy = join(RUN_FOLDER, "outrigger.cjs");
+  await copyFile(join(PROJECT_FOLDER, "dist/outrigger.cjs"), copy);
+  return copy;
 }
 
 /** Starts a contestant in front of an upstream, with an environment of its own: no proxy, no other provider. */

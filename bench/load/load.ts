@@ -1,9 +1,9 @@
 /** The compiled ends of the benchmark, as the rest of it uses them. */
 import { join } from "node:path";
 import { type Paused, run, runUntil, start } from "../processes.ts";
-import { WORK_FOLDER } from "../work-folder.ts";
+import { RUN_FOLDER } from "../work-folder.ts";
 
-const BINARY = join(WORK_FOLDER, "load");
+const BINARY = join(RUN_FOLDER, "load");
 
 /** Builds them. @throws Error that says what to install, where there is no Go. */
 export async function buildLoad(): Promise<void> {
