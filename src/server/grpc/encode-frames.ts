@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import { ByteSink } from "./byte-sink.ts";
-import { FRAME_HEADER_BYTES, tooLarge, writeFrameHeader } from "./frames.ts";
+import { FRAME_HEADER_BYTES, writeFrameHeader } from "./frames.ts";
 import { compress } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
 
@@ -10,11 +10,8 @@ const MIN_COMPRESSED_BYTES = 256;
 // One for all calls: between `start` and `take` nothing else runs.
 const sink = new ByteSink();
 
-/**
- * Messages as frames, one after the other in one chunk.
- * @throws ConnectError RESOURCE_EXHAUSTED for a message over the limit.
- */
-export function encodeFrames(encode: MessageEncoder, messages: readonly Message[], maxBytes: number): Buffer {
+/** Messages as frames, one after the other in one chunk. */
+export function encodeFrames(encode: MessageEncoder, messages: readonly Message[]): Buffer {
   sink.start();
   for (const message of messages) {
     sink.reserve(FRAME_HEADER_BYTES);
@@ -22,7 +19,6 @@ export function encodeFrames(encode: MessageEncoder, messages: readonly Message[
     sink.position += FRAME_HEADER_BYTES;
     encode(message, sink);
     const length = sink.length - offset - FRAME_HEADER_BYTES;
-    if (length > maxBytes) throw tooLarge(`${length} bytes`, maxBytes);
     // The chunk may have moved to a larger buffer meanwhile.
     const position = sink.position - FRAME_HEADER_BYTES - length;
     writeFrameHeader(sink.buffer, position, { compressed: false, length });
@@ -30,13 +26,9 @@ export function encodeFrames(encode: MessageEncoder, messages: readonly Message[
   return sink.take();
 }
 
-/** A message as one frame, compressed where that pays. Throws what `encodeFrames` throws. */
-export async function encodeFrame(
-  encode: MessageEncoder,
-  message: Message,
-  maxBytes: number,
-): Promise<Buffer> {
-  const plain = encodeFrames(encode, [message], maxBytes);
+/** A message as one frame, compressed where that pays. */
+export async function encodeFrame(encode: MessageEncoder, message: Message): Promise<Buffer> {
+  const plain = encodeFrames(encode, [message]);
   if (plain.byteLength < MIN_COMPRESSED_BYTES) return plain;
   const compressed = await compress(plain.subarray(FRAME_HEADER_BYTES));
   const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + compressed.byteLength);

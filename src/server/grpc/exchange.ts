@@ -31,11 +31,10 @@ export interface ExchangeOptions {
 
 /** Serves a call and writes its outcome into the Call. Resolves when its stream is closed; never rejects. */
 export async function serveExchange(options: ExchangeOptions): Promise<void> {
-  const { method, call, stream, headers, limits } = options;
+  const { method, call, stream, headers } = options;
   const context = new GrpcContext(method.spec.method, call, headers);
   const response = new ResponseWriter(stream, call, context, {
     encode: method.encode,
-    maxMessageBytes: limits.maxMessageBytes,
     contentType: headers["content-type"] ?? "",
   });
   const closed = watchPeer(options, context, response);

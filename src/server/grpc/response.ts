@@ -25,7 +25,6 @@ export class PeerClosedError extends Error {
 /** How the messages of a response are to be written. */
 export interface ResponseOptions {
   readonly encode: MessageEncoder;
-  readonly maxMessageBytes: number;
   /** As the request has it: the caller knows it. */
   readonly contentType: string;
 }
@@ -106,10 +105,12 @@ export class ResponseWriter {
     this.#stream.end(chunk);
   }
 
-  /** Ends the response with the status OK, or with that of an error; without a message before, in the headers. */
+  /** Ends the response with the status OK, or with that of an error; without message and headers before, in the headers. */
   end(error?: ConnectError): void {
     if (this.#gone) return;
     this.#end(error);
+    // What a service says in headers stays there: callers take a Trailers-Only answer for trailers.
+    if (this.#context.ownHeader !== undefined) this.begin();
     if (this.#stream.headersSent) {
       this.#stream.end();
       return;
@@ -163,10 +164,10 @@ export class ResponseWriter {
   }
 
   #encode(messages: readonly Message[]): Buffer | Promise<Buffer> {
-    const { encode, maxMessageBytes } = this.#options;
-    if (!this.gzip) return encodeFrames(encode, messages, maxMessageBytes);
-    return Promise.all(messages.map((message) => encodeFrame(encode, message, maxMessageBytes))).then(
-      (frames) => Buffer.concat(frames),
+    const { encode } = this.#options;
+    if (!this.gzip) return encodeFrames(encode, messages);
+    return Promise.all(messages.map((message) => encodeFrame(encode, message))).then((frames) =>
+      Buffer.concat(frames),
     );
   }
 
