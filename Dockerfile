@@ -7,7 +7,7 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
-COPY scripts/build.ts scripts/
+COPY scripts/build.ts scripts/bundle.ts scripts/slim.ts scripts/
 COPY src src
 RUN node scripts/build.ts
 

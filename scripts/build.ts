@@ -3,54 +3,16 @@
  * what is in it. One CommonJS file starts in a third of the time of the unbundled modules.
  * The library (`dist/lib`) is built by `tsc -p tsconfig.lib.json`.
  */
-import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { build, type Metafile, type Plugin } from "esbuild";
+import type { Metafile } from "esbuild";
+import { bundleProgram } from "./bundle.ts";
 
 const OUT = "dist/outrigger.cjs";
 
-const { version } = JSON.parse(await readFile("package.json", "utf8"));
-
-/**
- * Leaves out what a sidecar never runs, since every module that is loaded costs memory in each
- * pod: undici's fetch, WebSocket, caches and mocks, and zod's error texts in forty languages.
- */
-const slim: Plugin = {
-  name: "slim",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "slim" }));
-    onLoad({ filter: /^undici$/, namespace: "slim" }, () => ({
-      resolveDir: "node_modules/undici/lib",
-      contents: `
-        exports.Client = require("./dispatcher/client.js");
-        exports.Pool = require("./dispatcher/pool.js");
-        exports.EnvHttpProxyAgent = require("./dispatcher/env-http-proxy-agent.js");
-        exports.errors = require("./core/errors.js");`,
-    }));
-    onResolve({ filter: /\/locales\/index\.js$/ }, ({ importer }) =>
-      importer.includes("node_modules/zod/") ? { path: "locales", namespace: "slim" } : undefined,
-    );
-    onLoad({ filter: /^locales$/, namespace: "slim" }, () => ({
-      resolveDir: "node_modules/zod/v4/locales",
-      contents: `export { default as en } from "./en.js";`,
-    }));
-  },
-};
-
-const { metafile } = await build({
-  entryPoints: ["src/cli/main.ts"],
-  outfile: OUT,
-  bundle: true,
-  platform: "node",
-  format: "cjs",
-  target: "node24",
-  minify: true,
-  metafile: true,
-  plugins: [slim],
-  legalComments: "none",
-  define: { "process.env.OUTRIGGER_VERSION": JSON.stringify(version) },
-  logLevel: "warning",
-});
+const { text, metafile } = await bundleProgram("src/cli/main.ts");
+await mkdir("dist", { recursive: true });
+await writeFile(OUT, text);
 await chmod(OUT, 0o755);
 await writeFile("dist/THIRD_PARTY_NOTICES.txt", await noticesOf(packagesIn(metafile)));
 

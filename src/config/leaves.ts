@@ -1,6 +1,6 @@
 /** The values that a configuration is made of, each with the words that an error uses for it. */
 import { isAbsolute } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { parseBaseUrl } from "../kit/http/transport.ts";
 import { ConfigurationError } from "../spec/errors.ts";
 import { didYouMean } from "./suggest.ts";

@@ -1,5 +1,5 @@
 /** What a configuration may say, in the words of the file. Variables and flags say a part of it. */
-import { z } from "zod";
+import * as z from "zod";
 import { profileNames, type WireApi, wireApis } from "../client/providers.ts";
 import {
   address,

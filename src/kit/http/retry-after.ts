@@ -44,7 +44,7 @@ const GO_UNITS: Readonly<Record<string, number>> = {
 /** Seconds of a duration as Go writes it: `6m0s`, `20ms`, `1h2m3.5s`, `0`. Undefined for anything else. */
 export function parseGoDuration(text: string): number | undefined {
   if (text === "0") return 0;
-  const part = /(\d+(?:\.\d*)?|\.\d+)(ms|us|µs|μs|ns|[hms])/y;
+  const part = /(\d+(?:\.\d*)?|\.\d+)(ms|us|\u00b5s|\u03bcs|ns|[hms])/y;
   let seconds = 0;
   for (let match = part.exec(text); match !== null; match = part.exec(text)) {
     const [, count = "", unit = ""] = match;

@@ -1,0 +1,61 @@
+import type { OnLoadResult, Plugin } from "esbuild";
+
+/** A module of a dependency in whose place another goes into the bundle. */
+interface Replacement {
+  /** What is imported. */
+  readonly path: RegExp;
+  /** Who imports it. */
+  readonly importer: RegExp;
+  /** What comes instead. */
+  readonly module: OnLoadResult;
+}
+
+const REPLACEMENTS: readonly Replacement[] = [
+  {
+    // Not its fetch, WebSocket, caches and mocks.
+    path: /^undici$/,
+    importer: /./,
+    module: {
+      resolveDir: "node_modules/undici/lib",
+      contents: `
+        exports.Client = require("./dispatcher/client.js");
+        exports.Pool = require("./dispatcher/pool.js");
+        exports.EnvHttpProxyAgent = require("./dispatcher/env-http-proxy-agent.js");
+        exports.errors = require("./core/errors.js");`,
+    },
+  },
+  {
+    // Base64 in JavaScript, where descriptors are read, runs hot enough at every start that V8
+    // loads its optimizing compiler for it: 5 MB. Descriptors are generated, so nothing is lost
+    // by Node's own decoder, which overlooks mistakes.
+    path: /\/wire\/base64-encoding\.js$/,
+    importer: /\/codegenv2\/file\.js$/,
+    module: {
+      contents: `export const base64Decode = (text) => new Uint8Array(Buffer.from(text, "base64"));`,
+    },
+  },
+];
+
+/**
+ * Leaves out what a sidecar never runs, since every module that is loaded costs memory in each
+ * pod. Fails where a replacement finds nothing to replace: a dependency has moved its files.
+ */
+export const slim: Plugin = {
+  name: "slim",
+  setup({ onResolve, onLoad, onEnd }) {
+    const unused = new Set(REPLACEMENTS);
+    for (const [index, replacement] of REPLACEMENTS.entries()) {
+      onResolve({ filter: replacement.path }, ({ importer }) => {
+        if (!replacement.importer.test(importer)) return undefined;
+        unused.delete(replacement);
+        return { path: String(index), namespace: "slim" };
+      });
+    }
+    onLoad({ filter: /./, namespace: "slim" }, ({ path }) => REPLACEMENTS[Number(path)]?.module);
+    onEnd(() => ({
+      errors: [...unused].map(({ path, importer }) => ({
+        text: `slim: nothing that fits ${importer} imports what fits ${path}`,
+      })),
+    }));
+  },
+};
