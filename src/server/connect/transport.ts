@@ -14,8 +14,21 @@ import { watchContext } from "./context.ts";
 import { universalRequestOf } from "./request.ts";
 import { PeerClosedError, sendResponse } from "./response.ts";
 
-/** Serves gRPC, gRPC-Web, Connect and JSON through Connect's handlers, over HTTP/1.1 and HTTP/2. */
+/**
+ * Serves gRPC, gRPC-Web, Connect and JSON through Connect's handlers, over HTTP/1.1 and HTTP/2.
+ * They are made when the first request asks for one: who is called by gRPC alone never needs them.
+ */
 export function createConnectTransport(routes: Routes, limits: Limits): Transport {
+  let endpoints: ReadonlyMap<string, Endpoint> | undefined;
+  return {
+    find(path) {
+      endpoints ??= endpointsOf(routes, limits);
+      return endpoints.get(path);
+    },
+  };
+}
+
+function endpointsOf(routes: Routes, limits: Limits): ReadonlyMap<string, Endpoint> {
   const router = createConnectRouter({
     acceptCompression: [compressionGzip, compressionBrotli],
     compressMinBytes: NEVER_COMPRESS,
@@ -25,8 +38,7 @@ export function createConnectTransport(routes: Routes, limits: Limits): Transpor
     requestGate: watchContext,
   });
   routes(router);
-  const endpoints = new Map(router.handlers.map((handler) => [handler.requestPath, endpointOf(handler)]));
-  return { find: (path) => endpoints.get(path) };
+  return new Map(router.handlers.map((handler) => [handler.requestPath, endpointOf(handler)]));
 }
 
 /** What an Any may hold in JSON, which names its type: whatever the files of the services declare. */
