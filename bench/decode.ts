@@ -1,0 +1,168 @@
+/**
+ * What one event of a provider's stream costs between the bytes of the socket and the caller's
+ * loop: `node bench/decode.ts [wire format ...]`. Replays the long streams of test/recordings in this process, through
+ * a Client and its adapter but without a socket, and prints CPU time per event of the provider
+ * and bytes per second. A read of the socket brings one event, as while a model writes, or
+ * 16 KiB, as when the reader is behind.
+ */
+
+import { Client } from "../src/client/client.ts";
+import { HttpBody } from "../src/kit/http/body.ts";
+import { createHeaders, type HttpTransport } from "../src/kit/http/transport.ts";
+import { HttpAdapter, type Protocol } from "../src/kit/http-adapter.ts";
+import { MessagesDecoder } from "../src/providers/anthropic-messages/stream.ts";
+import { GeminiDecoder } from "../src/providers/gemini/stream.ts";
+import { profileOf } from "../src/providers/openai-chat/profiles.ts";
+import { ChatDecoder } from "../src/providers/openai-chat/stream.ts";
+import { ResponsesDecoder } from "../src/providers/openai-responses/stream.ts";
+import { userMessage } from "../src/spec/message.ts";
+import { bytesOf, recordingsOf } from "../test/support/recordings.ts";
+
+/** Events that a recording has at least, so that what a call costs by itself does not show. */
+const LEAST_EVENTS = 25;
+
+/** Rounds that are measured; the table has their median. */
+const ROUNDS = 9;
+
+/** CPU time of a round, in microseconds, at least. */
+const ROUND_MICROS = 400_000;
+
+const READ_BYTES = 16 * 1024;
+
+/** How the streams of a wire format are decoded, by the folder of its recordings. */
+const decoders: Readonly<Record<string, Protocol["createDecoder"]>> = {
+  "openai-responses": (facts, writer) => new ResponsesDecoder(facts, writer),
+  "anthropic-messages": (facts, writer) => new MessagesDecoder(facts, writer),
+  gemini: (facts, writer) => new GeminiDecoder(facts, writer),
+  "chat-completions": (facts, writer) => new ChatDecoder(facts, writer, plainProfile),
+};
+
+const plainProfile = profileOf(undefined, "http://127.0.0.1/v1");
+
+/** One read of the socket after the other. */
+type Reads = readonly Uint8Array[];
+
+/** A body that is filled by as many reads of a socket as its reader asks for. */
+class ReplayedBody extends HttpBody {
+  readonly #reads: Iterator<Uint8Array>;
+
+  constructor(reads: Reads) {
+    super({ resume: () => {}, leave: () => {} });
+    this.#reads = reads.values();
+  }
+
+  override next(): Promise<IteratorResult<Uint8Array>> {
+    const result = super.next();
+    const read = this.#reads.next();
+    if (read.done) this.end();
+    else this.push(read.value);
+    return result;
+  }
+}
+
+/** A provider that answers the n-th request with the n-th recording, over and over. */
+function clientFor(createDecoder: Protocol["createDecoder"], recordings: readonly Reads[]): Client {
+  let at = 0;
+  const post: HttpTransport["post"] = async () => {
+    const body = new ReplayedBody(recordings[at++ % recordings.length] ?? []);
+    const headers = createHeaders({ "content-type": "text/event-stream" });
+    return { status: 200, headers, body, text: unused, destroy: () => {}, release: () => {} };
+  };
+  const protocol: Protocol = {
+    toWire: async () => ({ path: "/", headers: {}, body: "{}", warnings: [] }),
+    toResponse: unused,
+    createDecoder,
+    toError: unused,
+    rateLimitOf: () => undefined,
+    requestIdOf: () => "",
+  };
+  const transport = { post, get: unused, close: async () => {} };
+  return new Client({
+    providers: { replay: new HttpAdapter({ name: "replay", protocol, transport, headers: {} }) },
+  });
+}
+
+function unused(): never {
+  throw new Error("no stream takes this way");
+}
+
+/** Reads all recordings once, as the server does. Throws where one does not end in `finish`. */
+async function readAll(client: Client, recordings: readonly Reads[]): Promise<void> {
+  for (const _ of recordings) {
+    let last: string | undefined;
+    for await (const batch of client.stream(REQUEST).batches()) last = batch.at(-1)?.event.case ?? last;
+    if (last !== "finish") throw new Error(`a recording ended in ${last}`);
+  }
+}
+
+const REQUEST = { model: "m", messages: [userMessage("Say something long.")] };
+
+/** CPU time of reading all recordings once, in microseconds: the median of the rounds. */
+async function measure(client: Client, recordings: readonly Reads[]): Promise<number> {
+  const rounds: number[] = [];
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const start = process.cpuUsage();
+    let times = 0;
+    let micros = 0;
+    for (; micros < ROUND_MICROS; times += 1) {
+      await readAll(client, recordings);
+      const { user, system } = process.cpuUsage(start);
+      micros = user + system;
+    }
+    // The first round warms up.
+    if (round > 0) rounds.push(micros / times);
+  }
+  return rounds.sort((left, right) => left - right)[ROUNDS >> 1] ?? 0;
+}
+
+/** The events of a stream as they are on the wire, each with its blank line. */
+function eventsIn(bytes: Buffer): Buffer[] {
+  const text = bytes.toString("latin1");
+  return Array.from(text.matchAll(/[\s\S]+?(?:\r?\n\r?\n|$)/g), ([event]) => Buffer.from(event, "latin1"));
+}
+
+function readsOf(bytes: Buffer, size: number): Buffer[] {
+  const count = Math.ceil(bytes.length / size);
+  return Array.from({ length: count }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
+}
+
+/** The recordings of a wire format that are long enough and end well. */
+async function longStreams(folder: string, createDecoder: Protocol["createDecoder"]): Promise<Buffer[]> {
+  const streams = recordingsOf(folder, ".sse").map(bytesOf);
+  const long = streams.filter((bytes) => eventsIn(bytes).length >= LEAST_EVENTS);
+  const wells = await Promise.all(long.map((bytes) => endsWell(createDecoder, [bytes])));
+  return long.filter((_, at) => wells[at]);
+}
+
+function endsWell(createDecoder: Protocol["createDecoder"], reads: Reads): Promise<boolean> {
+  return readAll(clientFor(createDecoder, [reads]), [reads]).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function report(folder: string, createDecoder: Protocol["createDecoder"]): Promise<void> {
+  const streams = await longStreams(folder, createDecoder);
+  const events = streams.flatMap(eventsIn).length;
+  const bytes = streams.reduce((sum, { length }) => sum + length, 0);
+  const kinds = { "one event": eventsIn, "16 KiB": (stream: Buffer) => readsOf(stream, READ_BYTES) };
+  for (const [kind, cut] of Object.entries(kinds)) {
+    const recordings = streams.map(cut);
+    const micros = await measure(clientFor(createDecoder, recordings), recordings);
+    const cells = [((micros * 1000) / events).toFixed(0), (bytes / micros).toFixed(1)];
+    print([folder, String(streams.length), String(events), kind, ...cells]);
+  }
+}
+
+function print(cells: readonly string[]): void {
+  const widths = [20, 8, 7, 10, 9, 6];
+  process.stdout.write(
+    `${cells.map((cell, at) => (at === 0 || at === 3 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  ")}\n`,
+  );
+}
+
+const asked = process.argv.slice(2);
+print(["wire format", "streams", "events", "a read is", "ns/event", "MB/s"]);
+for (const [folder, createDecoder] of Object.entries(decoders)) {
+  if (asked.length === 0 || asked.includes(folder)) await report(folder, createDecoder);
+}
