@@ -1,4 +1,3 @@
-import { createParser, type EventSourceParser, type ParseError } from "eventsource-parser";
 import { StreamError } from "../../spec/errors.ts";
 
 /** One server-sent event. */
@@ -15,27 +14,49 @@ const DEFAULT_MAX_EVENT_CHARS = 64 * 1024 * 1024;
 /** Characters of stray text that are kept. */
 export const MAX_STRAY_CHARS = 64 * 1024;
 
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const BYTE_ORDER_MARK = 0xfeff;
+
 /**
  * Cuts bytes into server-sent events by the rules of the HTML standard (§9.2.6): CR, LF and
  * CRLF, several data lines, comments, a byte order mark. Bytes may be split anywhere.
+ *
+ * No byte inside a character of UTF-8 looks like the end of a line. So all whole lines that are
+ * there become text in one go, and only a line that is cut needs a decoder that remembers half
+ * characters.
  */
 export class SseDecoder {
-  readonly #text = new TextDecoder();
-  readonly #parser: EventSourceParser;
-  #atLineStart = true;
+  readonly #onEvent: (event: SseEvent) => void;
+  readonly #maxEventChars: number;
+  readonly #cutText = new TextDecoder("utf-8", { ignoreBOM: true });
+  /** What is there of a line whose end is not; undefined where the last line is whole. */
+  #cut: string | undefined;
+  /** Whether the line that is cut may be a field that is read. */
+  #isCutRead = false;
+  /** Whether a LF at the start of the next bytes belongs to the CR at the end of those before. */
+  #endsInCr = false;
+  #hasBegun = false;
+  #type = "";
+  /** Undefined before the first data line of an event. */
+  #data: string | undefined;
   #stray = "";
 
   constructor(onEvent: (event: SseEvent) => void, maxEventChars: number = DEFAULT_MAX_EVENT_CHARS) {
-    this.#parser = createParser({
-      onEvent: ({ event = "", data }) => onEvent({ type: event, data }),
-      onError: failOnOverflow,
-      maxBufferSize: maxEventChars,
-    });
+    this.#onEvent = onEvent;
+    this.#maxEventChars = maxEventChars;
   }
 
   /** Takes the next bytes. Throws StreamError where an event is larger than the limit, and what `onEvent` throws. */
   push(chunk: Uint8Array): void {
-    this.#feed(this.#text.decode(chunk, { stream: true }));
+    if (chunk.length === 0) return;
+    const bytes = bufferOf(chunk);
+    const end = endOfLines(bytes);
+    if (end > 0) this.#readLines(this.#textOf(bytes, end));
+    if (end < bytes.length) this.#keepCut(this.#cutText.decode(bytes.subarray(end), { stream: true }));
+    this.#endsInCr = bytes[bytes.length - 1] === CR;
+    this.#checkSize();
   }
 
   /**
@@ -53,34 +74,119 @@ export class SseDecoder {
    * that was cut in its middle is no JSON, and whoever parses it finds out.
    */
   end(): void {
-    this.#feed(this.#text.decode());
-    this.#parser.feed("\n\n");
+    this.#keepCut(this.#cutText.decode());
+    const last = this.#cut ?? "";
+    this.#readLine(last, 0, last.length);
+    this.#dispatch();
   }
 
-  #feed(text: string): void {
-    this.#keepStray(text);
-    this.#parser.feed(text);
+  /** The text of the bytes up to the end of a line. */
+  #textOf(bytes: Buffer, end: number): string {
+    return this.#cut === undefined
+      ? bytes.toString("utf8", 0, end)
+      : this.#cutText.decode(bytes.subarray(0, end));
+  }
+
+  #withoutMark(text: string): string {
+    if (this.#hasBegun || text === "") return text;
+    this.#hasBegun = true;
+    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+  }
+
+  /** Reads whole lines. @param text What is new of them, up to the end of the last one. */
+  #readLines(text: string): void {
+    const added = this.#withoutMark(text);
+    if (this.#stray !== "") this.#keepStray(added);
+    const lines = this.#cut === undefined ? added : this.#cut + added;
+    this.#cut = undefined;
+    let start = this.#endsInCr && lines.charCodeAt(0) === LF ? 1 : 0;
+    let lf = placeOf("\n", lines, start);
+    let cr = placeOf("\r", lines, start);
+    while (start < lines.length) {
+      const end = Math.min(lf, cr);
+      this.#readLine(lines, start, end);
+      start = end + 1;
+      if (end === cr) {
+        if (lines.charCodeAt(start) === LF) start += 1;
+        cr = placeOf("\r", lines, start);
+      }
+      if (lf < start) lf = placeOf("\n", lines, start);
+    }
+  }
+
+  #readLine(lines: string, start: number, end: number): void {
+    if (start === end) return this.#dispatch();
+    switch (lines.charCodeAt(start)) {
+      case 0x64: // d
+        if (isField("data", lines, start, end)) this.#addData(valueIn("data", lines, start, end));
+        return;
+      case 0x65: // e
+        if (isField("event", lines, start, end)) this.#type = valueIn("event", lines, start, end);
+        return;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (this.#stray === "") this.#keepStray(lines.slice(start));
+    }
+  }
+
+  /** Keeps what is there of a line that is cut. Of one that is not read, the first character is enough to see that. */
+  #keepCut(text: string): void {
+    const added = this.#withoutMark(text);
+    const isBeginning = !this.#cut;
+    if (isBeginning) this.#isCutRead = /^[de]/.test(added);
+    if (this.#stray !== "" || (isBeginning && /^[[{]/.test(added))) this.#keepStray(added);
+    if (isBeginning) this.#cut = this.#isCutRead ? added : added.slice(0, 1);
+    else if (this.#isCutRead) this.#cut += added;
   }
 
   #keepStray(text: string): void {
-    if (text === "") return;
-    const from = this.#stray === "" ? strayStart(text, this.#atLineStart) : 0;
-    if (from >= 0 && this.#stray.length < MAX_STRAY_CHARS)
-      this.#stray += text.slice(from, from + MAX_STRAY_CHARS - this.#stray.length);
-    this.#atLineStart = text.endsWith("\n") || text.endsWith("\r");
+    this.#stray += text.slice(0, MAX_STRAY_CHARS - this.#stray.length);
   }
-}
 
-/** Where the first line begins that starts with a brace or bracket, as no field of an event does; below 0 where none does. */
-function strayStart(text: string, atLineStart: boolean): number {
-  if (atLineStart && /^[[{]/.test(text)) return 0;
-  const lineEnd = text.search(/[\r\n][[{]/);
-  return lineEnd < 0 ? -1 : lineEnd + 1;
-}
+  #addData(value: string): void {
+    this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+  }
 
-function failOnOverflow(error: ParseError): void {
-  // The other kinds (unknown fields, bad retry values) are to be ignored by the standard.
-  if (error.type === "max-buffer-size-exceeded") {
+  #dispatch(): void {
+    const type = this.#type;
+    const data = this.#data;
+    this.#type = "";
+    this.#data = undefined;
+    if (data !== undefined) this.#onEvent({ type, data });
+  }
+
+  #checkSize(): void {
+    const chars = (this.#cut?.length ?? 0) + (this.#data?.length ?? 0);
+    if (chars <= this.#maxEventChars) return;
     throw new StreamError("an event of the provider's stream is larger than the limit", { retryable: false });
   }
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Place behind the last end of a line; 0 where there is none. */
+function endOfLines(bytes: Buffer): number {
+  if (bytes[bytes.length - 1] === LF) return bytes.length;
+  return Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
+}
+
+/** Where a character is; the length of the text where it is not. */
+function placeOf(character: string, text: string, from: number): number {
+  const place = text.indexOf(character, from);
+  return place < 0 ? text.length : place;
+}
+
+/** Whether a line is a field of a name. It may lack colon and value. */
+function isField(name: string, lines: string, start: number, end: number): boolean {
+  if (!lines.startsWith(name, start)) return false;
+  const behind = start + name.length;
+  return behind === end || lines[behind] === ":";
+}
+
+/** The value of a field. One space belongs to the colon. */
+function valueIn(name: string, lines: string, start: number, end: number): string {
+  const from = start + name.length + 1;
+  return lines.slice(lines.charCodeAt(from) === SPACE ? from + 1 : from, end);
 }

@@ -1,0 +1,90 @@
+/** The SSE decoder beside one that others wrote and use: eventsource-parser over a TextDecoder. */
+import { createParser } from "eventsource-parser";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SseDecoder, type SseEvent } from "../../../src/kit/stream/sse.ts";
+import { bytesOf, recordingsOf } from "../../support/recordings.ts";
+
+const FOLDERS = ["openai-responses", "anthropic-messages", "gemini", "chat-completions"];
+
+/** What is in a stream, by eventsource-parser. The decoder under test delivers an event that lacks its blank line too. */
+function peerEvents(bytes: Uint8Array): SseEvent[] {
+  const events: SseEvent[] = [];
+  const parser = createParser({
+    onEvent: ({ event: type = "", data }) => events.push({ type, data }),
+  });
+  // The parser takes off the byte order mark itself, one of them.
+  parser.feed(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+  parser.feed("\n\n");
+  return events;
+}
+
+/** Where the first line begins that starts with a brace or bracket, and all that follows, by the text as a whole. */
+function peerStray(bytes: Uint8Array): string {
+  const [, , stray = ""] = /(^|[\r\n])([[{].*)/s.exec(new TextDecoder().decode(bytes)) ?? [];
+  return stray;
+}
+
+function read(chunks: Iterable<Uint8Array>): { events: SseEvent[]; stray: string } {
+  const events: SseEvent[] = [];
+  const decoder = new SseDecoder((event) => events.push(event));
+  for (const chunk of chunks) decoder.push(chunk);
+  decoder.end();
+  return { events, stray: decoder.stray };
+}
+
+/** Bytes cut into chunks of the given sizes, in turn; some of them may be empty. */
+function chunksOf(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+    const size = sizes[turn % sizes.length] ?? bytes.length;
+    chunks.push(bytes.subarray(at, at + size));
+    at += size;
+  }
+  return chunks;
+}
+
+/** Streams made of the words that mean something to a decoder, of text, and of bytes that are none. */
+const streams = fc
+  .array(
+    fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom("\n", "\r", "\r\n", "\n\n", "\r\n\r\n") },
+      {
+        weight: 6,
+        arbitrary: fc.constantFrom("data:", "data: ", "event:", "event: ", "data", "event", "da"),
+      },
+      { weight: 4, arbitrary: fc.constantFrom("id: 1", "retry: 5", ": hello", "dataset: 1", "x", " ", ":") },
+      { weight: 3, arbitrary: fc.constantFrom("é", "€", "😀", "\ufeff", '{"a":1}', "[1]", "{") },
+      { weight: 2, arbitrary: fc.string({ unit: "grapheme", maxLength: 8 }) },
+      { weight: 1, arbitrary: fc.uint8Array({ maxLength: 4 }) },
+    ),
+    { maxLength: 40 },
+  )
+  .map((parts) => Buffer.concat(parts.map((part) => Buffer.from(part))));
+
+const sizes = fc
+  .array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 8 })
+  .filter((list) => list.some((size) => size > 0));
+
+describe("SseDecoder beside eventsource-parser", () => {
+  it("reads the same events and stray text in any bytes, however they are cut", () => {
+    fc.assert(
+      fc.property(streams, sizes, (bytes, cut) => {
+        const want = { events: peerEvents(bytes), stray: peerStray(bytes) };
+        expect(read([bytes])).toEqual(want);
+        expect(read(chunksOf(bytes, cut))).toEqual(want);
+        expect(read(chunksOf(bytes, [1]))).toEqual(want);
+      }),
+      { seed: 21, numRuns: 2000 },
+    );
+  });
+
+  it.each(FOLDERS)("reads the same events in all recordings of %s", (folder) => {
+    for (const recording of recordingsOf(folder, ".sse")) {
+      const bytes = bytesOf(recording);
+      const want = peerEvents(bytes);
+      expect(read([bytes]).events).toEqual(want);
+      expect(read(chunksOf(bytes, [700, 1, 40, 3])).events).toEqual(want);
+    }
+  });
+});
