@@ -15,6 +15,7 @@ import { timeoutsOf } from "./http/request-timeouts.ts";
 import type { HttpAnswer, HttpHeaders, HttpTransport } from "./http/transport.ts";
 import { createRunId } from "./run-id.ts";
 import { decodeStream, type StreamDecoder } from "./stream/decode-stream.ts";
+import { lazyBatches } from "./stream/lazy-batches.ts";
 import { replayResponse } from "./stream/replay-response.ts";
 import { StreamWriter } from "./stream/stream-writer.ts";
 import { ToolCallIds } from "./stream/tool-call-ids.ts";
@@ -100,7 +101,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: CallOptions = {}): EventStream {
-    return new EventStream(this.#batches(request, options));
+    return new EventStream(lazyBatches(() => this.#open(request, options)));
   }
 
   supportsToolChoice(_mode: ToolChoice_Mode, _model: string): boolean {
@@ -111,21 +112,25 @@ export class HttpAdapter implements ProviderAdapter {
     return this.#transport.close();
   }
 
-  async *#batches(request: Request, options: CallOptions): AsyncGenerator<readonly StreamEvent[]> {
+  async #open(request: Request, options: CallOptions): Promise<AsyncIterable<readonly StreamEvent[]>> {
     const wire = await this.#protocol.toWire(request, true);
     const answer = await this.#send(request, wire, "text/event-stream", options);
     const facts = this.#factsOf(request, wire, answer, options);
     const writer = new StreamWriter(facts, toolCallIdsOf(facts));
-    if (!isStream(answer)) return yield await this.#replay(answer, facts, writer);
+    if (!isStream(answer)) return this.#replay(answer, facts, writer);
     const decoder = this.#protocol.createDecoder(facts, writer);
-    yield* decodeStream(answer.body, decoder, writer, () => answer.release());
+    return decodeStream(answer.body, decoder, writer, () => answer.release());
   }
 
   /** Some servers answer a request for a stream with a whole answer. */
-  async #replay(answer: HttpAnswer, facts: CallFacts, writer: StreamWriter): Promise<readonly StreamEvent[]> {
+  async *#replay(
+    answer: HttpAnswer,
+    facts: CallFacts,
+    writer: StreamWriter,
+  ): AsyncGenerator<readonly StreamEvent[]> {
     const body = await answer.text(MAX_ANSWER_BYTES);
     replayResponse(this.#protocol.toResponse(body, facts, toolCallIdsOf(facts)), writer);
-    return writer.take();
+    yield writer.take();
   }
 
   /** Sends the request. Throws where the provider does not answer with success. */

@@ -18,66 +18,112 @@ export interface StreamDecoder {
   end(stray: string): void;
 }
 
+type Batch = readonly StreamEvent[];
+
+/** The batches of one stream, for one reader who asks for one at a time. */
+export type Batches = AsyncIterable<Batch> & Required<Pick<AsyncIterator<Batch>, "next" | "return">>;
+
 /**
  * Runs a decoder over the bytes of an answer. What one read of the network brings is one batch.
  *
  * A failure before `stream_start` throws and is all there is. A later one is an `error` event
  * and is thrown after it. A stream that ends without the provider's end marker is a failure of
- * kind STREAM. Reading stops at the provider's end marker.
+ * kind STREAM. Reading stops at the provider's end marker. A reader who leaves closes the body.
  * @param release Called when the end marker has come: nothing more of the body is needed.
  */
-export async function* decodeStream(
+export function decodeStream(
   body: AsyncIterable<Uint8Array>,
   decoder: StreamDecoder,
   writer: StreamWriter,
   release: () => void = () => {},
-): AsyncGenerator<readonly StreamEvent[]> {
-  const sse = new SseDecoder((event) => {
-    if (!writer.ended) decoder.push(event);
-  });
-  let failure: SDKError | undefined;
-  try {
-    for await (const chunk of body) {
-      const error = attempt(() => sse.push(chunk));
-      if (error !== undefined) {
-        failure = error;
-        break;
-      }
-      if (writer.ended) release();
-      const batch = writer.take();
-      if (batch.length > 0) yield batch;
-      if (writer.ended) return;
-    }
-    failure ??= attempt(() => endOf(sse, decoder, writer));
-  } catch (thrown) {
-    failure = brokenStream(thrown);
+): Batches {
+  return new DecodedStream(body[Symbol.asyncIterator](), decoder, writer, release);
+}
+
+const DONE: IteratorResult<Batch> = { done: true, value: undefined };
+
+/** Not a generator: for every batch that would take several more turns of the microtask queue. */
+class DecodedStream implements Batches {
+  readonly #body: AsyncIterator<Uint8Array>;
+  readonly #decoder: StreamDecoder;
+  readonly #writer: StreamWriter;
+  readonly #release: () => void;
+  readonly #sse: SseDecoder;
+  #isOver = false;
+  /** What is thrown after the `error` event. */
+  #error: SDKError | undefined;
+
+  constructor(
+    body: AsyncIterator<Uint8Array>,
+    decoder: StreamDecoder,
+    writer: StreamWriter,
+    release: () => void,
+  ) {
+    this.#body = body;
+    this.#decoder = decoder;
+    this.#writer = writer;
+    this.#release = release;
+    this.#sse = new SseDecoder((event) => {
+      if (!writer.ended) decoder.push(event);
+    });
   }
-  if (failure !== undefined) yield* failed(failure, writer);
-  else yield writer.take();
-}
 
-/** Ends the stream after its last byte. Throws where the provider's end marker never came. */
-function endOf(sse: SseDecoder, decoder: StreamDecoder, writer: StreamWriter): void {
-  sse.end();
-  if (!writer.ended) decoder.end(sse.stray);
-  if (!writer.ended) throw new StreamError("the provider's stream ended before its end marker");
-}
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 
-/** What was written before the fault goes first, then the error, then the throw. */
-async function* failed(failure: SDKError, writer: StreamWriter): AsyncGenerator<readonly StreamEvent[]> {
-  if (!writer.started) throw failure;
-  const error = withProgress(failure, { outputStarted: writer.outputStarted, usage: writer.usage });
-  writer.fail(error);
-  yield writer.take();
-  throw error;
-}
+  async next(): Promise<IteratorResult<Batch>> {
+    const error = this.#error;
+    this.#error = undefined;
+    if (error !== undefined) throw error;
+    while (!this.#isOver) {
+      try {
+        const { done, value: chunk } = await this.#body.next();
+        if (this.#isOver) break;
+        if (done) this.#end();
+        else this.#sse.push(chunk);
+      } catch (thrown) {
+        return this.#isOver ? DONE : this.#fail(brokenStream(thrown));
+      }
+      if (this.#writer.ended) await this.#finish();
+      const batch = this.#writer.take();
+      if (batch.length > 0) return { done: false, value: batch };
+    }
+    return DONE;
+  }
 
-function attempt(step: () => void): SDKError | undefined {
-  try {
-    step();
-    return undefined;
-  } catch (thrown) {
-    return toSdkError(thrown);
+  async return(): Promise<IteratorResult<Batch>> {
+    this.#error = undefined;
+    await this.#close();
+    return DONE;
+  }
+
+  /** Ends the stream after its last byte. Throws where the provider's end marker never came. */
+  #end(): void {
+    this.#sse.end();
+    if (!this.#writer.ended) this.#decoder.end(this.#sse.stray);
+    if (!this.#writer.ended) throw new StreamError("the provider's stream ended before its end marker");
+  }
+
+  #finish(): Promise<void> {
+    this.#release();
+    return this.#close();
+  }
+
+  /** What was written before the fault goes first, then the error, then the throw. */
+  async #fail(failure: SDKError): Promise<IteratorResult<Batch>> {
+    await this.#close();
+    const writer = this.#writer;
+    if (!writer.started) throw failure;
+    const { outputStarted, usage } = writer;
+    this.#error = withProgress(failure, { outputStarted, usage });
+    writer.fail(this.#error);
+    return { done: false, value: writer.take() };
+  }
+
+  async #close(): Promise<void> {
+    this.#isOver = true;
+    await this.#body.return?.();
   }
 }
 

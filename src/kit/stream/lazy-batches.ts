@@ -1,4 +1,4 @@
-import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 
 type Batch = readonly StreamEvent[];
 

@@ -1,6 +1,6 @@
 import { create, type StreamEvent, StreamEventSchema } from "outrigger";
 import { describe, expect, it, vi } from "vitest";
-import { lazyBatches } from "../../src/client/lazy-batches.ts";
+import { lazyBatches } from "../../../src/kit/stream/lazy-batches.ts";
 
 function batch(sequence: number): readonly StreamEvent[] {
   return [create(StreamEventSchema, { sequence })];
