@@ -1,6 +1,6 @@
 /** The values that a configuration is made of, each with the words that an error uses for it. */
 import { isAbsolute } from "node:path";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { parseBaseUrl } from "../kit/http/transport.ts";
 import { ConfigurationError } from "../spec/errors.ts";
 import { didYouMean } from "./suggest.ts";
@@ -12,7 +12,7 @@ import { parseDuration, parseSize } from "./units.ts";
  * @param read Gives the value, or undefined where it is not what is expected.
  */
 function leaf<Value>(expected: string, read: (value: unknown) => Value | undefined) {
-  return z.unknown().transform((found, context): Value => {
+  return reader((found, context): Value => {
     const value = read(found);
     if (value !== undefined) return value;
     context.issues.push({ code: "custom", input: found, message: `expected ${expected}` });
@@ -73,7 +73,7 @@ export const origin = leaf('an origin such as "https://app.example.com", or "*"'
 });
 
 /** Base URL of a provider. What is wrong with one is said by whoever connects to it. */
-export const baseUrl = z.unknown().transform((found, context): string => {
+export const baseUrl = reader((found, context): string => {
   try {
     return parseBaseUrl(typeof found === "string" ? found : "").href.replace(/\/$/, "");
   } catch (error) {
@@ -85,7 +85,7 @@ export const baseUrl = z.unknown().transform((found, context): string => {
 
 /** One of a few words. */
 export function oneOf<Word extends string>(words: readonly Word[]) {
-  return z.unknown().transform((found, context): Word => {
+  return reader((found, context): Word => {
     const word = words.find((candidate) => candidate === found);
     if (word !== undefined) return word;
     const hint = typeof found === "string" ? didYouMean(found, words) : "";
@@ -97,6 +97,11 @@ export function oneOf<Word extends string>(words: readonly Word[]) {
     });
     return z.NEVER;
   });
+}
+
+/** A schema whose work is done by a function, which adds what is wrong to the issues of its context. */
+function reader<Value>(read: (found: unknown, context: z.core.ParsePayload) => Value) {
+  return z.pipe(z.unknown(), z.transform(read));
 }
 
 function readText(value: unknown): string | undefined {

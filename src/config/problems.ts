@@ -1,5 +1,5 @@
 /** What is wrong with a configuration, in words for whoever wrote it. */
-import type * as z from "zod";
+import type * as z from "zod/mini";
 
 /** The way to a value: keys of mappings and places in lists. */
 export type Path = readonly PropertyKey[];

@@ -1,5 +1,8 @@
-/** What a configuration may say, in the words of the file. Variables and flags say a part of it. */
-import * as z from "zod";
+/**
+ * What a configuration may say, in the words of the file. Variables and flags say a part of it.
+ * Written with zod/mini: of its functions a sidecar loads those that are used here, of zod's methods all.
+ */
+import * as z from "zod/mini";
 import { profileNames, type WireApi, wireApis } from "../client/providers.ts";
 import {
   address,
@@ -35,53 +38,61 @@ function describeKnown(key: string, known: readonly string[]): string {
   return `expected one of ${known.join(", ")}${didYouMean(key, known)}`;
 }
 
-function list<Item extends z.ZodType>(item: Item, expected: string) {
-  return z.array(item, { error: `expected ${expected}` }).min(1, { error: `expected ${expected}` });
+function list<Item extends z.core.$ZodType>(item: Item, expected: string) {
+  return z
+    .array(item, { error: `expected ${expected}` })
+    .check(z.minLength(1, { error: `expected ${expected}` }));
 }
 
-const timeouts = fields({
-  connect: duration.optional(),
-  request: duration.optional(),
-  between_bytes: duration.optional(),
-}).transform(({ connect, request, between_bytes }) =>
-  compact({ connectMs: connect, requestMs: request, betweenBytesMs: between_bytes }),
-);
-
-const limits = fields({
-  max_message_bytes: size.optional(),
-  max_concurrent_streams: count.optional(),
-  max_header_list_bytes: size.optional(),
-  max_session_memory_mib: count.optional(),
-  stream_reset_burst: count.optional(),
-  stream_reset_rate: count.optional(),
-  keepalive_interval: positiveDuration.optional(),
-  max_connection_idle: positiveDuration.optional(),
-  max_connection_age: positiveDuration.optional(),
-  max_connection_age_grace: positiveDuration.optional(),
-  protocol_timeout: positiveDuration.optional(),
-  headers_timeout: positiveDuration.optional(),
-  request_timeout: positiveDuration.optional(),
-  idle_timeout: positiveDuration.optional(),
-}).transform((found) =>
-  compact({
-    maxMessageBytes: found.max_message_bytes,
-    maxConcurrentStreams: found.max_concurrent_streams,
-    maxHeaderListBytes: found.max_header_list_bytes,
-    maxSessionMemoryMiB: found.max_session_memory_mib,
-    streamResetBurst: found.stream_reset_burst,
-    streamResetRate: found.stream_reset_rate,
-    keepaliveIntervalMs: found.keepalive_interval,
-    maxConnectionIdleMs: found.max_connection_idle,
-    maxConnectionAgeMs: found.max_connection_age,
-    maxConnectionAgeGraceMs: found.max_connection_age_grace,
-    protocolTimeoutMs: found.protocol_timeout,
-    headersTimeoutMs: found.headers_timeout,
-    requestTimeoutMs: found.request_timeout,
-    idleTimeoutMs: found.idle_timeout,
+const timeouts = z.pipe(
+  fields({
+    connect: z.optional(duration),
+    request: z.optional(duration),
+    between_bytes: z.optional(duration),
   }),
+  z.transform(({ connect, request, between_bytes }) =>
+    compact({ connectMs: connect, requestMs: request, betweenBytesMs: between_bytes }),
+  ),
 );
 
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/);
+const limits = z.pipe(
+  fields({
+    max_message_bytes: z.optional(size),
+    max_concurrent_streams: z.optional(count),
+    max_header_list_bytes: z.optional(size),
+    max_session_memory_mib: z.optional(count),
+    stream_reset_burst: z.optional(count),
+    stream_reset_rate: z.optional(count),
+    keepalive_interval: z.optional(positiveDuration),
+    max_connection_idle: z.optional(positiveDuration),
+    max_connection_age: z.optional(positiveDuration),
+    max_connection_age_grace: z.optional(positiveDuration),
+    protocol_timeout: z.optional(positiveDuration),
+    headers_timeout: z.optional(positiveDuration),
+    request_timeout: z.optional(positiveDuration),
+    idle_timeout: z.optional(positiveDuration),
+  }),
+  z.transform((found) =>
+    compact({
+      maxMessageBytes: found.max_message_bytes,
+      maxConcurrentStreams: found.max_concurrent_streams,
+      maxHeaderListBytes: found.max_header_list_bytes,
+      maxSessionMemoryMiB: found.max_session_memory_mib,
+      streamResetBurst: found.stream_reset_burst,
+      streamResetRate: found.stream_reset_rate,
+      keepaliveIntervalMs: found.keepalive_interval,
+      maxConnectionIdleMs: found.max_connection_idle,
+      maxConnectionAgeMs: found.max_connection_age,
+      maxConnectionAgeGraceMs: found.max_connection_age_grace,
+      protocolTimeoutMs: found.protocol_timeout,
+      headersTimeoutMs: found.headers_timeout,
+      requestTimeoutMs: found.request_timeout,
+      idleTimeoutMs: found.idle_timeout,
+    }),
+  ),
+);
+
+const headerName = z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/));
 
 const headers = z.record(headerName, text, {
   error: (issue) =>
@@ -100,32 +111,34 @@ const FIELD_APIS: Readonly<Record<string, readonly WireApi[]>> = {
   query: ["openai-chat"],
 };
 
-const provider = fields({
-  api: oneOf(wireApis),
-  api_key: text.optional(),
-  api_key_file: text.optional(),
-  base_url: baseUrl.optional(),
-  headers: headers.optional(),
-  timeouts: timeouts.optional(),
-  organization: text.optional(),
-  project: text.optional(),
-  store: flag.optional(),
-  api_version: text.optional(),
-  profile: oneOf(profileNames).optional(),
-  query: z.record(z.string(), text, { error: "expected a mapping of names to texts" }).optional(),
-})
-  .superRefine((entry, context) => {
-    if (entry.api === "openai-chat" && entry.base_url === undefined) {
-      context.addIssue({ code: "custom", path: ["base_url"], message: "expected the server's base URL" });
-    }
-    for (const [field, apis] of Object.entries(FIELD_APIS)) {
-      const isSet = Reflect.get(entry, field) !== undefined;
-      if (!isSet || apis.includes(entry.api)) continue;
-      const message = `expected no ${field} with api ${entry.api}: only ${apis.join(" and ")} has it`;
-      context.addIssue({ code: "custom", path: [field], message });
-    }
-  })
-  .transform(({ api_key, api_key_file, api_version, base_url, headers: defaultHeaders, ...rest }) =>
+const provider = z.pipe(
+  fields({
+    api: oneOf(wireApis),
+    api_key: z.optional(text),
+    api_key_file: z.optional(text),
+    base_url: z.optional(baseUrl),
+    headers: z.optional(headers),
+    timeouts: z.optional(timeouts),
+    organization: z.optional(text),
+    project: z.optional(text),
+    store: z.optional(flag),
+    api_version: z.optional(text),
+    profile: z.optional(oneOf(profileNames)),
+    query: z.optional(z.record(z.string(), text, { error: "expected a mapping of names to texts" })),
+  }).check(
+    z.superRefine((entry, context) => {
+      if (entry.api === "openai-chat" && entry.base_url === undefined) {
+        context.addIssue({ code: "custom", path: ["base_url"], message: "expected the server's base URL" });
+      }
+      for (const [field, apis] of Object.entries(FIELD_APIS)) {
+        const isSet = Reflect.get(entry, field) !== undefined;
+        if (!isSet || apis.includes(entry.api)) continue;
+        const message = `expected no ${field} with api ${entry.api}: only ${apis.join(" and ")} has it`;
+        context.addIssue({ code: "custom", path: [field], message });
+      }
+    }),
+  ),
+  z.transform(({ api_key, api_key_file, api_version, base_url, headers: defaultHeaders, ...rest }) =>
     compact({
       ...rest,
       apiKey: api_key,
@@ -134,9 +147,10 @@ const provider = fields({
       baseUrl: base_url,
       defaultHeaders,
     }),
-  );
+  ),
+);
 
-const providerName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/);
+const providerName = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/));
 
 const providers = z.record(providerName, provider, {
   error: (issue) =>
@@ -147,21 +161,27 @@ const providers = z.record(providerName, provider, {
 
 /** All that a file, the variables and the flags may say. Whatever is left out is unset. */
 export const settingsSchema = fields({
-  listen: z.preprocess(asList, list(address, "an address or a list of addresses")).optional(),
-  admin_listen: addressOrOff.optional(),
-  default_provider: text.optional(),
-  log_level: oneOf(logLevels).optional(),
-  drain_timeout: duration.optional(),
-  reflection: flag.optional(),
-  limits: limits.optional(),
-  cors: fields({ allowed_origins: list(origin, "a list of origins") })
-    .transform(({ allowed_origins }) => ({ allowedOrigins: allowed_origins }))
-    .optional(),
-  timeouts: timeouts.optional(),
-  media: fields({ allow_files_under: list(folder, "a list of absolute paths").optional() })
-    .transform(({ allow_files_under }) => compact({ allowFilesUnder: allow_files_under }))
-    .optional(),
-  providers: providers.optional(),
+  listen: z.optional(z.pipe(z.transform(asList), list(address, "an address or a list of addresses"))),
+  admin_listen: z.optional(addressOrOff),
+  default_provider: z.optional(text),
+  log_level: z.optional(oneOf(logLevels)),
+  drain_timeout: z.optional(duration),
+  reflection: z.optional(flag),
+  limits: z.optional(limits),
+  cors: z.optional(
+    z.pipe(
+      fields({ allowed_origins: list(origin, "a list of origins") }),
+      z.transform(({ allowed_origins }) => ({ allowedOrigins: allowed_origins })),
+    ),
+  ),
+  timeouts: z.optional(timeouts),
+  media: z.optional(
+    z.pipe(
+      fields({ allow_files_under: z.optional(list(folder, "a list of absolute paths")) }),
+      z.transform(({ allow_files_under }) => compact({ allowFilesUnder: allow_files_under })),
+    ),
+  ),
+  providers: z.optional(providers),
 });
 
 /** What one source of the configuration says. */
