@@ -82,7 +82,7 @@ describe("the architecture", () => {
         "client/client.ts imports client/validate.ts",
         "cli/run.ts imports cli/serve.ts",
         "index.ts imports gen/outrigger/v1/message_pb.ts",
-        "config/schema.ts imports zod",
+        "config/schema.ts imports zod/mini",
       ]),
     );
   });
