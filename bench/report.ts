@@ -72,7 +72,12 @@ function rowOf(name: MetricName, rounds: readonly Round[]): string[] | undefined
 }
 
 function valuesIn(rounds: readonly Round[], owner: SampleOwner, metric: MetricName): number[] {
-  return rounds.flatMap(({ samples }) => samples[owner]?.[metric] ?? []);
+  return rounds.map(({ samples }) => samples[owner]?.[metric] ?? Number.NaN).filter(isKnown);
+}
+
+/** What a contestant that died was not there for is NaN. */
+function isKnown(value: number): boolean {
+  return !Number.isNaN(value);
 }
 
 function formatNumber(value: number, { decimals }: Metric): string {

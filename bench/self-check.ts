@@ -1,5 +1,5 @@
 /** Whether all contestants give the same answers: otherwise there is nothing to compare. */
-import { deepStrictEqual } from "node:assert/strict";
+import { deepStrictEqual, ok } from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { clone, fromBinary, toJson } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
@@ -22,7 +22,7 @@ interface Answers {
 
 /**
  * Calls each contestant once with Complete and once with Stream.
- * @throws AssertionError with the difference, where one answers otherwise than the first.
+ * @throws Error with the difference, where one answers otherwise than the first.
  */
 export async function checkAnswers(contestants: readonly Contestant[]): Promise<void> {
   const files = await writeExchange({ deltas: DELTAS, clocked: false });
@@ -32,7 +32,16 @@ export async function checkAnswers(contestants: readonly Contestant[]): Promise<
     const answers = await askContestant(contestant, upstream.address, files.grpcRequest);
     expected ??= answers;
     deepStrictEqual(answers.events.length, DELTAS + EVENTS_AROUND_DELTAS, `events of ${contestant.name}`);
-    deepStrictEqual(answers, expected, `${contestant.name} answers otherwise than ${contestants[0]?.name}`);
+    compare(contestant, answers, expected);
+  }
+}
+
+function compare({ name }: Contestant, answers: Answers, expected: Answers): void {
+  try {
+    deepStrictEqual(answers, expected);
+  } catch (difference) {
+    const text = difference instanceof Error ? difference.message : String(difference);
+    throw new Error(`${name} answers otherwise than the first contestant:\n${text}`);
   }
 }
 
@@ -49,7 +58,7 @@ async function askContestant(
     const options = { timeoutMs: 10_000 };
     const events: unknown[] = [];
     for await (const event of client.stream(request, options)) events.push(comparableEvent(event));
-    return { response: comparable(await client.complete(request, options)), events };
+    return { response: comparableResponse(await client.complete(request, options)), events };
   } finally {
     await running.stop();
   }
@@ -59,24 +68,29 @@ function comparableEvent(original: StreamEvent): unknown {
   const event = clone(StreamEventSchema, original);
   event.elapsedMs = 0;
   if (event.event.case === "streamStart") {
-    event.event.value.runId = shapeOf(event.event.value.runId);
-    deepStrictEqual(event.event.value.startedAt !== undefined, true, "stream_start.started_at is set");
-    delete event.event.value.startedAt;
+    const start = event.event.value;
+    start.runId = shapeOf(start.runId);
+    ok(start.startedAt !== undefined, "stream_start.started_at is not set");
+    delete start.startedAt;
   }
-  const json = toJson(StreamEventSchema, event);
-  if (event.event.case !== "finish" || event.event.value.response === undefined) return json;
-  return [json, comparable(event.event.value.response)].slice(1);
+  if (event.event.case === "finish") blankOut(event.event.value.response);
+  return toJson(StreamEventSchema, event);
 }
 
-/** An answer without what differs from call to call. */
-function comparable(original: Response): unknown {
+function comparableResponse(original: Response): unknown {
   const response = clone(ResponseSchema, original);
-  response.runId = shapeOf(response.runId);
-  deepStrictEqual(response.rateLimit?.resetAt !== undefined, true, "rate_limit.reset_at is set");
-  delete response.rateLimit?.resetAt;
+  blankOut(response);
   return toJson(ResponseSchema, response);
 }
 
+/** Takes out of an answer what differs from call to call; it has to be there. */
+function blankOut(response: Response | undefined): void {
+  ok(response?.rateLimit?.resetAt !== undefined, "rate_limit.reset_at is not set");
+  delete response.rateLimit.resetAt;
+  response.runId = shapeOf(response.runId);
+}
+
+/** An id with zeros in the place of its hexadecimal digits. */
 function shapeOf(id: string): string {
   return id.replace(/[0-9a-f]/g, "0");
 }

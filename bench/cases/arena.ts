@@ -48,11 +48,17 @@ export async function playRound(settings: RoundSettings, shape: UpstreamShape, p
     for (const contestant of running) {
       const arena = { files, upstream: upstream.address };
       const atRest = rests.get(contestant.name) ?? Number.NaN;
-      samples[contestant.name] = await watch(contestant, atRest, () => play(contestant, arena, failures));
+      try {
+        samples[contestant.name] = await watch(contestant, atRest, () => play(contestant, arena, failures));
+      } catch (error) {
+        // That one dies under a load is a result, too.
+        failures.push(`${contestant.name}: ${error}`);
+      }
     }
     await sleep(settings.quick ? QUICK_MS : SETTLE_MS);
     for (const { name, pid } of running) {
-      samples[name] = { ...samples[name], ...afterwards(samples[name], residentMbOf(pid)) };
+      const sample = samples[name];
+      if (sample !== undefined) samples[name] = { ...sample, ...afterwards(sample, residentMbOf(pid)) };
     }
   } finally {
     await stopAll(running);
@@ -110,6 +116,6 @@ async function watch(
   }
 }
 
-function afterwards({ residentAtRest = Number.NaN }: Sample = {}, residentAfter: number): Sample {
+function afterwards({ residentAtRest = Number.NaN }: Sample, residentAfter: number): Sample {
   return { residentAfter, residentKept: (residentAfter / residentAtRest - 1) * 100 };
 }

@@ -30,7 +30,7 @@ const stream = createLoadCase({
 
 const paced = createLoadCase({
   name: "paced",
-  title: "Stream of 100 events at 20 ms: 500 at once, 25,000 events per second",
+  title: "Stream of 100 events at 20 ms: 500 at once, up to 25,000 events per second",
   rpc: "Stream",
   upstream: { deltas: DELTAS, clocked: true, intervalMs: 20 },
   warmUp: { calls: 500, concurrency: 500, rampMs: 2_000 },
@@ -39,7 +39,7 @@ const paced = createLoadCase({
 
 const pacedLight = createLoadCase({
   name: "paced-light",
-  title: "Stream of 100 events at 20 ms: 100 at once, 5,000 events per second",
+  title: "Stream of 100 events at 20 ms: 100 at once, up to 5,000 events per second",
   rpc: "Stream",
   upstream: { deltas: DELTAS, clocked: true, intervalMs: 20 },
   warmUp: { calls: 200, concurrency: 100, rampMs: 2_000 },

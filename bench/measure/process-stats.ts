@@ -17,10 +17,14 @@ export function cpuMicrosOf(pid: number): number {
 const UTIME = 11;
 const STIME = 12;
 
-/** Memory that a process has in RAM (RSS), in MB of 1024 × 1024 bytes. */
+/** Memory that a process has in RAM (RSS), in MB of 1024 × 1024 bytes; NaN where it has ended. */
 export function residentMbOf(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  } catch {
+    return Number.NaN;
+  }
 }
 
 const SAMPLE_INTERVAL_MS = 100;
@@ -29,7 +33,8 @@ const SAMPLE_INTERVAL_MS = 100;
 export function watchResident(pid: number): () => number {
   let most = residentMbOf(pid);
   const look = () => {
-    most = Math.max(most, residentMbOf(pid));
+    const now = residentMbOf(pid);
+    if (now > most) most = now;
   };
   const timer = setInterval(look, SAMPLE_INTERVAL_MS);
   return () => {
