@@ -78,7 +78,13 @@ const plain: MessageInit = {
   name: "Plain",
   field: [
     ...numbered(Object.entries(KINDS).flatMap(plainFields)),
-    { name: "last", type: Type.INT32, label: Label.OPTIONAL, number: 400_000_000 },
+    // Their tags take five bytes.
+    ...["int32", "string", "bytes", "message"].map((name, index) => ({
+      ...KINDS[name],
+      name: `last_${name}`,
+      label: Label.OPTIONAL,
+      number: 400_000_000 + index,
+    })),
   ],
   oneofDecl: [{ name: "choice" }],
 };
@@ -151,6 +157,11 @@ const borrowed: MessageInit = {
   ]),
 };
 
+const json: MessageInit = {
+  name: "Json",
+  field: numbered([{ name: "struct", type: Type.MESSAGE, typeName: ".google.protobuf.Struct" }]),
+};
+
 const borrower: MessageInit = {
   name: "Borrower",
   field: numbered([
@@ -195,7 +206,7 @@ const files = [
     package: "kinds",
     syntax: "proto3",
     dependency: ["google/protobuf/struct.proto", "google/protobuf/wrappers.proto"],
-    messageType: [plain, optional, mapped, leaf, borrowed, borrower],
+    messageType: [plain, optional, mapped, leaf, borrowed, json, borrower],
     enumType: [
       {
         name: "Level",
@@ -239,6 +250,7 @@ export const everyKind: readonly DescMessage[] = [
   "kinds.Mapped",
   "kinds.Leaf",
   "kinds.Borrowed",
+  "kinds.Json",
   "kinds.Borrower",
   "legacy.Legacy",
 ].map(kindsType);
