@@ -101,7 +101,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: CallOptions = {}): EventStream {
-    return new EventStream(lazyBatches(() => this.#open(request, options)));
+    return new EventStream(lazyBatches(() => this.#open(request, options), { announce: true }));
   }
 
   supportsToolChoice(_mode: ToolChoice_Mode, _model: string): boolean {

@@ -27,6 +27,17 @@ describe("lazyBatches()", () => {
     expect(open).toHaveBeenCalledOnce();
   });
 
+  it("says by an empty batch that the source is open, where it is to", async () => {
+    const iterator = lazyBatches(async () => twoBatches(), { announce: true })[Symbol.asyncIterator]();
+    const values = [
+      await iterator.next(),
+      await iterator.next(),
+      await iterator.next(),
+      await iterator.next(),
+    ];
+    expect(values.map(({ value }) => value)).toEqual([[], batch(0), batch(1), undefined]);
+  });
+
   it("throws once what opening throws, and is over then", async () => {
     const iterator = lazyBatches(() => Promise.reject(new Error("refused")))[Symbol.asyncIterator]();
     await expect(iterator.next()).rejects.toThrow("refused");
