@@ -2,7 +2,7 @@ import type { Capability, ModelInfo } from "../../gen/outrigger/v1/catalog_servi
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import catalogFile from "./catalog.json" with { type: "json" };
 import type { CatalogData, CatalogEntry } from "./catalog-data.ts";
-import { type CostOptions, costWith, dayOf, pricesOn } from "./model-cost.ts";
+import { type CostOptions, costWith, dayOf, pricesAt } from "./model-cost.ts";
 import { capabilitiesOf, infoOf } from "./model-info.ts";
 import { ModelNames, maxIdLength } from "./model-names.ts";
 import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
@@ -100,7 +100,7 @@ export class Catalog {
   costOf(usage: Usage, model: string, provider: string, options: CostOptions = {}): bigint | undefined {
     const entry = this.#names().find(model, provider);
     if (entry === undefined) return undefined;
-    const prices = pricesOn(entry, dayOf(options.at ?? new Date()));
+    const prices = pricesAt(entry, options.at ?? new Date());
     return costWith(prices, usage, options.longCacheWriteTokens);
   }
 

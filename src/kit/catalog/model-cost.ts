@@ -23,6 +23,11 @@ export function pricesOn(entry: CatalogEntry, day: string): readonly PriceTier[]
   return change?.prices ?? entry.prices ?? [];
 }
 
+/** The same at a moment. Few prices change, and telling the day takes longer than a sum. */
+export function pricesAt(entry: CatalogEntry, moment: Date): readonly PriceTier[] {
+  return entry.price_changes === undefined ? (entry.prices ?? []) : pricesOn(entry, dayOf(moment));
+}
+
 /**
  * What a call cost, in billionths of a US dollar, rounded half up once at the end. The tier is
  * chosen by the whole prompt, cached tokens included, and holds for the whole call.

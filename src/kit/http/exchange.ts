@@ -4,7 +4,7 @@ import { abortErrorOf } from "./abort.ts";
 import { HttpBody } from "./body.ts";
 import type { Connector } from "./connector.ts";
 import { type ExchangePhase, httpErrorOf, requestTimeoutOf, silenceTimeoutOf } from "./error.ts";
-import { createHeaders, type HttpHeaders } from "./headers.ts";
+import { type HeaderRecord, type HttpHeaders, headersIn } from "./headers.ts";
 import { readText } from "./text.ts";
 import type { HttpTimeouts } from "./timeouts.ts";
 
@@ -102,13 +102,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended) controller.abort(new AbortError("the call has ended"));
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    fields: Record<string, string | string[] | undefined>,
-  ): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, fields: HeaderRecord): void {
     if (this.#ended || status < 200) return;
-    const headers = createHeaders(fields);
+    const headers = headersIn(fields);
     const encoding = headers.get("content-encoding") ?? "identity";
     if (encoding !== "identity") return this.#cancel(this.#encodedError(encoding));
     this.#phase = "reading";

@@ -4,18 +4,32 @@ export interface HttpHeaders extends Iterable<[name: string, value: string]> {
   get(name: string): string | undefined;
 }
 
-/** Makes headers of a record, as undici and tests have them. */
-export function createHeaders(record: Readonly<Record<string, string | string[] | undefined>>): HttpHeaders {
-  const values = new Map<string, string>();
-  for (const [name, value] of Object.entries(record)) {
-    if (value !== undefined) values.set(name.toLowerCase(), joinValues(value));
-  }
-  return {
-    get: (name) => values.get(name.toLowerCase()),
-    [Symbol.iterator]: () => values[Symbol.iterator](),
-  };
+/** Headers as undici has them: under names in lower case, each with its value or values. */
+export type HeaderRecord = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Makes headers of a record whose names are in any case. */
+export function createHeaders(record: HeaderRecord): HttpHeaders {
+  return headersIn(
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value])),
+  );
 }
 
-function joinValues(value: string | string[]): string {
-  return typeof value === "string" ? value : value.join(", ");
+/** Looks at a record as headers. Most answers are asked for a few of many, so none is touched before. */
+export function headersIn(record: HeaderRecord): HttpHeaders {
+  const get = (name: string) => {
+    const key = name.toLowerCase();
+    return Object.hasOwn(record, key) ? joinValues(record[key]) : undefined;
+  };
+  return { get, [Symbol.iterator]: () => entriesOf(record) };
+}
+
+function* entriesOf(record: HeaderRecord): Generator<[name: string, value: string]> {
+  for (const [name, values] of Object.entries(record)) {
+    const value = joinValues(values);
+    if (value !== undefined) yield [name, value];
+  }
+}
+
+function joinValues(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(", ") : value;
 }

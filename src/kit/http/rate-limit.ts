@@ -38,18 +38,15 @@ export function rateLimitIn(
   now: number,
 ): RateLimitInfo | undefined {
   const reset = nearestToLimit(requests, tokens).reset;
-  const counts = {
-    requestsLimit: requests.limit,
-    requestsRemaining: requests.remaining,
-    tokensLimit: tokens.limit,
-    tokensRemaining: tokens.remaining,
-  };
-  const known = Object.entries(counts).filter(([, count]) => count !== undefined);
-  if (known.length === 0 && reset === undefined) return undefined;
-  return create(RateLimitInfoSchema, {
-    ...Object.fromEntries(known),
-    ...(reset === undefined ? {} : { resetAt: timestampFromMs(Math.round(now + reset * 1000)) }),
-  });
+  const counts = [requests.limit, requests.remaining, tokens.limit, tokens.remaining];
+  if (reset === undefined && counts.every((count) => count === undefined)) return undefined;
+  const info = create(RateLimitInfoSchema);
+  if (requests.remaining !== undefined) info.requestsRemaining = requests.remaining;
+  if (requests.limit !== undefined) info.requestsLimit = requests.limit;
+  if (tokens.remaining !== undefined) info.tokensRemaining = tokens.remaining;
+  if (tokens.limit !== undefined) info.tokensLimit = tokens.limit;
+  if (reset !== undefined) info.resetAt = timestampFromMs(Math.round(now + reset * 1000));
+  return info;
 }
 
 function windowIn(headers: Pick<HttpHeaders, "get">, name: "requests" | "tokens"): RateWindow {

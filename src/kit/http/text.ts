@@ -1,6 +1,9 @@
 import { StreamError } from "../../spec/errors.ts";
 import type { HttpHeaders } from "./headers.ts";
 
+/** For whole texts, of which it remembers nothing. */
+const utf8 = new TextDecoder();
+
 /** A body that is to be read whole. */
 export interface WholeBody {
   readonly body: AsyncIterable<Uint8Array>;
@@ -25,7 +28,7 @@ export async function readText({ body, headers, maxBytes, peer }: WholeBody): Pr
     chunks.push(chunk);
   }
   const [first] = chunks;
-  return new TextDecoder().decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+  return utf8.decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
 }
 
 function tooLarge(peer: string, maxBytes: number): StreamError {

@@ -22,10 +22,17 @@ export function sourceTextOf(value: unknown): string | undefined {
 /** As JSON.stringify without white space, and source objects as they are spelled. */
 export function stringifyJson(value: unknown): string {
   if (value instanceof SourceText) return value.text;
+  if (!holdsSource(value)) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(stringifyJson).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? "null";
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${stringifyJson(member)}`).join(",")}}`;
+}
+
+function holdsSource(value: unknown): boolean {
+  if (value instanceof SourceText) return true;
+  if (Array.isArray(value)) return value.some(holdsSource);
+  return isObject(value) && Object.values(value).some(holdsSource);
 }
 
 /**

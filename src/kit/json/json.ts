@@ -72,6 +72,12 @@ export function without(object: JsonObject, ...keys: readonly string[]): JsonObj
   return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }
 
+/** Whether an object has no other keys than these. */
+export function hasOnly(object: JsonObject, ...keys: readonly string[]): boolean {
+  for (const key in object) if (!keys.includes(key)) return false;
+  return true;
+}
+
 /** The value where it is a whole number that a protobuf int32 holds, else undefined. */
 export function asInt32(value: unknown): number | undefined {
   return typeof value === "number" && (value | 0) === value ? value : undefined;

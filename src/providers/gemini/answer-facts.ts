@@ -166,12 +166,12 @@ export class AnswerFacts {
     const usage = usageOf(metadata, this.#facts.request.includeRaw);
     if (usage === undefined) return;
     this.usage = usage;
-    this.#contradicts = isContradictory(metadata);
+    this.#contradicts = isContradictory(metadata, usage);
   }
 
   #readCandidate(candidate: Candidate): void {
     this.#hasCandidate = true;
-    for (const [key, value] of Object.entries(candidate)) if (!READ_ELSEWHERE.has(key)) this.keep(key, value);
+    for (const key in candidate) if (!READ_ELSEWHERE.has(key)) this.keep(key, candidate[key]);
   }
 }
 

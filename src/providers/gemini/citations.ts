@@ -6,16 +6,19 @@ import type { Candidate } from "./wire.ts";
 
 /** The sources that a candidate, or an event's share of it, names for its text. */
 export function citationsOf(candidate: Candidate): Citation[] {
+  const { citationMetadata, groundingMetadata, urlContextMetadata } = candidate;
+  // Most events of a stream name none.
+  if (citationMetadata === undefined && groundingMetadata === undefined && urlContextMetadata === undefined)
+    return [];
   return [
-    ...recitedSources(candidate),
-    ...groundingSources(objectIn(candidate.groundingMetadata)),
-    ...readPages(objectIn(candidate.urlContextMetadata)),
+    ...recitedSources(objectIn(citationMetadata)),
+    ...groundingSources(objectIn(groundingMetadata)),
+    ...readPages(objectIn(urlContextMetadata)),
   ];
 }
 
 /** Texts that the answer recites. The Gemini API calls the list `citationSources`, Vertex `citations`. */
-function recitedSources({ citationMetadata }: Candidate): Citation[] {
-  const { citationSources, citations } = objectIn(citationMetadata);
+function recitedSources({ citationSources, citations }: JsonObject): Citation[] {
   return [...objectsIn(citationSources), ...objectsIn(citations)].map((source) =>
     citationOf("citation", source, source, source),
   );

@@ -8,6 +8,7 @@ import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/call-facts.ts";
 import {
   asObject,
+  hasOnly,
   isObject,
   objectIn,
   objectsIn,
@@ -223,7 +224,7 @@ export class GeminiDecoder implements StreamDecoder {
 
   /** The end of a call that has ended already, or a call without a name, which nobody can run. */
   #addNameless(spelled: SpelledPart, call: Part): void {
-    const isEnd = isEmpty(call) && isUnsigned(without(spelled.part, "functionCall"));
+    const isEnd = isEmpty(call) && hasOnly(spelled.part, "functionCall", "thought");
     if (!isEnd) this.#addWhole("functionCall", spelled);
   }
 
@@ -267,12 +268,12 @@ function unfinished(args: string): string {
 }
 
 function isUnsigned(rest: Part): boolean {
-  return isEmpty(without(rest, "thought"));
+  return hasOnly(rest, "thought");
 }
 
 /** A part without anything to say or to send back: the API ends streams with empty texts. */
 function isBlank(part: Part): boolean {
-  return textIn(part.text) === "" && isEmpty(without(part, "text", "thought"));
+  return textIn(part.text) === "" && hasOnly(part, "text", "thought");
 }
 
 function isAnswerText(part: Part): boolean {

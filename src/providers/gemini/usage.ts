@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { asInt32, asObject } from "../../kit/json/json.ts";
+import { asInt32, asObject, objectIn } from "../../kit/json/json.ts";
 
 /** Counts that `usageMetadata` has when it says what a call cost; early events of a stream may hold only a kind of traffic. */
 const COUNTS = ["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"] as const;
@@ -26,11 +26,13 @@ export function usageOf(metadata: unknown, includeRaw: boolean): Usage | undefin
   return usage;
 }
 
-/** Whether the counts of a `usageMetadata` contradict each other: the total is none of its parts, or more is cached than there is. */
-export function isContradictory(metadata: unknown): boolean {
-  const counts = asObject(metadata) ?? {};
-  const usage = usageOf(counts, false);
-  if (usage === undefined) return false;
+/**
+ * Whether the counts of a `usageMetadata` contradict each other: the total is none of its parts, or
+ * more is cached than there is.
+ * @param usage What `usageOf` made of it.
+ */
+export function isContradictory(metadata: unknown, usage: Usage): boolean {
   const { inputTokens, totalTokens, cacheReadTokens = 0 } = usage;
-  return (asInt32(counts.totalTokenCount) ?? totalTokens) !== totalTokens || cacheReadTokens > inputTokens;
+  const total = asInt32(objectIn(metadata).totalTokenCount) ?? totalTokens;
+  return total !== totalTokens || cacheReadTokens > inputTokens;
 }

@@ -37,8 +37,13 @@ const PART_ATTRIBUTES: ReadonlySet<string> = new Set([
 
 /** The kind of a part: the key of its data, else of what it has beside data; empty where it has nothing. */
 export function kindOf(part: Part): string {
-  const keys = Object.keys(part).filter((key) => key !== "thought" && part[key] !== null);
-  return keys.find((key) => !PART_ATTRIBUTES.has(key)) ?? keys[0] ?? "";
+  let attribute = "";
+  for (const key in part) {
+    if (key === "thought" || part[key] === null) continue;
+    if (!PART_ATTRIBUTES.has(key)) return key;
+    attribute ||= key;
+  }
+  return attribute;
 }
 
 /** Whether an object has no keys. */
