@@ -27,6 +27,18 @@ export function tryParseJson(text: string): unknown {
   }
 }
 
+/**
+ * The same for what is looked at and does not pass through: numbers that a double cannot hold are
+ * rounded, which takes an eighth of the time where there are any.
+ */
+export function tryReadJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether the text is JSON. */
 export function isJson(text: string): boolean {
   try {

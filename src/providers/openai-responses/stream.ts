@@ -14,6 +14,7 @@ import {
   objectsIn,
   textIn,
   tryParseJson,
+  tryReadJson,
 } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
@@ -63,7 +64,7 @@ export class ResponsesDecoder implements StreamDecoder {
 
   push({ data, type }: SseEvent): void {
     if (data === "[DONE]") return;
-    const event = tryParseJson(data);
+    const event = TEXT_DELTAS.has(type) ? tryReadJson(data) : tryParseJson(data);
     if (!isObject(event)) throw new StreamError("an event of the provider's stream is no JSON object");
     const kind = asString(event.type) ?? type;
     // Some servers name the failure only outside of the data, or name the event not at all.
@@ -330,6 +331,16 @@ function reasoningPart(type: string, event: WireEvent): string {
   const list = type.startsWith("response.reasoning_summary_text.") ? "summary" : "content";
   return `${list} ${asInt32(event.summary_index) ?? asInt32(event.content_index) ?? 0}`;
 }
+
+/** Events of which nothing but their text is read. Their log probabilities are full of long numbers. */
+const TEXT_DELTAS: ReadonlySet<string> = new Set([
+  "response.output_text.delta",
+  "response.refusal.delta",
+  "response.reasoning_summary_text.delta",
+  "response.reasoning_text.delta",
+  "response.function_call_arguments.delta",
+  "response.custom_tool_call_input.delta",
+]);
 
 type OpenOfType<Type> = Extract<OpenItem, { kind: Type }>;
 

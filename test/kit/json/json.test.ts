@@ -12,6 +12,7 @@ import {
   parseJson,
   parseObjectField,
   tryParseJson,
+  tryReadJson,
 } from "../../../src/kit/json/json.ts";
 import { sourceObject, stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { InvalidRequestError } from "../../../src/spec/errors.ts";
@@ -107,6 +108,18 @@ function canonical(number: string): string {
 describe("tryParseJson() and isJson()", () => {
   it.each(["null", "false", '"a"', "{}", " [1] "])("take %s", (text) => {
     expect([tryParseJson(text), isJson(text)]).toEqual([JSON.parse(text), true]);
+  });
+});
+
+describe("tryReadJson()", () => {
+  it("reads numbers as doubles, however they are spelled", () => {
+    expect(tryReadJson('{"a":[9007199254740993,-0.00003547789674485102]}')).toEqual({
+      a: [2 ** 53, -0.00003547789674485102],
+    });
+  });
+
+  it("is undefined where the text is no JSON", () => {
+    expect([tryReadJson("{"), tryReadJson("")]).toEqual([undefined, undefined]);
   });
 });
 

@@ -75,6 +75,21 @@ describe("a stream by the book", () => {
     ]);
   });
 
+  it("with log probabilities: they ride on the text as they are spelled", async () => {
+    const logprobs = '[{"token":"Hi","logprob":-0.000035477896744851020,"bytes":[72,105],"top_logprobs":[]}]';
+    const data = `{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"Hi","logprobs":${logprobs}}`;
+    const item = `{"type":"message","id":"msg_0","role":"assistant","content":[{"type":"output_text","text":"Hi","annotations":[],"logprobs":${logprobs}}]}`;
+    const { response } = await stream([
+      CREATED,
+      `event: response.output_text.delta\ndata: ${data}\n\n`,
+      `event: response.output_item.done\ndata: {"type":"response.output_item.done","output_index":0,"item":${item}}\n\n`,
+      completed(),
+    ]);
+    const [part] = response?.message?.content ?? [];
+    expect(part?.part).toEqual({ case: "text", value: "Hi" });
+    expect(part?.providerState?.dataJson).toContain(logprobs);
+  });
+
   it("of reasoning and a call: the parts of a summary are one block, and what is encrypted is that of the end", async () => {
     const reasoning = {
       type: "reasoning",
