@@ -21,6 +21,8 @@ USER 65532:65532
 # and metrics to the kubelet and Prometheus.
 EXPOSE 6190 6191
 STOPSIGNAL SIGTERM
-# A small young generation keeps the memory of a loaded sidecar low for a few percent of its speed.
+# A small young generation keeps the memory of a loaded sidecar low for a few percent of its speed,
+# and two arenas of native memory, instead of one for each thread, take nothing from it.
+ENV MALLOC_ARENA_MAX=2
 ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "/app/outrigger.cjs"]
 CMD ["serve"]

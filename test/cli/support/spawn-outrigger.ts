@@ -21,9 +21,16 @@ export interface Outrigger {
 
 const running = new Set<ChildProcess>();
 
-/** Starts `outrigger` with nothing in its environment but what is given. */
-export function spawnOutrigger(args: readonly string[], env: Record<string, string> = {}): Outrigger {
-  const child = spawn(process.execPath, [main, ...args], {
+/**
+ * Starts `outrigger` with nothing in its environment but what is given.
+ * @param program Path of its first module, or of its bundle. Default: the module.
+ */
+export function spawnOutrigger(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  program = main,
+): Outrigger {
+  const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
