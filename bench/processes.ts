@@ -1,7 +1,9 @@
 /** Starts the programs of a run, and ends them. Whatever is still running when this process ends, ends with it. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { connect, createServer } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { PROJECT_FOLDER } from "./work-folder.ts";
 
 /** A program and how to start it, in the project's folder. */
@@ -15,9 +17,9 @@ export interface Command {
 /** A program that runs until it is stopped. */
 export interface Running {
   readonly pid: number;
-  /** First match of the pattern in what it printed. */
-  readonly greeting: RegExpExecArray;
-  /** Milliseconds from its start to the greeting. */
+  /** Host and port where it listens. */
+  readonly address: string;
+  /** Milliseconds from its start to the first connection that it took. */
   readonly startMs: number;
   /** Closes its standard input and asks it to end; kills it where it does not. Resolves when it has ended. */
   stop(): Promise<void>;
@@ -26,6 +28,8 @@ export interface Running {
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 const START_LIMIT_MS = 20_000;
+const CONNECT_INTERVAL_MS = 2;
+const MAX_ERROR_CHARS = 4000;
 const STOP_LIMIT_MS = 15_000;
 
 const children = new Set<Child>();
@@ -36,18 +40,26 @@ export function killAll(): void {
 }
 
 /**
- * Starts a program, and waits until it prints a line that matches.
- * @throws Error with what it printed, where it ends or stays silent for 20 seconds.
+ * Starts a server, and waits until it takes connections. What it prints is read and dropped.
+ * @param commandFor The command, for a free address that it is to listen at.
+ * @throws Error with what it printed on standard error, where it ends or does not listen within 20 seconds.
  */
-export async function start(command: Command, greeting: RegExp): Promise<Running> {
+export async function startListening(commandFor: (address: string) => Command): Promise<Running> {
+  const port = await findFreePort();
+  const address = `127.0.0.1:${port}`;
   const startedAt = performance.now();
-  const child = spawnChild(command);
-  const match = await waitFor(child, greeting);
-  const startMs = performance.now() - startedAt;
-  // What else it prints is read, so that it never waits for us, and dropped.
-  child.stdout.removeAllListeners("data").resume();
-  child.stderr.resume();
-  return { pid: child.pid ?? 0, greeting: match, startMs, stop: () => stop(child) };
+  const child = spawnChild(commandFor(address));
+  let errors = "";
+  child.stdout.resume();
+  child.stderr.on("data", (chunk: Buffer) => {
+    errors = (errors + chunk).slice(-MAX_ERROR_CHARS);
+  });
+  while (!(await canConnect(port))) {
+    const gone = child.exitCode !== null || performance.now() - startedAt > START_LIMIT_MS;
+    if (gone) throw new Error(`${child.spawnargs.join(" ")} did not start:\n${errors.trim()}`);
+    await sleep(CONNECT_INTERVAL_MS);
+  }
+  return { pid: child.pid ?? 0, address, startMs: performance.now() - startedAt, stop: () => stop(child) };
 }
 
 /**
@@ -115,6 +127,29 @@ function waitFor(child: Child, pattern: RegExp): Promise<RegExpExecArray> {
     child.stdout.on("data", take);
     child.stderr.on("data", take);
     child.once("close", fail);
+  });
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    const answer = (connected: boolean) => {
+      socket.destroy();
+      resolve(connected);
+    };
+    socket.once("connect", () => answer(true));
+    socket.once("error", () => answer(false));
   });
 }
 

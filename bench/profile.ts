@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchCase } from "./cases/case.ts";
-import { buildContestant, type ContestantName } from "./contestants/contestant.ts";
+import { buildForProfile, type ContestantName } from "./contestants/contestant.ts";
 import { CACHE_FOLDER } from "./work-folder.ts";
 
 /** Which profile is wanted. */
@@ -29,8 +29,7 @@ const MODULES_SHOWN = 20;
 /** Runs a case under V8's profiler, on a bundle whose functions have their names, and tells where the time went. */
 export async function profileCase({ benchCase, contestant, quick, whole }: ProfileOptions): Promise<string> {
   const folder = await mkdtemp(join(CACHE_FOLDER, "profile-"));
-  const nodeOptions = ["--cpu-prof", `--cpu-prof-dir=${folder}`];
-  const built = await buildContestant(contestant, { nodeOptions, readable: true });
+  const built = await buildForProfile(contestant, folder);
   await benchCase.exercise({ contestants: [built], index: 0, quick, whole });
   const [file] = await readdir(folder);
   if (file === undefined) throw new Error(`${contestant} left no profile in ${folder}`);
@@ -38,7 +37,7 @@ export async function profileCase({ benchCase, contestant, quick, whole }: Profi
   const profile: CpuProfile = JSON.parse(await readFile(path, "utf8"));
   return [
     `${contestant}, ${benchCase.title}`,
-    ...describe(profile, await modulesByLine(built.args)),
+    ...describe(profile, await modulesByLine(built.bundle)),
     "",
     `The whole profile, for Chrome's developer tools or speedscope: ${path}`,
   ].join("\n");
@@ -87,8 +86,7 @@ function largest(sums: ReadonlyMap<string, number>, total: number, count: number
 }
 
 /** Which module a line of a readable bundle comes from: esbuild writes a comment with the path before each. */
-async function modulesByLine(args: readonly string[]): Promise<(line: number) => string> {
-  const bundle = args.find((arg) => arg.endsWith(".cjs")) ?? "";
+async function modulesByLine(bundle: string): Promise<(line: number) => string> {
   const modules: string[] = [];
   let current = "";
   for (const line of (await readFile(bundle, "utf8")).split("\n")) {

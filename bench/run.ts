@@ -24,6 +24,9 @@ process.once("exit", killAll);
 // A signal ends Node without "exit", at which the others are killed.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
+// Where compilers look for their files.
+process.chdir(PROJECT_FOLDER);
+
 try {
   await main(process.argv.slice(2));
 } catch (error) {

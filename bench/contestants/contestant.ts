@@ -1,8 +1,6 @@
-import { copyFile } from "node:fs/promises";
-import { join } from "node:path";
-import { type Command, type Running, run, start } from "../processes.ts";
-import { PROJECT_FOLDER, RUN_FOLDER } from "../work-folder.ts";
-import { bundleProgram, nodeOptionsOfImage } from "./bundle.ts";
+import { type Running, startListening } from "../processes.ts";
+import { bundleAsShipped, bundleWhole } from "./bundle.ts";
+import { type ImageSettings, readImageSettings } from "./image.ts";
 
 /** Who is measured. */
 export const CONTESTANT_NAMES = ["outrigger", "stock", "limit"] as const;
@@ -13,8 +11,10 @@ export type ContestantName = (typeof CONTESTANT_NAMES)[number];
 /** A program that carries calls to the upstream, built and ready to be started. */
 export interface Contestant {
   readonly name: ContestantName;
-  readonly file: string;
+  /** Path of the program in one file. */
+  readonly bundle: string;
   readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** A contestant that runs. */
@@ -24,49 +24,55 @@ export interface RunningContestant extends Running {
   readonly address: string;
 }
 
-/** How a contestant is built. */
-export interface ContestantOptions {
-  /** Options of Node beside those of the image. */
-  readonly nodeOptions?: readonly string[];
-  /** Whether functions keep their names. What ships is minified. */
-  readonly readable?: boolean;
+/** Builds a contestant as it would ship. */
+export async function buildContestant(name: ContestantName): Promise<Contestant> {
+  const entryPoint = ENTRY_POINTS[name];
+  // The sidecar's bundler insists on finding what it leaves out of the sidecar.
+  const bundle = name === "limit" ? bundleWhole(name, entryPoint, true) : bundleAsShipped(name, entryPoint);
+  return contestantOf(name, await bundle, await readImageSettings());
 }
 
-/** Builds a contestant. Outrigger is built as it ships, by scripts/build.ts. */
-export async function buildContestant(
-  name: ContestantName,
-  { nodeOptions = [], readable = false }: ContestantOptions = {},
-): Promise<Contestant> {
-  const options = [...(await nodeOptionsOfImage()), ...nodeOptions];
-  const file = await bundleOf(name, readable);
-  return {
-    name,
-    file: process.execPath,
-    args: [...options, file, ...(name === "outrigger" ? ["serve"] : [])],
-  };
-}
-
-async function bundleOf(name: ContestantName, readable: boolean): Promise<string> {
-  if (name !== "outrigger") return bundleProgram(name, `bench/contestants/${name}.ts`, !readable);
-  if (readable) return bundleProgram(name, "src/cli/main.ts", false);
-  await run({ file: process.execPath, args: ["scripts/build.ts"] });
-  const copy = join(RUN_FOLDER, "outrigger.cjs");
-  await copyFile(join(PROJECT_FOLDER, "dist/outrigger.cjs"), copy);
-  return copy;
+/**
+ * Builds a contestant for V8's profiler.
+ * @param folder Where the profile is left when it ends.
+ */
+export async function buildForProfile(name: ContestantName, folder: string): Promise<Contestant> {
+  const { nodeOptions, environment } = await readImageSettings();
+  const profiling = [...nodeOptions, "--cpu-prof", `--cpu-prof-dir=${folder}`];
+  const bundle = await bundleWhole(name, ENTRY_POINTS[name], false);
+  return contestantOf(name, bundle, { nodeOptions: profiling, environment });
 }
 
 /** Starts a contestant in front of an upstream, with an environment of its own: no proxy, no other provider. */
-export async function startContestant(contestant: Contestant, upstream: string): Promise<RunningContestant> {
-  const command: Command = { ...contestant, env: environmentFor(upstream) };
-  const running = await start(command, /"addresses":\["127\.0\.0\.1:(\d+)"\].*"msg":"listening"/);
-  return { ...running, name: contestant.name, address: `127.0.0.1:${running.greeting[1]}` };
+export async function startContestant(
+  { name, args, environment }: Contestant,
+  upstream: string,
+): Promise<RunningContestant> {
+  const running = await startListening((address) => ({
+    file: process.execPath,
+    args,
+    env: {
+      ...environment,
+      OPENAI_API_KEY: "none",
+      OPENAI_BASE_URL: `http://${upstream}/v1`,
+      OUTRIGGER_LISTEN: address,
+      OUTRIGGER_ADMIN_LISTEN: "127.0.0.1:0",
+    },
+  }));
+  return { ...running, name };
 }
 
-function environmentFor(upstream: string): Record<string, string> {
-  return {
-    OPENAI_API_KEY: "none",
-    OPENAI_BASE_URL: `http://${upstream}/v1`,
-    OUTRIGGER_LISTEN: "127.0.0.1:0",
-    OUTRIGGER_ADMIN_LISTEN: "127.0.0.1:0",
-  };
+const ENTRY_POINTS: Readonly<Record<ContestantName, string>> = {
+  outrigger: "src/cli/main.ts",
+  stock: "bench/contestants/stock.ts",
+  limit: "bench/contestants/limit.ts",
+};
+
+function contestantOf(
+  name: ContestantName,
+  bundle: string,
+  { nodeOptions, environment }: ImageSettings,
+): Contestant {
+  const command = name === "outrigger" ? ["serve"] : [];
+  return { name, bundle, args: [...nodeOptions, bundle, ...command], environment };
 }

@@ -6,12 +6,12 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type ServerHttp2Stream } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { type Dispatcher, Pool } from "undici";
 import { type AnswerFacts, writeResponse } from "./limit/answer.ts";
 import { type LimitRequest, providerBody, readRequest } from "./limit/request.ts";
 import { TextStream } from "./limit/text-stream.ts";
 import { ProtoWriter } from "./limit/wire.ts";
+import { listenAddress } from "./listen-address.ts";
 
 const baseUrl = new URL(process.env.OPENAI_BASE_URL ?? "https://api.openai.com/v1");
 const pool = new Pool(baseUrl.origin, { headersTimeout: 0, bodyTimeout: 0 });
@@ -38,10 +38,7 @@ server.on("stream", (stream, { ":path": path }) => {
   });
 });
 
-server.listen(0, "127.0.0.1", () => {
-  const { port } = server.address() as AddressInfo;
-  process.stdout.write(`{"addresses":["127.0.0.1:${port}"],"msg":"listening"}\n`);
-});
+server.listen(listenAddress());
 
 process.once("SIGTERM", () => process.exit(0));
 

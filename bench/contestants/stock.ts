@@ -4,7 +4,6 @@
  * transport costs.
  */
 import { createServer, type Http2ServerRequest } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Client } from "../../src/client/client.ts";
@@ -15,6 +14,7 @@ import { requestIdOf } from "../../src/server/id-headers.ts";
 import { createLogger } from "../../src/server/logging.ts";
 import { createMetrics } from "../../src/server/metrics.ts";
 import { createServices } from "../../src/server/services.ts";
+import { listenAddress } from "./listen-address.ts";
 
 const logger = createLogger();
 const observer = createCallObserver(logger, createMetrics("bench"));
@@ -37,10 +37,7 @@ const server = createServer((request, response) => {
   handle(request, response);
 });
 
-server.listen(0, "127.0.0.1", () => {
-  const { port } = server.address() as AddressInfo;
-  logger.info({ addresses: [`127.0.0.1:${port}`] }, "listening");
-});
+server.listen(listenAddress(), () => logger.info("listening"));
 
 process.once("SIGTERM", () => process.exit(0));
 

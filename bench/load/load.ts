@@ -1,6 +1,6 @@
 /** The compiled ends of the benchmark, as the rest of it uses them. */
 import { join } from "node:path";
-import { type Paused, run, runUntil, start } from "../processes.ts";
+import { type Paused, run, runUntil, startListening } from "../processes.ts";
 import { RUN_FOLDER } from "../work-folder.ts";
 
 const BINARY = join(RUN_FOLDER, "load");
@@ -47,13 +47,12 @@ export function startResponder(message: string, messages: number): Promise<LoadS
   return startServer(["responder", "-message", message, "-messages", String(messages)]);
 }
 
-async function startServer(args: readonly string[]): Promise<LoadServer> {
-  const running = await start({ file: BINARY, args }, /^(127\.0\.0\.1:\d+)\n/);
-  return {
-    pid: running.pid,
-    address: running.greeting[1] ?? "",
-    [Symbol.asyncDispose]: () => running.stop(),
-  };
+async function startServer([command = "", ...flags]: readonly string[]): Promise<LoadServer> {
+  const running = await startListening((address) => ({
+    file: BINARY,
+    args: [command, "-listen", address, ...flags],
+  }));
+  return { pid: running.pid, address: running.address, [Symbol.asyncDispose]: () => running.stop() };
 }
 
 /** Which calls to make. */

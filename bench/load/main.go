@@ -6,7 +6,7 @@
 //	load stall       opens streams and reads none of them
 //	load cancel      opens streams and cancels them after their first message
 //
-// Servers print their address and run until standard input closes. The others print a report as JSON.
+// Servers run until standard input closes. The others print a report as JSON.
 package main
 
 import (

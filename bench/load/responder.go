@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"flag"
-	"fmt"
 	"net"
 	"os"
 
@@ -22,6 +21,7 @@ type responder struct {
 
 func runResponder(args []string) error {
 	flags := flag.NewFlagSet("responder", flag.ExitOnError)
+	listen := flags.String("listen", "", "host and port")
 	path := flags.String("message", "", "file with the message of an answer")
 	messages := flags.Int("messages", 1, "how many of them an answer has, each in a frame of its own")
 	_ = flags.Parse(args)
@@ -29,14 +29,13 @@ func runResponder(args []string) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", *listen)
 	if err != nil {
 		return err
 	}
 	prefix := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message)))
 	server := &responder{message: append(prefix, message...), messages: *messages}
 	go server.accept(listener)
-	fmt.Println(listener.Addr())
 	waitForClose()
 	return nil
 }

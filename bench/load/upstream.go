@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"flag"
-	"fmt"
 	"net"
 	"time"
 )
@@ -19,6 +18,7 @@ type upstream struct {
 func runUpstream(args []string) error {
 	flags := flag.NewFlagSet("upstream", flag.ExitOnError)
 	path := flags.String("script", "", "file with the answers")
+	listen := flags.String("listen", "", "host and port")
 	interval := flags.Duration("interval", 0, "pause between two events of a stream")
 	whole := flags.Bool("whole", false, "write all events of a stream at once")
 	_ = flags.Parse(args)
@@ -26,13 +26,12 @@ func runUpstream(args []string) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", *listen)
 	if err != nil {
 		return err
 	}
 	server := &upstream{script: script, interval: *interval, whole: *whole}
 	go server.accept(listener)
-	fmt.Println(listener.Addr())
 	waitForClose()
 	return nil
 }
