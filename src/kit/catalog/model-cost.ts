@@ -23,9 +23,10 @@ export function pricesOn(entry: CatalogEntry, day: string): readonly PriceTier[]
   return change?.prices ?? entry.prices ?? [];
 }
 
-/** The same at a moment. Few prices change, and telling the day takes longer than a sum. */
+/** The same at a moment. Few prices change, and to tell the day of a moment takes longer than to look one up. */
 export function pricesAt(entry: CatalogEntry, moment: Date): readonly PriceTier[] {
-  return entry.price_changes === undefined ? (entry.prices ?? []) : pricesOn(entry, dayOf(moment));
+  const { price_changes: changes = [], prices = [] } = entry;
+  return changes.length === 0 ? prices : pricesOn(entry, dayOf(moment));
 }
 
 /**

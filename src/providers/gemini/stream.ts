@@ -180,19 +180,19 @@ export class GeminiDecoder implements StreamDecoder {
   /** Text grows until another kind of part comes. A part that carries a signature stands alone: the signature is its own. */
   #addText(part: Part, continues: boolean): void {
     const kind = part.thought === true ? "thought" : "text";
-    const rest = kind === "thought" ? without(part, "text") : without(part, "text", "thought");
     const open = this.#open;
-    const goesOn = continues && open?.kind === kind && isUnsigned(open.rest) && isUnsigned(rest);
-    const { block } = goesOn ? open : this.#beginText(kind, rest);
+    const isPlain = hasOnly(part, "text", "thought");
+    const goesOn = continues && isPlain && open?.kind === kind && hasOnly(open.rest, "thought");
+    const { block } = goesOn ? open : this.#beginText(kind, part);
     block.append(textIn(part.text));
   }
 
-  #beginText(kind: "text" | "thought", rest: Part): OpenText | OpenThought {
+  #beginText(kind: "text" | "thought", part: Part): OpenText | OpenThought {
     this.#close();
     const open: OpenText | OpenThought =
       kind === "text"
-        ? { kind, rest, block: this.#writer.startText(), citations: [] }
-        : { kind, rest, block: this.#writer.startReasoning() };
+        ? { kind, rest: without(part, "text", "thought"), block: this.#writer.startText(), citations: [] }
+        : { kind, rest: without(part, "text"), block: this.#writer.startReasoning() };
     this.#open = open;
     return open;
   }
@@ -265,10 +265,6 @@ function joinRests(earlier: Part, later: Part): Part {
 /** What leaves arguments broken that were cut off; none at all would count as an empty object. */
 function unfinished(args: string): string {
   return args === "" ? "{" : "";
-}
-
-function isUnsigned(rest: Part): boolean {
-  return hasOnly(rest, "thought");
 }
 
 /** A part without anything to say or to send back: the API ends streams with empty texts. */
