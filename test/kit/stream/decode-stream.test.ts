@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -21,6 +21,7 @@ import { LawChecker } from "../../../src/spec/laws.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const usage = create(UsageSchema, { inputTokens: 3, outputTokens: 1, totalTokens: 4 });
+const DONE = { done: true, value: undefined } as const;
 const overloaded = new ServerError("overloaded", { provider: "sim", statusCode: 529, retryAfter: 2 });
 
 /** A protocol of five words: `start`, `text` with what follows it, `usage`, `stop`, `fail` and `bug`. */
@@ -301,6 +302,20 @@ describe("a reader who leaves", () => {
     const writer = new StreamWriter(factsFor("sim", {}), new ToolCallIds(""), () => 0);
     await decodeStream(body, new WordDecoder(writer), writer).return(undefined);
     expect([body.read, body.closed]).toEqual([0, 0]);
+  });
+
+  it("while a batch is awaited closes the body, and is told that there are no more", async () => {
+    const read = Promise.withResolvers<IteratorResult<Uint8Array>>();
+    const close = vi.fn(async () => {
+      read.reject(new AbortError("the answer was left"));
+      return DONE;
+    });
+    const body = { [Symbol.asyncIterator]: () => ({ next: () => read.promise, return: close }) };
+    const writer = new StreamWriter(factsFor("sim", {}), new ToolCallIds(""), () => 0);
+    const batches = decodeStream(body, new WordDecoder(writer), writer);
+    const awaited = batches.next();
+    expect([await batches.return(), await awaited, await batches.next()]).toEqual([DONE, DONE, DONE]);
+    expect(close).toHaveBeenCalledOnce();
   });
 });
 
