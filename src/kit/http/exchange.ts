@@ -4,7 +4,7 @@ import { abortErrorOf } from "./abort.ts";
 import { HttpBody } from "./body.ts";
 import type { Connector } from "./connector.ts";
 import { type ExchangePhase, httpErrorOf, requestTimeoutOf, silenceTimeoutOf } from "./error.ts";
-import { type HeaderRecord, type HttpHeaders, headersIn } from "./headers.ts";
+import { createHeaders, type HeaderRecord, type HttpHeaders } from "./headers.ts";
 import { readText } from "./text.ts";
 import type { HttpTimeouts } from "./timeouts.ts";
 
@@ -104,7 +104,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, fields: HeaderRecord): void {
     if (this.#ended || status < 200) return;
-    const headers = headersIn(fields);
+    const headers = createHeaders(fields);
     const encoding = headers.get("content-encoding") ?? "identity";
     if (encoding !== "identity") return this.#cancel(this.#encodedError(encoding));
     this.#phase = "reading";

@@ -4,23 +4,26 @@ export interface HttpHeaders extends Iterable<[name: string, value: string]> {
   get(name: string): string | undefined;
 }
 
-/** Headers as undici has them: under names in lower case, each with its value or values. */
+/** Headers by name, each with its value or values, as undici and tests have them. */
 export type HeaderRecord = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Makes headers of a record whose names are in any case. */
+/** Makes headers of a record. It is looked at, not copied: an answer is asked for a few of its many headers. */
 export function createHeaders(record: HeaderRecord): HttpHeaders {
-  return headersIn(
-    Object.fromEntries(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value])),
-  );
-}
-
-/** Looks at a record as headers. Most answers are asked for a few of many, so none is touched before. */
-export function headersIn(record: HeaderRecord): HttpHeaders {
+  const values = Object.keys(record).every(isLowerCase) ? record : withLowerCaseNames(record);
   const get = (name: string) => {
     const key = name.toLowerCase();
-    return Object.hasOwn(record, key) ? joinValues(record[key]) : undefined;
+    return Object.hasOwn(values, key) ? joinValues(values[key]) : undefined;
   };
-  return { get, [Symbol.iterator]: () => entriesOf(record) };
+  return { get, [Symbol.iterator]: () => entriesOf(values) };
+}
+
+/** As the names are that undici gives. */
+function isLowerCase(name: string): boolean {
+  return name === name.toLowerCase();
+}
+
+function withLowerCaseNames(record: HeaderRecord): HeaderRecord {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function* entriesOf(record: HeaderRecord): Generator<[name: string, value: string]> {
