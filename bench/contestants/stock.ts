@@ -17,7 +17,7 @@ import { createServices } from "../../src/server/services.ts";
 import { listenAddress } from "./listen-address.ts";
 
 const logger = createLogger();
-const observer = createCallObserver(logger, createMetrics("bench"));
+const observer = createCallObserver({ logger, metrics: createMetrics("bench") });
 const services = createServices({ inference: Client.fromEnv(), catalog: defaultCatalog });
 const calls = new WeakMap<object, Call>();
 
@@ -32,7 +32,7 @@ const server = createServer((request, response) => {
   const call = callOf(request);
   calls.set(request, call);
   response.setHeader("x-request-id", call.requestId);
-  observer.begin();
+  observer.begin(call);
   response.once("close", () => observer.end(call));
   handle(request, response);
 });

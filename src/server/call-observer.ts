@@ -1,24 +1,36 @@
 import type { Logger } from "pino";
 import type { Call } from "./call.ts";
-import { logCall } from "./logging.ts";
+import type { IdleMemory } from "./idle-memory.ts";
+import { isProbe, logCall } from "./logging.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Who hears of every call. */
 export interface CallObserver {
   /** A call has arrived. */
-  begin(): void;
+  begin(call: Call): void;
   /** A call has ended. Once for each `begin`. */
   end(call: Call): void;
 }
 
-/** Counts calls and writes their log lines. */
-export function createCallObserver(logger: Logger, metrics: Metrics): CallObserver {
+/** What hears of calls. */
+export interface CallObserverOptions {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly idleMemory?: IdleMemory | undefined;
+}
+
+/** Counts calls and writes their log lines. Probes are no load: a sidecar that is only watched is idle. */
+export function createCallObserver({ logger, metrics, idleMemory }: CallObserverOptions): CallObserver {
   return {
-    begin: () => metrics.begin(),
+    begin({ rpc }) {
+      metrics.begin();
+      if (!isProbe(rpc)) idleMemory?.begin();
+    },
     end(call) {
       const durationMs = performance.now() - call.startedAt;
       metrics.end(call, durationMs);
       logCall(logger, call, durationMs);
+      if (!isProbe(call.rpc)) idleMemory?.end();
     },
   };
 }

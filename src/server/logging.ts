@@ -43,8 +43,13 @@ export function logCall(logger: Logger, call: Call, durationMs: number): void {
   const fault = faultOf(call);
   if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
   else if (call.abandoned) logger.debug(line, "caller left");
-  else if (QUIET_RPCS.test(call.rpc)) logger.debug(line, "call");
+  else if (isProbe(call.rpc)) logger.debug(line, "call");
   else logger.info(line, "call");
+}
+
+/** Whether an RPC only asks how the server is. */
+export function isProbe(rpc: string): boolean {
+  return PROBES.test(rpc);
 }
 
 /**
@@ -97,7 +102,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 // Probes come every second; their lines would bury the others.
-const QUIET_RPCS = /^grpc\.(health|reflection)\./;
+const PROBES = /^grpc\.(health|reflection)\./;
 
 const MAX_FRAMES = 12;
 

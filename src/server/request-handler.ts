@@ -28,7 +28,7 @@ export function createRequestHandler({
     response.setHeader(REQUEST_ID_HEADER, call.requestId);
     const verdict = checkOrigin(request, response);
     if (verdict === "answered") return;
-    observer.begin();
+    observer.begin(call);
     if (verdict === "refused") sendRefusal(call, request, response, FORBIDDEN_ORIGIN);
     else if (endpoint === undefined) sendRefusal(call, request, response, unknownPath(path));
     else {

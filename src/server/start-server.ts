@@ -4,6 +4,7 @@ import { type CallObserver, createCallObserver } from "./call-observer.ts";
 import { createConnectTransport } from "./connect/transport.ts";
 import { drain } from "./drain.ts";
 import { createGrpcTransport } from "./grpc/transport.ts";
+import { createIdleMemory, type IdleMemory } from "./idle-memory.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { DEFAULT_LIMITS, type Limits, type RunningServer, type ServerOptions } from "./options.ts";
@@ -31,23 +32,26 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   options.logger.info({ addresses: door.addresses, admin_address: admin?.addresses[0] }, "listening");
   // Whoever started us may be waiting for this line.
   options.logger.flush();
-  return runningServer(options, parts.services, door, admin);
+  return runningServer(options, parts, door, admin);
 }
 
 interface Parts {
   readonly limits: Limits;
   readonly services: Services;
   readonly metrics: Metrics;
+  readonly idleMemory: IdleMemory;
   readonly observer: CallObserver;
 }
 
 function assemble(options: ServerOptions): Parts {
   const metrics = createMetrics(options.version);
+  const idleMemory = createIdleMemory();
   return {
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     services: createServices(options),
     metrics,
-    observer: createCallObserver(options.logger, metrics),
+    idleMemory,
+    observer: createCallObserver({ logger: options.logger, metrics, idleMemory }),
   };
 }
 
@@ -73,7 +77,7 @@ async function openAdmin({ adminListen }: ServerOptions, parts: Parts): Promise<
 
 function runningServer(
   { drainTimeoutMs = DEFAULT_DRAIN_TIMEOUT_MS, logger }: ServerOptions,
-  { health }: Services,
+  { services: { health }, idleMemory }: Parts,
   listener: Listener,
   admin: Listener | undefined,
 ): RunningServer {
@@ -88,6 +92,7 @@ function runningServer(
     async close() {
       health.shutDown();
       await Promise.all([listener.close(), admin?.close()]);
+      idleMemory.stop();
     },
   };
 }

@@ -31,7 +31,7 @@ export async function startForeignServer(
 ): Promise<ForeignServer> {
   const limits = { ...DEFAULT_LIMITS, ...changes };
   const logger = createLogger({ level: "error", destination: process.stderr });
-  const observer = createCallObserver(logger, createMetrics("0.0.0-conformance"));
+  const observer = createCallObserver({ logger, metrics: createMetrics("0.0.0-conformance") });
   const transport = createConnectTransport(routes, limits);
   const listener = await openListener({
     field: "listen",

@@ -33,7 +33,7 @@ export function createGrpcTransport({ routes, limits, observer }: GrpcTransportO
       httpVersion: "2.0",
     });
     call.protocol = "grpc";
-    observer.begin();
+    observer.begin(call);
     void serveExchange({ method, call, stream, headers, limits }).then(() => observer.end(call));
     return true;
   };

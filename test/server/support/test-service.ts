@@ -29,7 +29,7 @@ export async function startTestService(
   const routes: Routes = (registry) => void registry.service(TestService, implementation);
   const { logger, lines } = recordingLogger();
   const metrics = createMetrics("0.0.0-test");
-  const observer = createCallObserver(logger, metrics);
+  const observer = createCallObserver({ logger, metrics });
   const transport = createConnectTransport(routes, limits);
   const listener = await openListener({
     field: "listen",
