@@ -26,7 +26,7 @@ export function trailersOf(
 }
 
 /** Base64 as metadata has it: without padding, which is what gRPC asks of senders. */
-export function encodeBinary(bytes: Uint8Array): string {
+function encodeBinary(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64").replace(/=+$/, "");
 }
 
