@@ -1,11 +1,10 @@
 /**
- * What one event of a provider's stream costs between the bytes of the socket and the caller's
- * loop: `node bench/decode.ts [wire format ...]`. Replays the long streams of test/recordings in this process, through
- * a Client and its adapter but without a socket, and prints CPU time per event of the provider
- * and bytes per second. A read of the socket brings one event, as while a model writes, or
- * 16 KiB, as when the reader is behind.
+ * What one event of a provider's stream costs between the bytes of the socket and the caller's loop:
+ * `node bench/decode.ts [wire format ...]`. Replays the long streams of test/recordings in this process,
+ * through a Client and its adapter but without a socket, and prints CPU time per event of the provider
+ * and bytes per second. A read of the socket brings one event, as while a model writes, or 16 KiB, as
+ * when the reader is behind.
  */
-
 import { Client } from "../src/client/client.ts";
 import { HttpBody } from "../src/kit/http/body.ts";
 import { createHeaders, type HttpTransport } from "../src/kit/http/transport.ts";
@@ -130,8 +129,8 @@ function readsOf(bytes: Buffer, size: number): Buffer[] {
 async function longStreams(folder: string, createDecoder: Protocol["createDecoder"]): Promise<Buffer[]> {
   const streams = recordingsOf(folder, ".sse").map(bytesOf);
   const long = streams.filter((bytes) => eventsIn(bytes).length >= LEAST_EVENTS);
-  const wells = await Promise.all(long.map((bytes) => endsWell(createDecoder, [bytes])));
-  return long.filter((_, at) => wells[at]);
+  const areWell = await Promise.all(long.map((bytes) => endsWell(createDecoder, [bytes])));
+  return long.filter((_, at) => areWell[at]);
 }
 
 function endsWell(createDecoder: Protocol["createDecoder"], reads: Reads): Promise<boolean> {
@@ -154,15 +153,17 @@ async function report(folder: string, createDecoder: Protocol["createDecoder"]):
   }
 }
 
+const WIDTHS = [20, 9, 8, 11, 10, 6];
+
 function print(cells: readonly string[]): void {
-  const widths = [20, 8, 7, 10, 9, 6];
-  process.stdout.write(
-    `${cells.map((cell, at) => (at === 0 || at === 3 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  ")}\n`,
-  );
+  process.stdout.write(`${cells.map((cell, at) => cell.padEnd(WIDTHS[at] ?? 0)).join("")}\n`);
 }
 
-const asked = process.argv.slice(2);
+const formats = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(decoders);
 print(["wire format", "streams", "events", "a read is", "ns/event", "MB/s"]);
-for (const [folder, createDecoder] of Object.entries(decoders)) {
-  if (asked.length === 0 || asked.includes(folder)) await report(folder, createDecoder);
+for (const format of formats) {
+  const createDecoder = decoders[format];
+  if (createDecoder === undefined)
+    throw new Error(`no wire format ${format}; expected ${Object.keys(decoders).join(", ")}`);
+  await report(format, createDecoder);
 }
