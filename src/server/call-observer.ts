@@ -24,13 +24,13 @@ export function createCallObserver({ logger, metrics, idleMemory }: CallObserver
   return {
     begin({ rpc }) {
       metrics.begin();
-      if (!isProbe(rpc)) idleMemory?.begin();
+      if (!isProbe(rpc)) idleMemory?.note();
     },
     end(call) {
       const durationMs = performance.now() - call.startedAt;
       metrics.end(call, durationMs);
       logCall(logger, call, durationMs);
-      if (!isProbe(call.rpc)) idleMemory?.end();
+      if (!isProbe(call.rpc)) idleMemory?.note();
     },
   };
 }

@@ -6,13 +6,17 @@ type GiveUp = (error: Error) => void;
 
 /**
  * Makes the connections of one undici client. undici itself lets nobody give up an attempt to
- * connect, and has one time limit for all attempts.
+ * connect, has one time limit for all attempts, and goes on reading a socket whose answer is
+ * paused: each time its reader has taken a little, another 64 KiB arrive.
  */
 export class Connector {
   /** Limit of the next attempt in milliseconds; 0 for none. */
   limitMs = 0;
   readonly #connect: buildConnector.connector;
   #giveUp: GiveUp | undefined;
+  #isHeld = false;
+  /** The read that the socket asked for while it was held. */
+  #heldRead: (() => void) | undefined;
 
   /** @param connect Opens a connection. */
   constructor(connect: buildConnector.connector) {
@@ -22,6 +26,19 @@ export class Connector {
   /** Gives up the attempt under way, if there is one. */
   giveUp(error: Error): void {
     this.#giveUp?.(error);
+  }
+
+  /** Stops the reading of the socket, where nothing of it is read already, until `go`. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /** Lets the socket be read. Without effect on one that is not held. */
+  go(): void {
+    const read = this.#heldRead;
+    this.#isHeld = false;
+    this.#heldRead = undefined;
+    read?.();
   }
 
   /** Opens a connection. For undici, which makes one attempt at a time. */
@@ -38,6 +55,7 @@ export class Connector {
       if (this.#giveUp !== giveUp) return void outcome[1]?.destroy();
       this.#giveUp = undefined;
       clearTimeout(timer);
+      if (outcome[1] instanceof Socket) this.#readOnDemand(outcome[1]);
       callback(...outcome);
     };
     const timer = this.#startTimer(giveUp);
@@ -46,6 +64,21 @@ export class Connector {
     const cancellable = { ...options, signal: canceller.signal };
     socket = this.#connect(cancellable, settle);
   };
+
+  /**
+   * Puts a step between what undici takes from the socket and what Node reads in its place, in
+   * which the answer may be paused.
+   */
+  #readOnDemand(socket: Socket): void {
+    this.go();
+    const read = socket._read.bind(socket);
+    socket._read = (size) => {
+      queueMicrotask(() => {
+        if (this.#isHeld) this.#heldRead = () => read(size);
+        else read(size);
+      });
+    };
+  }
 
   #startTimer(giveUp: GiveUp): NodeJS.Timeout | undefined {
     if (this.limitMs === 0) return undefined;

@@ -90,7 +90,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#head.promise;
   }
 
-  /** The exchange waits for a connection that this connector makes. */
+  /** The exchange goes over the connection of this connector, or waits for it to make one. */
   connectWith(connector: Connector): void {
     this.#connector = connector;
   }
@@ -102,8 +102,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended) controller.abort(new AbortError("the call has ended"));
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, fields: HeaderRecord): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, fields: HeaderRecord): void {
     if (this.#ended || status < 200) return;
+    // Views on what was read first: they would keep 64 KiB for as long as the answer lasts.
+    controller.rawHeaders = null;
     const headers = createHeaders(fields);
     const encoding = headers.get("content-encoding") ?? "identity";
     if (encoding !== "identity") return this.#cancel(this.#encodedError(encoding));
@@ -116,7 +118,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
     this.#silenceTimer?.refresh();
-    if (!this.#released && this.#body.push(chunk)) controller.pause();
+    if (this.#released || !this.#body.push(chunk)) return;
+    controller.pause();
+    this.#connector?.hold();
   }
 
   onResponseEnd(): void {
@@ -152,12 +156,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#stopWatching();
     this.#requestTimer = setTimeout(this.#onTimeout, LINGER_MS).unref();
     this.#body.drop();
+    this.#connector?.go();
     if (this.#controller?.paused) this.#controller.resume();
   }
 
   #resume(): void {
     this.#silenceTimer?.refresh();
     this.#controller?.resume();
+    // What was read before comes first, and may pause again; else all of it would be joined with what is new.
+    if (!this.#controller?.paused) this.#connector?.go();
   }
 
   /** Ends without the reader seeing more of the answer. */
@@ -181,6 +188,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // Where it still waits for a free connection, undici holds on to it until its turn comes.
     if (this.#request !== undefined) this.#request.body = null;
     this.#request = undefined;
+    // The connection may serve another exchange.
+    this.#connector?.go();
     // Leads to the body of the request, which an answer that is kept must not keep.
     this.#controller = undefined;
     this.#stopWatching();

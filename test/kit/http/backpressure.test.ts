@@ -8,7 +8,15 @@ const TOTAL = 200 * MIB;
 
 /** Writes 200 MiB of body as fast as the socket takes them. */
 function flood(socket: Socket): void {
-  const chunk = Buffer.alloc(MIB, 97);
+  pour(socket, `content-length: ${TOTAL}`, Buffer.alloc(MIB, 97));
+}
+
+/** The same in chunks of 256 bytes, as providers send events. */
+function floodInChunks(socket: Socket): void {
+  pour(socket, "transfer-encoding: chunked", Buffer.from(`100\r\n${"a".repeat(256)}\r\n`.repeat(4096)));
+}
+
+function pour(socket: Socket, header: string, chunk: Buffer): void {
   let left = TOTAL;
   const write = () => {
     while (left > 0) {
@@ -20,7 +28,7 @@ function flood(socket: Socket): void {
     }
   };
   socket.once("data", () => {
-    socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${TOTAL}\r\n\r\n`);
+    socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\n`);
     write();
   });
 }
@@ -54,6 +62,24 @@ describe("a reader who stops", () => {
     for (let next = await reader.next(); !next.done; next = await reader.next())
       bytes += next.value.byteLength;
     expect(bytes).toBe(TOTAL);
+  });
+
+  it("and goes on now and then draws no more from the server than he takes", {
+    timeout: 60_000,
+  }, async () => {
+    const { port, sockets } = await serveTcp(floodInChunks);
+    const answer = await openTransport({ port }).post("a", { headers: {}, body: "x" });
+    const reader = answer.body[Symbol.asyncIterator]();
+    let bytes = (await reader.next()).value?.byteLength ?? 0;
+    const ahead = () => (sockets[0]?.bytesWritten ?? 0) - (sockets[0]?.writableLength ?? 0) - bytes;
+    const before = await settled(ahead);
+    for (let take = 0; take < 500; take++) {
+      bytes += (await reader.next()).value?.byteLength ?? 0;
+      await pause(1);
+    }
+    // At each take undici alone would read another 64 KiB of which it has room for 16: 24 MiB in all.
+    expect((await settled(ahead)) - before).toBeLessThan(8 * MIB);
+    answer.destroy();
   });
 
   it("holds less than a quarter of a megabyte for each of many streams", { timeout: 60_000 }, async () => {
