@@ -28,7 +28,7 @@ export const STREAM_PATH = "/outrigger.v1.InferenceService/Stream";
 
 // V8 tidies up in steps when nothing has happened for some seconds.
 const REST_MS = 1_500;
-const SETTLE_MS = 10_000;
+const SETTLE_MS = 20_000;
 const QUICK_MS = 500;
 
 /**
@@ -109,6 +109,9 @@ async function watch(
       residentAtRest,
       residentPeak,
       residentGrowth: residentPeak - residentAtRest,
+      ...(sample.residentHeld === undefined
+        ? {}
+        : { residentHeldGrowth: sample.residentHeld - residentAtRest }),
       ...sample,
     };
   } finally {

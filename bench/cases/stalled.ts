@@ -30,6 +30,7 @@ async function stall(contestant: RunningContestant, arena: Arena, failures: stri
     connections: CONNECTIONS,
   });
   await untilIdle(contestant.pid);
+  await sleep(STILL_MS);
   const residentHeld = residentMbOf(contestant.pid);
   const report: StallReport = JSON.parse(await paused.resume());
   if (report.ended > 0) {
@@ -38,6 +39,8 @@ async function stall(contestant: RunningContestant, arena: Arena, failures: stri
   return { residentHeld, failed: report.ended };
 }
 
+/** How long all stand still before memory is read, as long as after a load. */
+const STILL_MS = 20_000;
 const LOOK_MS = 500;
 const IDLE_PART = 0.05;
 const LONGEST_LOOKS = 60;

@@ -39,6 +39,7 @@ export const METRICS = {
   residentPeak: memory("RSS under load, most"),
   residentHeld: memory("RSS while nothing moves"),
   residentAfter: memory("RSS after the load"),
+  residentHeldGrowth: memory("RSS over rest, while nothing moves"),
   residentGrowth: memory("RSS over rest, most"),
   residentKept: { label: "RSS kept after the load", unit: "% of rest", decimals: 0, isCost: false },
   startMs: { label: "Start-up", unit: "ms", decimals: 0, isCost: false },
