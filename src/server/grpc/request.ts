@@ -42,11 +42,6 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
     stream.on("end", () => this.#end());
   }
 
-  /** Whether the caller has said everything. */
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   /**
    * The one message of a method that takes one.
    * @throws ConnectError UNIMPLEMENTED where there is none or more than one, which means that

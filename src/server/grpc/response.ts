@@ -144,22 +144,21 @@ export class ResponseWriter {
    * Tells a caller who is still sending to stop (RFC 9113 §8.1): the answer is whole without it.
    * Not before its last frame has left: a reset overtakes what waits to be sent.
    */
-  #resetUnread(): void {
+  #resetUnread(delayMs: number = FIRST_LOOK_MS): void {
     const stream = this.#stream;
     if (stream.readableEnded || stream.destroyed) return;
     if (stream.state.localClose === 1) stream.close(constants.NGHTTP2_NO_ERROR);
-    else setTimeout(() => this.#resetUnread(), RESET_DELAY_MS);
+    else setTimeout(() => this.#resetUnread(Math.min(2 * delayMs, LONGEST_LOOK_MS)), delayMs);
   }
 
   #headers(): OutgoingHttpHeaders {
-    const headers: OutgoingHttpHeaders = {
-      ":status": 200,
-      "content-type": this.#options.contentType,
-      "grpc-accept-encoding": ACCEPTED_ENCODINGS,
-      [REQUEST_ID_HEADER]: this.#call.requestId,
-    };
-    if (this.gzip) headers["grpc-encoding"] = "gzip";
+    const headers: OutgoingHttpHeaders = { ":status": 200 };
     this.#context.ownHeader?.writeTo(headers);
+    // What gRPC says of itself is not the service's to say.
+    headers["content-type"] = this.#options.contentType;
+    headers["grpc-accept-encoding"] = ACCEPTED_ENCODINGS;
+    headers[REQUEST_ID_HEADER] = this.#call.requestId;
+    if (this.gzip) headers["grpc-encoding"] = "gzip";
     return headers;
   }
 
@@ -179,8 +178,10 @@ export class ResponseWriter {
   };
 }
 
-/** Node tells nobody when the last frame of a stream has left, so that it must be asked, in milliseconds. */
-const RESET_DELAY_MS = 5;
+// Node tells nobody when the last frame of a stream has left, so that it must be asked: soon at
+// first, and seldom where a reader has stopped. In milliseconds.
+const FIRST_LOOK_MS = 5;
+const LONGEST_LOOK_MS = 1000;
 
 // A clock's reading in each response is for caches, which gRPC has none of.
 const NO_DATE = { sendDate: false };

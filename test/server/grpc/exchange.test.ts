@@ -109,12 +109,14 @@ describe("a unary call", () => {
       emptyCall: (_request, { responseHeader, responseTrailer }) => {
         responseHeader.append("x-head", "1");
         responseHeader.append("x-head", "2");
+        responseHeader.set("content-type", "text/plain");
         responseTrailer.set("x-tail-bin", "AAEC");
         return {};
       },
     });
     const { headers, trailers } = await readAnswer(call(session, "EmptyCall", frame(new Uint8Array())));
     expect(headers["x-head"]).toBe("1, 2");
+    expect(headers["content-type"]).toBe("application/grpc");
     expect(trailers["x-tail-bin"]).toBe("AAEC");
   });
 
