@@ -6,15 +6,15 @@
  * when the reader is behind.
  */
 import { Client } from "../src/client/client.ts";
+import { userMessage } from "../src/core/message.ts";
+import { HttpAdapter, type Protocol } from "../src/kit/adapter/http-adapter.ts";
 import { HttpBody } from "../src/kit/http/body.ts";
 import { createHeaders, type HttpTransport } from "../src/kit/http/transport.ts";
-import { HttpAdapter, type Protocol } from "../src/kit/http-adapter.ts";
 import { MessagesDecoder } from "../src/providers/anthropic-messages/stream.ts";
 import { GeminiDecoder } from "../src/providers/gemini/stream.ts";
 import { profileOf } from "../src/providers/openai-chat/profiles.ts";
 import { ChatDecoder } from "../src/providers/openai-chat/stream.ts";
 import { ResponsesDecoder } from "../src/providers/openai-responses/stream.ts";
-import { userMessage } from "../src/spec/message.ts";
 import { bytesOf, recordingsOf } from "../test/support/recordings.ts";
 
 /** Events that a recording has at least, so that what a call costs by itself does not show. */

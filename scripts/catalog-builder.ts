@@ -5,8 +5,8 @@ import type {
   ModelFamily,
   PriceTier,
   ProviderNaming,
-} from "../src/kit/catalog/catalog-data.ts";
-import { fitsPattern } from "../src/kit/catalog/id-pattern.ts";
+} from "../src/catalog/catalog-data.ts";
+import { fitsPattern } from "../src/catalog/id-pattern.ts";
 import { microUsd, type Prices, readPrices } from "./catalog-prices.ts";
 
 /** A price tier as the overlay writes it: US dollars per million tokens. */

@@ -1,5 +1,5 @@
 import type { ConditionalPrice, ModelInfo, ModelPrice, TieredPrices } from "@pydantic/genai-prices";
-import type { PriceChange, PriceTier } from "../src/kit/catalog/catalog-data.ts";
+import type { PriceChange, PriceTier } from "../src/catalog/catalog-data.ts";
 
 /** What the catalog keeps of a model's prices. */
 export interface Prices {

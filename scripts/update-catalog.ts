@@ -1,17 +1,17 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { findProvider, type ModelInfo } from "@pydantic/genai-prices";
-import type { CatalogData } from "../src/kit/catalog/catalog-data.ts";
+import type { CatalogData } from "../src/catalog/catalog-data.ts";
 import { buildCatalog, type Overlay, renderCatalog, type Source } from "./catalog-builder.ts";
 
 /*
- * Writes src/kit/catalog/catalog.json from the installed price source and catalog-overlay.json.
+ * Writes src/catalog/catalog.json from the installed price source and catalog-overlay.json.
  *
  *   node scripts/update-catalog.ts           writes the file
  *   node scripts/update-catalog.ts --check   exits 1 where the file is not what it would write
  */
 
 const sourceName = "@pydantic/genai-prices";
-const catalogPath = new URL("../src/kit/catalog/catalog.json", import.meta.url);
+const catalogPath = new URL("../src/catalog/catalog.json", import.meta.url);
 const overlayPath = new URL("./catalog-overlay.json", import.meta.url);
 
 /** The text that the catalog file should have. The day of retrieval changes only with the version of the source. */
@@ -50,7 +50,7 @@ if (import.meta.main) {
     writeFileSync(catalogPath, text);
   } else if (readFileSync(catalogPath, "utf8") !== text) {
     process.stderr.write(
-      "src/kit/catalog/catalog.json is not what scripts/update-catalog.ts writes: run it and commit the file\n",
+      "src/catalog/catalog.json is not what scripts/update-catalog.ts writes: run it and commit the file\n",
     );
     process.exitCode = 1;
   }

@@ -2,6 +2,17 @@
 
 // The contract: its messages are the data model, and `create(RequestSchema, {...})` makes them.
 export { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+export {
+  Catalog,
+  costOf,
+  createCatalog,
+  defaultCatalog,
+  sameModel,
+  traitsOf,
+} from "./catalog/catalog.ts";
+export type { CatalogEntry } from "./catalog/catalog-data.ts";
+export type { CostOptions } from "./catalog/model-cost.ts";
+export type { ModelTraits } from "./catalog/model-traits.ts";
 // The client (specification §2.2 to §2.6).
 export { getLatestModel, getModelInfo, listModels } from "./client/catalog.ts";
 export { Client, type ClientOptions, type RequestInput } from "./client/client.ts";
@@ -14,6 +25,14 @@ export type {
   MiddlewareMethods,
   StreamNext,
 } from "./client/middleware.ts";
+// What an adapter is, its errors, and the laws of its streams.
+export { accumulate, StreamAccumulator } from "./core/accumulator.ts";
+export type { CallOptions, ProviderAdapter } from "./core/adapter.ts";
+export * from "./core/errors.ts";
+export { EventStream } from "./core/event-stream.ts";
+export { LawChecker } from "./core/laws.ts";
+export * from "./core/message.ts";
+export { addUsage } from "./core/usage.ts";
 export * from "./gen/outrigger/v1/catalog_service_pb.ts";
 export * from "./gen/outrigger/v1/error_pb.ts";
 export * from "./gen/outrigger/v1/inference_service_pb.ts";
@@ -23,18 +42,6 @@ export * from "./gen/outrigger/v1/response_pb.ts";
 export * from "./gen/outrigger/v1/stream_event_pb.ts";
 export * from "./gen/outrigger/v1/tool_pb.ts";
 export * from "./gen/outrigger/v1/usage_pb.ts";
-export {
-  Catalog,
-  costOf,
-  createCatalog,
-  defaultCatalog,
-  sameModel,
-  traitsOf,
-} from "./kit/catalog/catalog.ts";
-export type { CatalogEntry } from "./kit/catalog/catalog-data.ts";
-export type { CostOptions } from "./kit/catalog/model-cost.ts";
-export type { ModelTraits } from "./kit/catalog/model-traits.ts";
-export type { HttpTimeouts } from "./kit/http/transport.ts";
 // What a caller of `complete` and `stream` puts around them: neither retries by itself.
 export {
   DEFAULT_RETRY_POLICY,
@@ -42,7 +49,8 @@ export {
   type RetryPolicy,
   retry,
   retryDelayOf,
-} from "./kit/retry.ts";
+} from "./generation/retry.ts";
+export type { HttpTimeouts } from "./kit/http/transport.ts";
 // The adapters.
 export { AnthropicAdapter, type AnthropicAdapterOptions } from "./providers/anthropic-messages/adapter.ts";
 export { GeminiAdapter, type GeminiAdapterOptions } from "./providers/gemini/adapter.ts";
@@ -52,11 +60,3 @@ export {
 } from "./providers/openai-chat/adapter.ts";
 export type { CompatProfile } from "./providers/openai-chat/profile.ts";
 export { OpenAIAdapter, type OpenAIAdapterOptions } from "./providers/openai-responses/adapter.ts";
-// What an adapter is, its errors, and the laws of its streams.
-export { accumulate, StreamAccumulator } from "./spec/accumulator.ts";
-export type { CallOptions, ProviderAdapter } from "./spec/adapter.ts";
-export * from "./spec/errors.ts";
-export { EventStream } from "./spec/event-stream.ts";
-export { LawChecker } from "./spec/laws.ts";
-export * from "./spec/message.ts";
-export { addUsage } from "./spec/usage.ts";

@@ -9,12 +9,14 @@ const source = fileURLToPath(new URL("../src", import.meta.url));
 /** The layers, each of which may use those before it. */
 const layers = [
   "gen",
-  "spec",
+  "core",
+  "catalog",
   "kit",
   "providers",
   "client",
   "generation",
-  "responses",
+  "runs",
+  "endpoints",
   "config",
   "server",
   "cli",

@@ -6,14 +6,14 @@
 import { createServer, type Http2ServerRequest } from "node:http2";
 import { createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { defaultCatalog } from "../../src/catalog/catalog.ts";
 import { Client } from "../../src/client/client.ts";
-import { defaultCatalog } from "../../src/kit/catalog/catalog.ts";
-import { type Call, callKey, createCall } from "../../src/server/call.ts";
-import { createCallObserver } from "../../src/server/call-observer.ts";
-import { requestIdOf } from "../../src/server/id-headers.ts";
-import { createLogger } from "../../src/server/logging.ts";
-import { createMetrics } from "../../src/server/metrics.ts";
-import { createServices } from "../../src/server/services.ts";
+import { requestIdOf } from "../../src/server/http/id-headers.ts";
+import { createServices } from "../../src/server/services/services.ts";
+import { type Call, callKey, createCall } from "../../src/server/telemetry/call.ts";
+import { createCallObserver } from "../../src/server/telemetry/call-observer.ts";
+import { createLogger } from "../../src/server/telemetry/logging.ts";
+import { createMetrics } from "../../src/server/telemetry/metrics.ts";
 import { listenAddress } from "./listen-address.ts";
 
 const logger = createLogger();

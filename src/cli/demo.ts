@@ -1,11 +1,11 @@
+import { defaultCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
 import { createAdapter } from "../client/providers.ts";
 import { loadConfig } from "../config/index.ts";
-import { defaultCatalog } from "../kit/catalog/catalog.ts";
+import type { ProviderAdapter } from "../core/adapter.ts";
 import { startServer } from "../server/index.ts";
-import { createLogger } from "../server/logging.ts";
+import { createLogger } from "../server/telemetry/logging.ts";
 import { type Simulator, startSimulator } from "../simulator/index.ts";
-import type { ProviderAdapter } from "../spec/adapter.ts";
 import { demoText } from "./demo-text.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";

@@ -1,4 +1,4 @@
-import { ConfigurationError, SDKError } from "../spec/errors.ts";
+import { ConfigurationError, SDKError } from "../core/errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";

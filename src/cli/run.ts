@@ -1,5 +1,5 @@
 import { didYouMean } from "../config/suggest.ts";
-import { ConfigurationError } from "../spec/errors.ts";
+import { ConfigurationError } from "../core/errors.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";

@@ -1,8 +1,8 @@
+import { defaultCatalog } from "../catalog/catalog.ts";
 import { buildClient, loadConfig } from "../config/index.ts";
-import { defaultCatalog } from "../kit/catalog/catalog.ts";
+import { ConfigurationError } from "../core/errors.ts";
 import { startServer } from "../server/index.ts";
-import { createLogger } from "../server/logging.ts";
-import { ConfigurationError } from "../spec/errors.ts";
+import { createLogger } from "../server/telemetry/logging.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
 import { stopSignal } from "./stop-signal.ts";

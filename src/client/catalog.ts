@@ -1,6 +1,7 @@
 /** The lookups of the model catalog (specification §2.9). The catalog is advice: unknown models pass through. */
+
+import { defaultCatalog } from "../catalog/catalog.ts";
 import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
-import { defaultCatalog } from "../kit/catalog/catalog.ts";
 
 /** The model with that id or alias; undefined where the catalog does not know it. */
 export function getModelInfo(model: string, provider?: string): ModelInfo | undefined {

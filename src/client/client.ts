@@ -1,11 +1,11 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { EventStream } from "../core/event-stream.ts";
+import { createRunId } from "../core/inference-id.ts";
 import { type Request, RequestSchema, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
-import { createRunId } from "../kit/run-id.ts";
 import { lazyBatches } from "../kit/stream/lazy-batches.ts";
-import type { CallOptions, ProviderAdapter } from "../spec/adapter.ts";
-import { ConfigurationError } from "../spec/errors.ts";
-import { EventStream } from "../spec/event-stream.ts";
 import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
 import { type Middleware, wrapComplete, wrapStream } from "./middleware.ts";
 import { createAdapter } from "./providers.ts";

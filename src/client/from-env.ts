@@ -1,6 +1,7 @@
 /** Which providers the environment registers (specification §2.2). */
+
+import { ConfigurationError } from "../core/errors.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
-import { ConfigurationError } from "../spec/errors.ts";
 import type { ProviderSettings } from "./providers.ts";
 
 /** Environment variables, as in `process.env`. */

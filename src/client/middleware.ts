@@ -1,10 +1,10 @@
 /** What can be put around every call of a Client (specification §2.3). */
 
+import type { CallOptions } from "../core/adapter.ts";
+import { EventStream } from "../core/event-stream.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import type { CallOptions } from "../spec/adapter.ts";
-import { EventStream } from "../spec/event-stream.ts";
 import { streamAround } from "./stream-around.ts";
 
 /**

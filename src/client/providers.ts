@@ -1,4 +1,6 @@
 /** The adapters by wire API: the one place that knows them all. */
+
+import type { ProviderAdapter } from "../core/adapter.ts";
 import { AnthropicAdapter, type AnthropicAdapterOptions } from "../providers/anthropic-messages/adapter.ts";
 import { GeminiAdapter, type GeminiAdapterOptions } from "../providers/gemini/adapter.ts";
 import {
@@ -6,7 +8,6 @@ import {
   type OpenAICompatibleAdapterOptions,
 } from "../providers/openai-chat/adapter.ts";
 import { OpenAIAdapter, type OpenAIAdapterOptions } from "../providers/openai-responses/adapter.ts";
-import type { ProviderAdapter } from "../spec/adapter.ts";
 
 /** Names of the profiles of OpenAI-compatible servers. */
 export { profileNames } from "../providers/openai-chat/profiles.ts";

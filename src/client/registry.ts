@@ -1,5 +1,5 @@
-import type { ProviderAdapter } from "../spec/adapter.ts";
-import { ConfigurationError, invalidField, SDKError } from "../spec/errors.ts";
+import type { ProviderAdapter } from "../core/adapter.ts";
+import { ConfigurationError, invalidField, SDKError } from "../core/errors.ts";
 import { quote } from "./violations.ts";
 
 interface Entry {

@@ -1,14 +1,14 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { CallOptions } from "../core/adapter.ts";
+import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../core/errors.ts";
+import type { EventStream } from "../core/event-stream.ts";
+import { createRunId } from "../core/inference-id.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type Finish, type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { createRunId } from "../kit/run-id.ts";
 import { replayResponse } from "../kit/stream/replay-response.ts";
 import { StreamWriter } from "../kit/stream/stream-writer.ts";
 import { ToolCallIds } from "../kit/stream/tool-call-ids.ts";
-import type { CallOptions } from "../spec/adapter.ts";
-import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../spec/errors.ts";
-import type { EventStream } from "../spec/event-stream.ts";
 import type { MiddlewareFunction, StreamNext } from "./middleware.ts";
 
 type Batch = readonly StreamEvent[];

@@ -1,4 +1,4 @@
-import { type FieldViolation, invalidFields } from "../spec/errors.ts";
+import { type FieldViolation, invalidFields } from "../core/errors.ts";
 
 /** Violations that one error lists at the most; an error stays below 4 KB with its details. */
 const MAX_VIOLATIONS = 10;

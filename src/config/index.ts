@@ -1,8 +1,8 @@
 /** What a configuration may say, and the Client that is built from it. */
 import { Client } from "../client/client.ts";
 import { createAdapter } from "../client/providers.ts";
-import type { ProviderAdapter } from "../spec/adapter.ts";
-import { ConfigurationError } from "../spec/errors.ts";
+import type { ProviderAdapter } from "../core/adapter.ts";
+import { ConfigurationError } from "../core/errors.ts";
 import type { Config } from "./config.ts";
 import { mistakes } from "./load-config.ts";
 

@@ -1,8 +1,8 @@
 /** The values that a configuration is made of, each with the words that an error uses for it. */
 import { isAbsolute } from "node:path";
 import * as z from "zod/mini";
+import { ConfigurationError } from "../core/errors.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
-import { ConfigurationError } from "../spec/errors.ts";
 import { didYouMean } from "./suggest.ts";
 import { parseDuration, parseSize } from "./units.ts";
 

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import type { Health } from "./health-service.ts";
 import type { Listener } from "./listen/listener.ts";
+import type { Health } from "./services/health-service.ts";
 
 /** What is let go. */
 export interface DrainOptions {

@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
+import type { Catalog as ModelCatalog } from "../catalog/catalog.ts";
+import type { CallOptions } from "../core/adapter.ts";
+import type { EventStream } from "../core/event-stream.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
-import type { Catalog as ModelCatalog } from "../kit/catalog/catalog.ts";
-import type { CallOptions } from "../spec/adapter.ts";
-import type { EventStream } from "../spec/event-stream.ts";
 
 /** What answers the calls of InferenceService. A Client is one. */
 export interface Inference {

@@ -1,16 +1,16 @@
-import { ConfigurationError } from "../spec/errors.ts";
-import { createAdminHandler } from "./admin.ts";
-import { type CallObserver, createCallObserver } from "./call-observer.ts";
+import { ConfigurationError } from "../core/errors.ts";
 import { createConnectTransport } from "./connect/transport.ts";
 import { drain } from "./drain.ts";
 import { createGrpcTransport } from "./grpc/transport.ts";
-import { createIdleMemory, type IdleMemory } from "./idle-memory.ts";
+import { createAdminHandler } from "./http/admin.ts";
+import { createOriginCheck } from "./http/origin.ts";
+import { createRequestHandler } from "./http/request-handler.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
 import { DEFAULT_LIMITS, type Limits, type RunningServer, type ServerOptions } from "./options.ts";
-import { createOriginCheck } from "./origin.ts";
-import { createRequestHandler } from "./request-handler.ts";
-import { createServices, type Services } from "./services.ts";
+import { createServices, type Services } from "./services/services.ts";
+import { type CallObserver, createCallObserver } from "./telemetry/call-observer.ts";
+import { createIdleMemory, type IdleMemory } from "./telemetry/idle-memory.ts";
+import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 
 const DEFAULT_DRAIN_TIMEOUT_MS = 30_000;
 

@@ -1,20 +1,20 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { validateRequest } from "../../src/client/validate.ts";
-import { type Message, MessageSchema, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
-import {
-  RequestSchema,
-  ResponseFormat_Type,
-  ToolChoice_Mode,
-} from "../../src/gen/outrigger/v1/request_pb.ts";
-import { InvalidRequestError } from "../../src/spec/errors.ts";
+import { InvalidRequestError } from "../../src/core/errors.ts";
 import {
   assistantMessage,
   systemMessage,
   textPart,
   toolResult,
   userMessage,
-} from "../../src/spec/message.ts";
+} from "../../src/core/message.ts";
+import { type Message, MessageSchema, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  RequestSchema,
+  ResponseFormat_Type,
+  ToolChoice_Mode,
+} from "../../src/gen/outrigger/v1/request_pb.ts";
 
 type RequestInit = MessageInitShape<typeof RequestSchema>;
 type MessageInit = MessageInitShape<typeof MessageSchema>;

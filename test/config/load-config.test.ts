@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildClient, type ConfigFlags, loadConfig } from "../../src/config/index.ts";
-import { ConfigurationError } from "../../src/spec/errors.ts";
+import { ConfigurationError } from "../../src/core/errors.ts";
 
 let folder: string;
 

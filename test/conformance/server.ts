@@ -2,16 +2,17 @@
  * Our door with others' services behind it: listener, request handler and transports as
  * src/server/start-server.ts puts them together, so that suites test what ships.
  */
-import { createCallObserver } from "../../src/server/call-observer.ts";
+
 import { createConnectTransport } from "../../src/server/connect/transport.ts";
 import { createGrpcTransport } from "../../src/server/grpc/transport.ts";
+import { createOriginCheck } from "../../src/server/http/origin.ts";
+import { createRequestHandler } from "../../src/server/http/request-handler.ts";
 import { type Listener, openListener } from "../../src/server/listen/listener.ts";
-import { createLogger } from "../../src/server/logging.ts";
-import { createMetrics } from "../../src/server/metrics.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../src/server/options.ts";
-import { createOriginCheck } from "../../src/server/origin.ts";
-import { createRequestHandler } from "../../src/server/request-handler.ts";
-import type { Routes } from "../../src/server/services.ts";
+import type { Routes } from "../../src/server/services/services.ts";
+import { createCallObserver } from "../../src/server/telemetry/call-observer.ts";
+import { createLogger } from "../../src/server/telemetry/logging.ts";
+import { createMetrics } from "../../src/server/telemetry/metrics.ts";
 
 /** The address that every server of a suite listens on. */
 export const HOST = "127.0.0.1";

@@ -22,7 +22,7 @@ function overlayOf(provider: Partial<Overlay["providers"][number]>): Overlay {
 
 describe("update-catalog", () => {
   it("writes the committed file when it runs again", () => {
-    const committed = readFileSync(new URL("../../src/kit/catalog/catalog.json", import.meta.url), "utf8");
+    const committed = readFileSync(new URL("../../src/catalog/catalog.json", import.meta.url), "utf8");
     expect(currentCatalog()).toBe(committed);
   });
 });

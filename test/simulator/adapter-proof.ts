@@ -1,17 +1,17 @@
 /** What an adapter of Outrigger must do with a simulated provider, whatever its wire format: for the tests of each. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { accumulate } from "../../src/core/accumulator.ts";
+import type { ProviderAdapter } from "../../src/core/adapter.ts";
+import { StreamError } from "../../src/core/errors.ts";
+import { textOf, toolCallsOf, toolResult, userMessage } from "../../src/core/message.ts";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import type { Message } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../src/gen/outrigger/v1/response_pb.ts";
 import type { HttpTimeouts } from "../../src/kit/http/transport.ts";
 import type { SimulatedRequest, Simulator } from "../../src/simulator/index.ts";
-import { accumulate } from "../../src/spec/accumulator.ts";
-import type { ProviderAdapter } from "../../src/spec/adapter.ts";
-import { StreamError } from "../../src/spec/errors.ts";
-import { textOf, toolCallsOf, toolResult, userMessage } from "../../src/spec/message.ts";
-import { now, read } from "../kit/adapter-calls.ts";
+import { now, read } from "../kit/adapter/adapter-calls.ts";
 
 /** Fields of a request. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;

@@ -1,11 +1,11 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { LawChecker } from "../../src/core/laws.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { CallFacts } from "../../src/kit/call-facts.ts";
+import type { CallFacts } from "../../src/kit/adapter/call-facts.ts";
 import { decodeStream, type StreamDecoder } from "../../src/kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../src/kit/stream/stream-writer.ts";
 import { ToolCallIds } from "../../src/kit/stream/tool-call-ids.ts";
-import { LawChecker } from "../../src/spec/laws.ts";
 
 /** The facts of a call that a test makes up. */
 export function factsFor(provider: string, request: MessageInitShape<typeof RequestSchema>): CallFacts {

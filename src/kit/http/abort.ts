@@ -1,4 +1,4 @@
-import { AbortError, RequestTimeoutError, SDKError } from "../../spec/errors.ts";
+import { AbortError, RequestTimeoutError, SDKError } from "../../core/errors.ts";
 
 /**
  * The error of a call whose signal was aborted: the reason itself where that is one of ours

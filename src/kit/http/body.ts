@@ -1,4 +1,4 @@
-import { InternalError, type SDKError } from "../../spec/errors.ts";
+import { InternalError, type SDKError } from "../../core/errors.ts";
 
 /** Bytes that wait for the reader before the provider's socket is paused. */
 const HIGH_WATER_BYTES = 16 * 1024;

@@ -4,7 +4,7 @@ import {
   NetworkError,
   RequestTimeoutError,
   type SDKError,
-} from "../../spec/errors.ts";
+} from "../../core/errors.ts";
 import type { HttpTimeouts } from "./timeouts.ts";
 
 /** Largest head of a response, in bytes. Providers send about four thousand. */

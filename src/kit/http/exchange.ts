@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { AbortError, NetworkError, type SDKError } from "../../spec/errors.ts";
+import { AbortError, NetworkError, type SDKError } from "../../core/errors.ts";
 import { abortErrorOf } from "./abort.ts";
 import { HttpBody } from "./body.ts";
 import type { Connector } from "./connector.ts";

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../spec/errors.ts";
+import { ConfigurationError } from "../../core/errors.ts";
 
 /** The proxies that an environment names. */
 export interface ProxySettings {

@@ -1,4 +1,4 @@
-import { StreamError } from "../../spec/errors.ts";
+import { StreamError } from "../../core/errors.ts";
 import type { HttpHeaders } from "./headers.ts";
 
 /** For whole texts, of which it remembers nothing. */

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../spec/errors.ts";
+import { ConfigurationError } from "../../core/errors.ts";
 
 /** Time limits of one exchange over HTTP, in milliseconds. 0 switches a limit off. */
 export interface HttpTimeouts {

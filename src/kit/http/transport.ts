@@ -3,7 +3,7 @@
  * reader with nothing but a bounded queue between them.
  */
 import type { Dispatcher } from "undici";
-import { ConfigurationError } from "../../spec/errors.ts";
+import { ConfigurationError } from "../../core/errors.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import { Exchange, type HttpAnswer } from "./exchange.ts";
 import { type Environment, proxySettingsOf } from "./proxy.ts";

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../spec/errors.ts";
+import { ConfigurationError } from "../../core/errors.ts";
 
 const EXPECTED = "expected an http: or https: URL, for instance https://api.example.com/v1";
 

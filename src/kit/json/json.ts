@@ -3,7 +3,7 @@
  * cannot hold; here they keep their spelling, so that a schema, a tool argument or a provider's
  * block that passes through us is not changed.
  */
-import { invalidField } from "../../spec/errors.ts";
+import { invalidField } from "../../core/errors.ts";
 
 /** Anything that JSON can say. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;

@@ -1,4 +1,4 @@
-import { invalidField } from "../../spec/errors.ts";
+import { invalidField } from "../../core/errors.ts";
 import { isMediaType } from "./media-type.ts";
 
 /** What a data: URI holds. */

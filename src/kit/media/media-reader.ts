@@ -3,7 +3,7 @@ import { type FileHandle, open, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type InvalidRequestError, invalidField } from "../../spec/errors.ts";
+import { type InvalidRequestError, invalidField } from "../../core/errors.ts";
 import { openedPathOf } from "./opened-path.ts";
 
 /** Where a media reader may read. */

@@ -1,6 +1,7 @@
 /** What every adapter does with the images, sounds and documents of a request. */
+
+import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { encodeBase64, isDataUri, parseDataUri } from "./data-uri.ts";
 import { createMediaReader, DEFAULT_MAX_MEDIA_BYTES, isLocalPath, type MediaReader } from "./media-reader.ts";
 import { isMediaType, mediaTypeOfBytes, mediaTypeOfPath } from "./media-type.ts";

@@ -1,5 +1,5 @@
+import { NetworkError, type SDKError, StreamError, toSdkError, withProgress } from "../../core/errors.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import { NetworkError, type SDKError, StreamError, toSdkError, withProgress } from "../../spec/errors.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 

@@ -1,4 +1,4 @@
-import { StreamError } from "../../spec/errors.ts";
+import { StreamError } from "../../core/errors.ts";
 
 /** One server-sent event. */
 export interface SseEvent {

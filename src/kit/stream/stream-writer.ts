@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { type SDKError, StreamError } from "../../core/errors.ts";
 import {
   type Citation,
   type ContentPart,
@@ -22,8 +23,7 @@ import {
   ToolCallStartSchema,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import { type SDKError, StreamError } from "../../spec/errors.ts";
-import { type Answer, type CallFacts, responseOf } from "../call-facts.ts";
+import { type Answer, type CallFacts, responseOf } from "../adapter/call-facts.ts";
 import { isJson } from "../json/json.ts";
 import type { ToolCallIds } from "./tool-call-ids.ts";
 

@@ -1,13 +1,13 @@
 /** Wiring of the Anthropic adapter: address, headers, and the translation in this folder. */
 
+import { traitsOf } from "../../catalog/catalog.ts";
+import { ConfigurationError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode } from "../../gen/outrigger/v1/request_pb.ts";
-import { traitsOf } from "../../kit/catalog/catalog.ts";
+import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
-import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { resolveMedia } from "../../kit/media/media.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
-import { ConfigurationError } from "../../spec/errors.ts";
 import { requestIdOf, toError } from "./error.ts";
 import { rateLimitOf } from "./rate-limit.ts";
 import { type RequestSettings, toRequestBody } from "./request.ts";

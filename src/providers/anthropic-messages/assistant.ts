@@ -1,7 +1,9 @@
 /** Parts of the assistant -> content blocks, each as the API once gave it, in its place. */
+
+import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { type CallNameRule, wireCallName } from "../../kit/call-names.ts";
-import { replaceForeignPart } from "../../kit/foreign-state.ts";
+import { type CallNameRule, wireCallName } from "../../kit/adapter/call-names.ts";
+import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import {
   asObject,
   asString,
@@ -11,7 +13,6 @@ import {
   tryParseJson,
 } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { imageBlock, textBlocks } from "./content.ts";
 import type { InputContext } from "./context.ts";
 import { isOwnProvider, originOf, stateBlockOf } from "./state.ts";

@@ -2,11 +2,12 @@
  * Parts of users, tools and instructions -> content blocks (provider documentation: "Create a
  * message", `messages`).
  */
+
+import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import { replaceForeignPart } from "../../kit/foreign-state.ts";
+import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import type { ResolvedMedia } from "../../kit/media/media.ts";
-import { invalidField } from "../../spec/errors.ts";
 import type { InputContext } from "./context.ts";
 import { isOwnProvider } from "./state.ts";
 import type { Block } from "./wire.ts";

@@ -1,7 +1,7 @@
+import type { ModelTraits } from "../../catalog/model-traits.ts";
 import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { ResolvedMedia } from "../../kit/media/media.ts";
 
 /** Turns the source of an image or document into a URL, bytes or a file id. @param field Path of the part, for errors. */

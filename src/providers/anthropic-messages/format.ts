@@ -1,11 +1,12 @@
 /** Our response format -> `output_config.format` (provider documentation: "Structured outputs"). */
+
+import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import { ANTHROPIC_OUTPUT, PLAIN } from "../../kit/schema/dialects.ts";
-import { enforceSchema, type SchemaForms } from "../../kit/schema/enforce-schema.ts";
-import type { SchemaBudget } from "../../kit/schema/limits.ts";
+import { ANTHROPIC_OUTPUT, PLAIN } from "../../kit/json-schema/dialects.ts";
+import { enforceSchema, type SchemaForms } from "../../kit/json-schema/enforce-schema.ts";
+import type { SchemaBudget } from "../../kit/json-schema/limits.ts";
 import { textBlocks } from "./content.ts";
 import type { Block } from "./wire.ts";
 

@@ -3,12 +3,12 @@
  * same history gives the same blocks in every turn: nothing is numbered, dated or made up.
  */
 
+import type { ModelTraits } from "../../catalog/model-traits.ts";
+import { invalidField } from "../../core/errors.ts";
 import { type ContentPart, type Message, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { sourceTextOf } from "../../kit/json/json-source.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { AssistantBlocks } from "./assistant.ts";
 import { systemBlocks, userBlocks } from "./content.ts";
 import type { InputContext } from "./context.ts";

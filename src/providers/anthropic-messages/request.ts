@@ -1,12 +1,13 @@
 /** Our Request -> their body (provider documentation: "Create a message"). */
+
+import { traitsOf } from "../../catalog/catalog.ts";
+import type { ModelTraits } from "../../catalog/model-traits.ts";
+import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { traitsOf } from "../../kit/catalog/catalog.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import { LossReport } from "../../kit/adapter/loss-report.ts";
 import { asObject, type JsonObject, mergeObjects, objectsIn, without } from "../../kit/json/json.ts";
-import { LossReport } from "../../kit/loss-report.ts";
-import { SchemaBudget } from "../../kit/schema/limits.ts";
-import { invalidField } from "../../spec/errors.ts";
+import { SchemaBudget } from "../../kit/json-schema/limits.ts";
 import { withBreakpoints } from "./cache.ts";
 import type { MediaSource } from "./context.ts";
 import { type AnswerFormat, answerFormat } from "./format.ts";

@@ -1,5 +1,6 @@
 /** Their body -> our Response. The blocks of `content` become content parts, in order. */
 import { create } from "@bufbuild/protobuf";
+import { ServerError } from "../../core/errors.ts";
 import {
   type Citation,
   CitationSchema,
@@ -13,7 +14,8 @@ import {
   type Response,
   type Warning,
 } from "../../gen/outrigger/v1/response_pb.ts";
-import { type CallFacts, responseOf } from "../../kit/call-facts.ts";
+import { type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
+import { warning } from "../../kit/adapter/loss-report.ts";
 import {
   asObject,
   asString,
@@ -24,10 +26,8 @@ import {
   tryParseJson,
 } from "../../kit/json/json.ts";
 import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
-import { warning } from "../../kit/loss-report.ts";
 import { toolCallOf } from "../../kit/stream/stream-writer.ts";
 import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
-import { ServerError } from "../../spec/errors.ts";
 import { CONTAINER_KIND } from "./assistant.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { StateWriter } from "./state.ts";

@@ -9,9 +9,9 @@ import {
   type ProviderState,
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asObject, tryParseJson, without } from "../../kit/json/json.ts";
-import { type Origin, originOf as stateOriginOf } from "../../kit/state-origin.ts";
 import { type Block, WIRE_NAME } from "./wire.ts";
 
 /** The JSON in `ProviderState.data_json`. */

@@ -3,7 +3,9 @@
  * documentation: "Streaming messages"); each case is a method. Blocks come one after the other,
  * but state is kept by `index`, as the protocol names them.
  */
-import type { CallFacts } from "../../kit/call-facts.ts";
+
+import { StreamError } from "../../core/errors.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import {
   asInt32,
   asObject,
@@ -19,7 +21,6 @@ import { membersOf, stringifyJson } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
-import { StreamError } from "../../spec/errors.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { blocksIn, containerParts, finishReasonOf, reportsIn } from "./response.ts";
 import { StateWriter } from "./state.ts";

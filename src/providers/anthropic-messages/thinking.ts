@@ -2,12 +2,13 @@
  * How much a model reasons -> `thinking` and `output_config.effort`, and how much it may write
  * at all (provider documentation: "Thinking", "Effort").
  */
+
+import { getModelInfo } from "../../catalog/catalog.ts";
+import type { ModelTraits } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { getModelInfo } from "../../kit/catalog/catalog.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
-import { effortFor } from "../../kit/effort.ts";
+import { effortFor } from "../../kit/adapter/effort.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { asInt32, asObject, type JsonObject, mergeObjects, textIn } from "../../kit/json/json.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
 import { WIRE_NAME, type WireMessage } from "./wire.ts";
 
 /** What a request says of reasoning. */

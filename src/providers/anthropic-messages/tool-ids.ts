@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { LossReport } from "../../kit/loss-report.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 
 /**
  * Ids of tool calls as the API takes them: `^[a-zA-Z0-9_-]+$`, and none twice in a conversation.

@@ -1,15 +1,16 @@
 /** Our tools and tool choice -> `tools` and `tool_choice` (provider documentation: "Tool use"). */
+
+import type { ModelTraits } from "../../catalog/model-traits.ts";
+import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, Tool } from "../../gen/outrigger/v1/tool_pb.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import { compileSchema } from "../../kit/schema/compile-schema.ts";
-import { ANTHROPIC_STRICT, TOOL_PARAMETERS } from "../../kit/schema/dialects.ts";
-import { enforceSchema, type SchemaForms, type SentSchema } from "../../kit/schema/enforce-schema.ts";
-import type { SchemaBudget } from "../../kit/schema/limits.ts";
-import { invalidField, UnsupportedToolChoiceError } from "../../spec/errors.ts";
+import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
+import { ANTHROPIC_STRICT, TOOL_PARAMETERS } from "../../kit/json-schema/dialects.ts";
+import { enforceSchema, type SchemaForms, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
+import type { SchemaBudget } from "../../kit/json-schema/limits.ts";
 import { isOwnProvider } from "./state.ts";
 import type { Block } from "./wire.ts";
 

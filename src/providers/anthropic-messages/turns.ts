@@ -4,9 +4,10 @@
  * earlier never depends on what comes later, so that the prompt cache finds the beginning of a
  * conversation again, and signatures that are bound to it stay valid.
  */
+
+import { invalidField } from "../../core/errors.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { textIn } from "../../kit/json/json.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import { invalidField } from "../../spec/errors.ts";
 import type { Block } from "./wire.ts";
 
 /** A turn of the conversation on its way to the wire. */

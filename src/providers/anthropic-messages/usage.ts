@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
+import { costOf } from "../../catalog/catalog.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { costOf } from "../../kit/catalog/catalog.ts";
 import { asInt32, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
 import { WIRE_NAME } from "./wire.ts";
 

@@ -1,11 +1,12 @@
 /** Wiring of the Gemini adapter: address, headers, and the translation in this folder. */
+
+import { traitsOf } from "../../catalog/catalog.ts";
+import { ConfigurationError } from "../../core/errors.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
-import { traitsOf } from "../../kit/catalog/catalog.ts";
+import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
-import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../kit/media/media.ts";
-import { ConfigurationError } from "../../spec/errors.ts";
 import { toError } from "./error.ts";
 import { pathOf, toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";

@@ -2,8 +2,9 @@
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
-import { repeatableMessage } from "../../kit/classify.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { repeatableMessage } from "../../kit/adapter/classify.ts";
+import { warning } from "../../kit/adapter/loss-report.ts";
 import {
   asInt32,
   asString,
@@ -14,7 +15,6 @@ import {
   objectsIn,
   textIn,
 } from "../../kit/json/json.ts";
-import { warning } from "../../kit/loss-report.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import { blockedReasonOf, finishReasonOf } from "./finish.ts";
 import { isContradictory, usageOf } from "./usage.ts";

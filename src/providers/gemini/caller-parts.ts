@@ -1,9 +1,10 @@
 /** Parts that the caller wrote: of users' messages and of tools' results -> parts of a `user` content. */
+
+import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart } from "../../gen/outrigger/v1/message_pb.ts";
-import { replaceForeignPart } from "../../kit/foreign-state.ts";
+import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import { parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import { invalidField } from "../../spec/errors.ts";
 import type { InputContext } from "./context.ts";
 import { type MediaContext, mediaPart } from "./media.ts";
 import type { Answer, ToolOutput } from "./tool-results.ts";

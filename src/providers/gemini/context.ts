@@ -1,6 +1,6 @@
+import type { ModelTraits } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { MediaSource } from "./media.ts";
 
 /** What the translation of a conversation needs. */

@@ -1,10 +1,12 @@
 /** Their failure -> our InferenceError: of an HTTP answer, or in a body or stream that began with success. */
+
+import { errorOf, type ProviderErrorOptions, type SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
-import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/classify.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/adapter/classify.ts";
+import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { parseRetryDelay, retryAfterOf, retryDelayInText } from "../../kit/http/retry-after.ts";
-import type { WireFailure } from "../../kit/http-adapter.ts";
 import {
   asInt32,
   asObject,
@@ -15,7 +17,6 @@ import {
   textIn,
   tryParseJson,
 } from "../../kit/json/json.ts";
-import { errorOf, type ProviderErrorOptions, type SDKError } from "../../spec/errors.ts";
 
 /** A `google.rpc.Status` (provider documentation: "Troubleshooting", google/rpc/error_details.proto). */
 interface Complaint {

@@ -3,9 +3,10 @@
  * Contents come in the order of the conversation, the same for the same history in every turn,
  * so that the provider's prompt cache finds the beginning again.
  */
+
+import { invalidField } from "../../core/errors.ts";
+import { textOf } from "../../core/message.ts";
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { invalidField } from "../../spec/errors.ts";
-import { textOf } from "../../spec/message.ts";
 import { toolOutput, userParts } from "./caller-parts.ts";
 import type { InputContext } from "./context.ts";
 import type { MediaContext } from "./media.ts";

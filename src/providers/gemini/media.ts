@@ -1,9 +1,10 @@
 /** Images, sounds and documents -> `inlineData` and `fileData` parts (provider documentation: "Part", "Media understanding"). */
+
+import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
 import type { Media, ResolvedMedia } from "../../kit/media/media.ts";
-import { invalidField } from "../../spec/errors.ts";
 import type { Part } from "./wire.ts";
 
 /** A part that has a source. */

@@ -1,7 +1,10 @@
 /** The parts of an assistant message -> the parts of a `model` content, each by itself and in its place. */
+
+import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { type CallNameRule, wireCallName } from "../../kit/call-names.ts";
-import { replaceForeignPart } from "../../kit/foreign-state.ts";
+import { type CallNameRule, wireCallName } from "../../kit/adapter/call-names.ts";
+import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
+import type { Origin } from "../../kit/adapter/state-origin.ts";
 import {
   asString,
   isObject,
@@ -12,8 +15,6 @@ import {
   without,
 } from "../../kit/json/json.ts";
 import { membersOf, sourceObject } from "../../kit/json/json-source.ts";
-import type { Origin } from "../../kit/state-origin.ts";
-import { invalidField } from "../../spec/errors.ts";
 import type { InputContext } from "./context.ts";
 import { type MediaContext, type MediaPart, mediaPart } from "./media.ts";
 import { originOf, readState } from "./state.ts";

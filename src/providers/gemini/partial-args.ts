@@ -2,8 +2,9 @@
  * Arguments of a tool call that arrive value by value, each with its JSONPath
  * (`functionCall.partialArgs`), written as JSON text that only ever grows.
  */
+
+import { StreamError } from "../../core/errors.ts";
 import { asString, type JsonObject } from "../../kit/json/json.ts";
-import { StreamError } from "../../spec/errors.ts";
 
 /** A step of a path: a key of an object or a place in a list. */
 type Step = string | number;

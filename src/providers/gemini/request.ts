@@ -1,11 +1,12 @@
 /** Our Request -> their body (provider documentation: "generateContent"). */
+
+import { traitsOf } from "../../catalog/catalog.ts";
+import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
+import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { traitsOf } from "../../kit/catalog/catalog.ts";
-import { type ModelTraits, takesSampling } from "../../kit/catalog/model-traits.ts";
+import { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, mergeObjects, parseObjectField, without } from "../../kit/json/json.ts";
-import { LossReport } from "../../kit/loss-report.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { toInput } from "./input.ts";
 import type { MediaSource } from "./media.ts";
 import { answerShape } from "./response-format.ts";

@@ -1,10 +1,11 @@
 /** Response format -> `responseMimeType` and `responseJsonSchema` (provider documentation: "Structured outputs"). */
+
+import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import { compileSchema } from "../../kit/schema/compile-schema.ts";
-import { GEMINI_JSON_SCHEMA } from "../../kit/schema/dialects.ts";
+import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
+import { GEMINI_JSON_SCHEMA } from "../../kit/json-schema/dialects.ts";
 
 /** How the shape of the answer is asked for. */
 export interface AnswerShape {

@@ -1,11 +1,12 @@
 /** Their body -> our Response. A whole answer is one GenerateContentResponse, and so one event of a stream. */
+
+import { ServerError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { isObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
 import { elementsOf } from "../../kit/json/json-source.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
-import { ServerError } from "../../spec/errors.ts";
 import { GeminiDecoder } from "./stream.ts";
 
 /**

@@ -9,9 +9,9 @@ import {
   type ProviderState,
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
-import { type Origin, originOf as stateOriginOf } from "../../kit/state-origin.ts";
 import { type Part, WIRE_NAME } from "./wire.ts";
 
 /** The JSON in `ProviderState.data_json`. */

@@ -3,9 +3,11 @@
  * new (provider documentation: "streamGenerateContent"); `#addPart` is the table of contents
  * of the parts. A whole answer is a stream of one event and goes the same way.
  */
+
+import { type SDKError, StreamError } from "../../core/errors.ts";
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import {
   asObject,
   hasOnly,
@@ -24,7 +26,6 @@ import type {
   TextBlock,
   ToolCallBlock,
 } from "../../kit/stream/stream-writer.ts";
-import { type SDKError, StreamError } from "../../spec/errors.ts";
 import { AnswerFacts } from "./answer-facts.ts";
 import { citationsOf } from "./citations.ts";
 import { reportedError } from "./error.ts";

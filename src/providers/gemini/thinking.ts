@@ -1,9 +1,9 @@
 /** Reasoning effort -> `thinkingConfig` (provider documentation: "Thinking"). */
 
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
-import { effortFor } from "../../kit/effort.ts";
+import type { ModelTraits } from "../../catalog/model-traits.ts";
+import { effortFor } from "../../kit/adapter/effort.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
 
 /** The part of `generationConfig` that says how hard the model thinks; empty where the caller leaves it to the model. */
 export function thinking(wanted: string, traits: ModelTraits, loss: LossReport): JsonObject {

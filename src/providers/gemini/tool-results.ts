@@ -2,9 +2,10 @@
  * The results of tool calls -> `functionResponse` parts. All results of one turn of the model
  * stand in one user content right behind it, in the order of its calls.
  */
+
+import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import { invalidField } from "../../spec/errors.ts";
 import type { Content, Part } from "./wire.ts";
 
 /** A call that waits for its result. */

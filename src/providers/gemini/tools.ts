@@ -1,13 +1,14 @@
 /** Tools and tool choice -> `tools` and `toolConfig` (provider documentation: "Function calling", "Tool", "ToolConfig"). */
+
+import type { ModelTraits } from "../../catalog/model-traits.ts";
+import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, HostedTool } from "../../gen/outrigger/v1/tool_pb.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { isObject, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import { compileSchema } from "../../kit/schema/compile-schema.ts";
-import { GEMINI_JSON_SCHEMA } from "../../kit/schema/dialects.ts";
-import { invalidField, UnsupportedToolChoiceError } from "../../spec/errors.ts";
+import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
+import { GEMINI_JSON_SCHEMA } from "../../kit/json-schema/dialects.ts";
 import { isEmpty, WIRE_NAME } from "./wire.ts";
 
 /** `tools` and `toolConfig` of a request. Throws InvalidRequestError and UnsupportedToolChoiceError for what the API refuses. */

@@ -1,12 +1,12 @@
 /** Wiring of the adapter for OpenAI-compatible servers: address, headers, and the translation in this folder. */
 
+import { ConfigurationError } from "../../core/errors.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { rateLimitOf } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
-import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../kit/media/media.ts";
-import { ConfigurationError } from "../../spec/errors.ts";
 import type { RequestSettings } from "./context.ts";
 import { requestIdOf, toError } from "./error.ts";
 import type { CompatProfile } from "./profile.ts";

@@ -1,8 +1,8 @@
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { warning } from "../../kit/adapter/loss-report.ts";
 import { asObject, type JsonObject, textIn } from "../../kit/json/json.ts";
-import { warning } from "../../kit/loss-report.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import { sourcesIn } from "./citations.ts";
 import { finishReasonOf, type Held } from "./finish.ts";

@@ -1,10 +1,11 @@
 /** An assistant message -> theirs: what the server itself wrote goes back as it came. */
+
+import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { wireCallName } from "../../kit/call-names.ts";
-import { replaceForeignPart } from "../../kit/foreign-state.ts";
+import { wireCallName } from "../../kit/adapter/call-names.ts";
+import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
+import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
-import type { Origin } from "../../kit/state-origin.ts";
-import { invalidField } from "../../spec/errors.ts";
 import type { RequestContext } from "./context.ts";
 import { imageEntryOf } from "./images.ts";
 import { type MediaPart, mediaChunk } from "./media.ts";

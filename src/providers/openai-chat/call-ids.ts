@@ -1,4 +1,4 @@
-import type { CallIdRule } from "../../kit/call-ids.ts";
+import type { CallIdRule } from "../../kit/adapter/call-ids.ts";
 import type { CompatProfile } from "./profile.ts";
 
 /** What ids of tool calls a server takes, by the word of its profile. */

@@ -1,7 +1,7 @@
+import type { ModelTraits } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { CallIds } from "../../kit/call-ids.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
+import type { CallIds } from "../../kit/adapter/call-ids.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { MediaSource } from "./media.ts";
 import type { CompatProfile } from "./profile.ts";
 

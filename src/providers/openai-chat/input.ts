@@ -3,10 +3,11 @@
  * order of the conversation, the same for the same history in every turn, so that prompt caches
  * find the beginning again.
  */
+
+import { invalidField } from "../../core/errors.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { replaceForeignPart } from "../../kit/foreign-state.ts";
+import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import { parseObjectField, textIn } from "../../kit/json/json.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { assistantTurn } from "./assistant.ts";
 import type { RequestContext } from "./context.ts";
 import { mediaChunk } from "./media.ts";

@@ -2,9 +2,10 @@
  * Images, sounds and documents as pieces of a content list (provider documentation: "Create chat
  * completion", `messages`).
  */
+
+import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import { formatDataUri, type Media, type ResolvedMedia } from "../../kit/media/media.ts";
-import { invalidField } from "../../spec/errors.ts";
 import type { CompatProfile } from "./profile.ts";
 import type { ContentChunk } from "./wire.ts";
 

@@ -2,9 +2,10 @@
  * What a request says in the server's own words: `provider_options_json`. One option is ours and
  * steers the translation; the rest is merged into the body.
  */
+
+import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { type JsonObject, parseObjectField, without } from "../../kit/json/json.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { WIRE_NAME } from "./wire.ts";
 
 /** The options of one request. */

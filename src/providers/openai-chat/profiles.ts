@@ -2,7 +2,7 @@
  * The servers whose quirks are known (their public documentation, as of November 2026). A
  * profile says only what differs from the plain default.
  */
-import { ConfigurationError } from "../../spec/errors.ts";
+import { ConfigurationError } from "../../core/errors.ts";
 import type { CompatProfile } from "./profile.ts";
 
 const COMMON_IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];

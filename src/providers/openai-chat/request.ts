@@ -1,12 +1,13 @@
 /** Our Request -> their body (provider documentation: "Create chat completion"). */
+
+import { traitsOf } from "../../catalog/catalog.ts";
+import { defaultTraits, takesSampling } from "../../catalog/model-traits.ts";
+import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { CallIds } from "../../kit/call-ids.ts";
-import { traitsOf } from "../../kit/catalog/catalog.ts";
-import { defaultTraits, takesSampling } from "../../kit/catalog/model-traits.ts";
+import { CallIds } from "../../kit/adapter/call-ids.ts";
+import { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, mergeObjects } from "../../kit/json/json.ts";
-import { LossReport } from "../../kit/loss-report.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { CALL_ID_RULES } from "./call-ids.ts";
 import type { RequestContext, RequestSettings } from "./context.ts";
 import { toMessages } from "./input.ts";

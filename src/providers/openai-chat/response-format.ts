@@ -1,8 +1,9 @@
 /** Response format -> `response_format` (provider documentation: "Structured model outputs"). */
+
+import { textOf } from "../../core/message.ts";
 import { ResponseFormat_Type as Format, type ResponseFormat } from "../../gen/outrigger/v1/request_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
-import { textOf } from "../../spec/message.ts";
 import type { RequestContext } from "./context.ts";
 import { leadingMessages } from "./leading.ts";
 import { schemaOf } from "./schemas.ts";

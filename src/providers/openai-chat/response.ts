@@ -1,10 +1,11 @@
 /** Their body -> our Response. */
+
+import { ServerError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { isObject, tryParseJson } from "../../kit/json/json.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
-import { ServerError } from "../../spec/errors.ts";
 import type { CompatProfile } from "./profile.ts";
 import { ChatDecoder } from "./stream.ts";
 

@@ -1,10 +1,10 @@
 /** JSON Schemas of tools and answers in the dialect that a server takes. */
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import { compileSchema } from "../../kit/schema/compile-schema.ts";
-import type { SchemaDialect } from "../../kit/schema/dialect.ts";
-import { MISTRAL_STRICT, OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/schema/dialects.ts";
-import { enforceSchema, type SentSchema } from "../../kit/schema/enforce-schema.ts";
+import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
+import type { SchemaDialect } from "../../kit/json-schema/dialect.ts";
+import { MISTRAL_STRICT, OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/json-schema/dialects.ts";
+import { enforceSchema, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
 import type { RequestContext } from "./context.ts";
 import type { CompatProfile } from "./profile.ts";
 

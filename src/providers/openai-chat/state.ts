@@ -9,9 +9,9 @@ import {
   type ProviderState,
   ProviderStateSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asObject, type JsonObject, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
-import { type Origin, originOf as stateOriginOf } from "../../kit/state-origin.ts";
 import type { ContentChunk } from "./wire.ts";
 
 /** What the thinking was found in: a field, a list of details, a piece of a content list, or tags in the text. */

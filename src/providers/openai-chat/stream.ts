@@ -2,8 +2,10 @@
  * Their chunks -> our events (provider documentation: "Streaming", "The chat completion chunk
  * object"). A whole answer is read as a stream of one chunk, so that both agree.
  */
+
+import { ServerError, StreamError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import {
   asInt32,
   asObject,
@@ -16,7 +18,6 @@ import {
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
-import { ServerError, StreamError } from "../../spec/errors.ts";
 import { AnswerFacts } from "./answer-facts.ts";
 import { reportedError, reportsFailure } from "./error.ts";
 import { MessageWriter } from "./message-writer.ts";

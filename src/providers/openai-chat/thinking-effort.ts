@@ -1,5 +1,5 @@
 /** Reasoning effort -> what the server's API steers reasoning with. */
-import { effortFor } from "../../kit/effort.ts";
+import { effortFor } from "../../kit/adapter/effort.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { RequestContext } from "./context.ts";
 

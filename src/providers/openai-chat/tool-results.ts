@@ -2,9 +2,10 @@
  * Which tool result answers which call. The API wants the results of a message's calls directly
  * behind it, all of them, and nothing between.
  */
+
+import { invalidField } from "../../core/errors.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import { invalidField } from "../../spec/errors.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 
 /** A result and where it stands in the request. */
 export interface PlacedResult {

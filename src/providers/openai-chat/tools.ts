@@ -1,8 +1,9 @@
 /** Our tools and tool choice -> `tools`, `tool_choice`, `parallel_tool_calls` (provider documentation: "Function calling"). */
+
+import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, Tool } from "../../gen/outrigger/v1/tool_pb.ts";
 import { type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
-import { invalidField, UnsupportedToolChoiceError } from "../../spec/errors.ts";
 import type { RequestContext } from "./context.ts";
 import type { ProviderOptions } from "./options.ts";
 import type { CompatProfile, ToolChoiceWord } from "./profile.ts";

@@ -2,8 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
+import { warning } from "../../kit/adapter/loss-report.ts";
 import { asInt32, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
-import { warning } from "../../kit/loss-report.ts";
 import type { Choice, Chunk } from "./wire.ts";
 
 /**

@@ -1,11 +1,11 @@
 /** Wiring of the OpenAI adapter: address, headers, and the translation in this folder. */
 
+import { ConfigurationError } from "../../core/errors.ts";
+import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { rateLimitOf } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
-import { HttpAdapter, type Protocol } from "../../kit/http-adapter.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader, resolveMedia } from "../../kit/media/media.ts";
-import { ConfigurationError } from "../../spec/errors.ts";
 import { toError } from "./error.ts";
 import type { MediaSource } from "./media.ts";
 import { toRequestBody } from "./request.ts";

@@ -1,10 +1,11 @@
 /** What the assistant said -> the items that it came as, in their order: reasoning stays before what it led to. */
+
+import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { type CallNameRule, wireCallName } from "../../kit/call-names.ts";
-import { replaceForeignPart } from "../../kit/foreign-state.ts";
+import { type CallNameRule, wireCallName } from "../../kit/adapter/call-names.ts";
+import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
+import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json/json.ts";
-import type { Origin } from "../../kit/state-origin.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { nativeBlock, type PlacedPart, placed } from "./input-parts.ts";
 import { mediaPart } from "./media.ts";
 import { originOf, type PartState, readState } from "./state.ts";

@@ -1,6 +1,6 @@
 import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { type CallIdRule, CallIds } from "../../kit/call-ids.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
+import { type CallIdRule, CallIds } from "../../kit/adapter/call-ids.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 
 /** Longer ids are refused: those of other providers, and of some of the API's own servers. */
 const CALL_IDS: CallIdRule = { pattern: /^.{1,64}$/s, prefix: "call_", length: 32 };

@@ -1,12 +1,13 @@
 /** Their failure -> our InferenceError: of an HTTP answer, of a Response object, of an event in a stream. */
+
+import { errorOf, type ProviderErrorOptions, type SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { CallFacts } from "../../kit/call-facts.ts";
-import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/classify.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/adapter/classify.ts";
+import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { retryAfterOf, retryDelayInText, shouldRetryOf } from "../../kit/http/retry-after.ts";
-import type { WireFailure } from "../../kit/http-adapter.ts";
 import { asObject, asString, type JsonObject, textIn, tryParseJson } from "../../kit/json/json.ts";
-import { errorOf, type ProviderErrorOptions, type SDKError } from "../../spec/errors.ts";
 import type { ResponseObject } from "./wire.ts";
 
 /** What the API says of a failure (provider documentation: "Error codes"). */

@@ -1,9 +1,9 @@
+import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { replaceForeignPart } from "../../kit/foreign-state.ts";
+import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import { asObject, type JsonObject, parseObjectField, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { type MediaContext, mediaPart } from "./media.ts";
 import { WIRE_NAME } from "./wire.ts";
 

@@ -3,9 +3,10 @@
  * response", `input`). Items come in the order of the conversation, the same for the same
  * history in every turn, so that the provider's prompt cache finds the beginning again.
  */
+
+import { invalidField } from "../../core/errors.ts";
+import { textOf } from "../../core/message.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { invalidField } from "../../spec/errors.ts";
-import { textOf } from "../../spec/message.ts";
 import { type AssistantContext, assistantItems } from "./assistant-items.ts";
 import { Calls } from "./calls.ts";
 import { inputParts, isItem, type PlacedPart, placed } from "./input-parts.ts";

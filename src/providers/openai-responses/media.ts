@@ -1,8 +1,8 @@
+import { invalidField } from "../../core/errors.ts";
 import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
 import { formatDataUri, type ResolvedMedia } from "../../kit/media/media.ts";
-import { invalidField } from "../../spec/errors.ts";
 
 /** An image or document part. */
 export type MediaPart =

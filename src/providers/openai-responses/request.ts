@@ -1,13 +1,13 @@
 /** Our Request -> their body (provider documentation: "Create a model response"). */
 
+import { traitsOf } from "../../catalog/catalog.ts";
+import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
+import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { traitsOf } from "../../kit/catalog/catalog.ts";
-import { type ModelTraits, takesSampling } from "../../kit/catalog/model-traits.ts";
-import { effortFor } from "../../kit/effort.ts";
+import { effortFor } from "../../kit/adapter/effort.ts";
+import { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, mergeObjects, parseObjectField } from "../../kit/json/json.ts";
-import { LossReport } from "../../kit/loss-report.ts";
-import { invalidField } from "../../spec/errors.ts";
 import { type Input, toInput } from "./input.ts";
 import type { MediaSource } from "./media.ts";
 import { answerFormat } from "./response-format.ts";

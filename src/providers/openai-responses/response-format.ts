@@ -1,10 +1,11 @@
 /** Our response format -> `text.format` (provider documentation: "Structured model outputs"). */
+
+import type { ModelTraits } from "../../catalog/model-traits.ts";
+import { textOf } from "../../core/message.ts";
 import { Role } from "../../gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { ModelTraits } from "../../kit/catalog/model-traits.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import { textOf } from "../../spec/message.ts";
 import { answerSchema } from "./schemas.ts";
 
 /** How the model is brought to answer in a shape. */

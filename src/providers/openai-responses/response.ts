@@ -1,5 +1,6 @@
 /** Their body -> our Response. The items of `output` become content parts, in order. */
 import { create } from "@bufbuild/protobuf";
+import { ServerError } from "../../core/errors.ts";
 import {
   type Citation,
   CitationSchema,
@@ -8,7 +9,8 @@ import {
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { type CallFacts, responseOf } from "../../kit/call-facts.ts";
+import { type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
+import { warning } from "../../kit/adapter/loss-report.ts";
 import {
   asInt32,
   asString,
@@ -18,10 +20,8 @@ import {
   textIn,
   tryParseJson,
 } from "../../kit/json/json.ts";
-import { warning } from "../../kit/loss-report.ts";
 import { toolCallOf } from "../../kit/stream/stream-writer.ts";
 import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
-import { ServerError } from "../../spec/errors.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish.ts";
 import { StateWriter } from "./state.ts";

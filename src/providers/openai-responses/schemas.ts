@@ -1,10 +1,11 @@
 /** JSON Schemas of tools and answers in the dialects that the API takes (provider documentation: "Supported schemas"). */
+
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import { compileSchema } from "../../kit/schema/compile-schema.ts";
-import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/schema/dialects.ts";
-import { enforceSchema, type SentSchema } from "../../kit/schema/enforce-schema.ts";
+import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
+import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/json-schema/dialects.ts";
+import { enforceSchema, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
 
 /** The parameters of a tool. @param strict Whether the API is asked to enforce them. @param field Path of the schema. */
 export function parametersSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {

@@ -3,7 +3,9 @@
  * documentation: "Streaming events"); each case is a method. State is kept by `output_index`,
  * since item ids differ between events on some servers.
  */
-import type { CallFacts } from "../../kit/call-facts.ts";
+
+import { StreamError } from "../../core/errors.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import {
   asInt32,
   asObject,
@@ -19,7 +21,6 @@ import {
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
-import { StreamError } from "../../spec/errors.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish.ts";
 import { ItemTable } from "./item-table.ts";

@@ -1,11 +1,12 @@
 /** Our tools and tool choice -> `tools`, `tool_choice` (provider documentation: "Function calling", "Using tools"). */
+
+import { invalidField } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, HostedTool, Tool } from "../../gen/outrigger/v1/tool_pb.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, objectsIn, parseObjectField, textIn } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import type { LossReport } from "../../kit/loss-report.ts";
-import type { SentSchema } from "../../kit/schema/enforce-schema.ts";
-import { invalidField } from "../../spec/errors.ts";
+import type { SentSchema } from "../../kit/json-schema/enforce-schema.ts";
 import { parametersSchema } from "./schemas.ts";
 import { WIRE_NAME } from "./wire.ts";
 

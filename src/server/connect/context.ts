@@ -1,6 +1,6 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { type Call, callKey } from "../call.ts";
-import { noteFailure } from "../status.ts";
+import { noteFailure } from "../status/status.ts";
+import { type Call, callKey } from "../telemetry/call.ts";
 
 /**
  * Follows a call through Connect's pipeline. Connect runs it as its request gate, before it

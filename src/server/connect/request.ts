@@ -1,7 +1,7 @@
 import { Code, createContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
-import { type Call, callKey } from "../call.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import { type Call, callKey } from "../telemetry/call.ts";
 import { withoutEndlessDeadline } from "./deadline.ts";
 
 /** The request as Connect's handlers take it, with the call in its context values. */

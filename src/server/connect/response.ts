@@ -5,8 +5,8 @@
  */
 import type { ServerHttp2Stream } from "node:http2";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { readableTrailers } from "../grpc-message.ts";
 import type { HttpResponse } from "../listen/http-types.ts";
+import { readableTrailers } from "../status/grpc-message.ts";
 
 /** The peer closed the stream before all was said. */
 export class PeerClosedError extends Error {

@@ -3,13 +3,13 @@ import { createRegistry, type DescFile, type Registry } from "@bufbuild/protobuf
 import { Code, createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import type { Call } from "../call.ts";
-import { withImports } from "../descriptor-files.ts";
+import type { Endpoint, Transport } from "../http/transport.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { Limits } from "../options.ts";
-import { refusalOf, sendRefusal } from "../refusal.ts";
-import type { Routes } from "../services.ts";
-import type { Endpoint, Transport } from "../transport.ts";
+import { withImports } from "../services/descriptor-files.ts";
+import type { Routes } from "../services/services.ts";
+import { refusalOf, sendRefusal } from "../status/refusal.ts";
+import type { Call } from "../telemetry/call.ts";
 import { watchContext } from "./context.ts";
 import { universalRequestOf } from "./request.ts";
 import { PeerClosedError, sendResponse } from "./response.ts";

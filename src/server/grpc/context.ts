@@ -7,7 +7,7 @@ import {
   createContextValues,
   type HandlerContext,
 } from "@connectrpc/connect";
-import { type Call, callKey } from "../call.ts";
+import { type Call, callKey } from "../telemetry/call.ts";
 import { Metadata } from "./metadata.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { boundedText } from "../bounded-text.ts";
+import { boundedText } from "../status/bounded-text.ts";
 
 /**
  * Milliseconds that a caller grants, by its header `grpc-timeout` (PROTOCOL-HTTP2, Timeout);

@@ -3,9 +3,9 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
 import { batchesOf } from "../batches.ts";
-import type { Call } from "../call.ts";
 import type { Limits } from "../options.ts";
-import { noteFailure } from "../status.ts";
+import { noteFailure } from "../status/status.ts";
+import type { Call } from "../telemetry/call.ts";
 import { GrpcContext, LEFT } from "./context.ts";
 import { timeoutOf } from "./deadline.ts";
 import { acceptsGzip, encodingOf } from "./gzip.ts";

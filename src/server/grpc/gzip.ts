@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { boundedText } from "../bounded-text.ts";
+import { boundedText } from "../status/bounded-text.ts";
 import { tooLarge } from "./frames.ts";
 
 /** What this server can decompress, beside `identity`; the value of `grpc-accept-encoding`. */

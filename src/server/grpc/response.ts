@@ -7,8 +7,8 @@ import {
 } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import type { Call } from "../call.ts";
-import { REQUEST_ID_HEADER } from "../id-headers.ts";
+import { REQUEST_ID_HEADER } from "../http/id-headers.ts";
+import type { Call } from "../telemetry/call.ts";
 import type { GrpcContext } from "./context.ts";
 import { encodeFrame, encodeFrames } from "./encode-frames.ts";
 import { ACCEPTED_ENCODINGS } from "./gzip.ts";

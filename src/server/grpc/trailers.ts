@@ -3,7 +3,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
-import { encodeGrpcMessage } from "../grpc-message.ts";
+import { encodeGrpcMessage } from "../status/grpc-message.ts";
 import type { Metadata } from "./metadata.ts";
 
 /**

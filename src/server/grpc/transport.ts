@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import { createServiceImplSpec } from "@connectrpc/connect";
-import { createCall } from "../call.ts";
-import type { CallObserver } from "../call-observer.ts";
-import { REQUEST_ID_HEADER, requestIdOf } from "../id-headers.ts";
+import { REQUEST_ID_HEADER, requestIdOf } from "../http/id-headers.ts";
 import type { StreamHandler } from "../listen/http-types.ts";
 import type { Limits } from "../options.ts";
-import type { Routes } from "../services.ts";
+import type { Routes } from "../services/services.ts";
+import { createCall } from "../telemetry/call.ts";
+import type { CallObserver } from "../telemetry/call-observer.ts";
 import { type GrpcMethod, serveExchange } from "./exchange.ts";
 import { messageEncoderOf } from "./message-encoder.ts";
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../spec/errors.ts";
+import { ConfigurationError } from "../../core/errors.ts";
 
 /** Where a listener listens. */
 export type ListenAddress =

@@ -1,5 +1,5 @@
 import type { Server } from "node:net";
-import type { ConfigurationError } from "../../spec/errors.ts";
+import type { ConfigurationError } from "../../core/errors.ts";
 import { addressError, formatAddress, type ListenAddress } from "./address.ts";
 import { removeStaleSocket, restrictSocket } from "./unix-socket.ts";
 

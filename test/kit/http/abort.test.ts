@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { AbortError, RequestTimeoutError } from "../../../src/core/errors.ts";
 import { abortErrorOf } from "../../../src/kit/http/abort.ts";
-import { AbortError, RequestTimeoutError } from "../../../src/spec/errors.ts";
 
 describe("abortErrorOf()", () => {
   it("gives a reason that is one of our errors as it is", () => {

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { AbortError, RequestTimeoutError } from "../../../src/spec/errors.ts";
+import { AbortError, RequestTimeoutError } from "../../../src/core/errors.ts";
 import { errorOf, hangingPort, openTransport, pause, serveHttp, serveTcp, waitUntil } from "./servers.ts";
 
 /** Generous: what is measured is some milliseconds. */

@@ -1,8 +1,8 @@
 import { errors } from "undici";
 import { describe, expect, it } from "vitest";
+import { AbortError, ConfigurationError, NetworkError } from "../../../src/core/errors.ts";
 import { httpErrorOf } from "../../../src/kit/http/error.ts";
 import { DEFAULT_HTTP_TIMEOUTS } from "../../../src/kit/http/timeouts.ts";
-import { AbortError, ConfigurationError, NetworkError } from "../../../src/spec/errors.ts";
 
 const exchange = { peer: "a.example:443", timeouts: DEFAULT_HTTP_TIMEOUTS };
 

@@ -2,8 +2,8 @@ import { request as forward, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { getCACertificates, setDefaultCACertificates, TLSSocket } from "node:tls";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { AbortError, ConfigurationError, NetworkError } from "../../../src/core/errors.ts";
 import { proxySettingsOf } from "../../../src/kit/http/proxy.ts";
-import { AbortError, ConfigurationError, NetworkError } from "../../../src/spec/errors.ts";
 import { certificate } from "./certificate.ts";
 import { errorOf, openTransport, pause, serveHttp, serveHttps, serveTcp, waitUntil } from "./servers.ts";
 

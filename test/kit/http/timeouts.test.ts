@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { ConfigurationError, NetworkError, RequestTimeoutError } from "../../../src/core/errors.ts";
 import { DEFAULT_HTTP_TIMEOUTS, layTimeouts } from "../../../src/kit/http/timeouts.ts";
-import { ConfigurationError, NetworkError, RequestTimeoutError } from "../../../src/spec/errors.ts";
 import { errorOf, hangingPort, openTransport, pause, serveHttp, serveTcp, waitUntil } from "./servers.ts";
 
 const request = { headers: {}, body: "x" };

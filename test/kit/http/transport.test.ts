@@ -2,8 +2,8 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { ConfigurationError, NetworkError, StreamError } from "../../../src/core/errors.ts";
 import { createHttpTransport } from "../../../src/kit/http/transport.ts";
-import { ConfigurationError, NetworkError, StreamError } from "../../../src/spec/errors.ts";
 import { errorOf, openTransport, serveHttp, serveTcp, waitUntil } from "./servers.ts";
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<string> {

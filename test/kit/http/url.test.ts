@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../../src/core/errors.ts";
 import { joinUrl, parseBaseUrl, peerOf } from "../../../src/kit/http/url.ts";
-import { ConfigurationError } from "../../../src/spec/errors.ts";
 
 describe("joinUrl()", () => {
   it.each([

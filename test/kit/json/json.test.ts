@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
 import {
   asInt32,
   asObject,
@@ -15,7 +16,6 @@ import {
   tryReadJson,
 } from "../../../src/kit/json/json.ts";
 import { sourceObject, stringifyJson } from "../../../src/kit/json/json-source.ts";
-import { InvalidRequestError } from "../../../src/spec/errors.ts";
 
 /** Numbers that a double does not hold, in every place where a number can stand. */
 const LONG_NUMBERS = [

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { encodeBase64, formatDataUri, isDataUri, parseDataUri } from "../../../src/kit/media/data-uri.ts";
-import { InvalidRequestError } from "../../../src/spec/errors.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 

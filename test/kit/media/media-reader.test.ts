@@ -5,9 +5,9 @@ import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { createMediaReader, isLocalPath } from "../../../src/kit/media/media-reader.ts";
 import { openedPathOf } from "../../../src/kit/media/opened-path.ts";
-import { InvalidRequestError } from "../../../src/spec/errors.ts";
 
 const FIELD = "messages[0].content[0].image.url";
 

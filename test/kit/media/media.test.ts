@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { AudioSchema, DocumentSchema, ImageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   createMediaReader,
@@ -10,7 +11,6 @@ import {
   type MediaOptions,
   resolveMedia,
 } from "../../../src/kit/media/media.ts";
-import { InvalidRequestError } from "../../../src/spec/errors.ts";
 
 const PNG = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 

@@ -1,13 +1,5 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
-import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
-import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { decodeStream, type StreamDecoder } from "../../../src/kit/stream/decode-stream.ts";
-import type { SseEvent } from "../../../src/kit/stream/sse.ts";
-import { StreamWriter, type TextBlock } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import {
   AbortError,
   InternalError,
@@ -16,8 +8,16 @@ import {
   SDKError,
   ServerError,
   StreamError,
-} from "../../../src/spec/errors.ts";
-import { LawChecker } from "../../../src/spec/laws.ts";
+} from "../../../src/core/errors.ts";
+import { LawChecker } from "../../../src/core/laws.ts";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
+import { decodeStream, type StreamDecoder } from "../../../src/kit/stream/decode-stream.ts";
+import type { SseEvent } from "../../../src/kit/stream/sse.ts";
+import { StreamWriter, type TextBlock } from "../../../src/kit/stream/stream-writer.ts";
+import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const usage = create(UsageSchema, { inputTokens: 3, outputTokens: 1, totalTokens: 4 });

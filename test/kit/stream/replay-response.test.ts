@@ -1,11 +1,11 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { type Response, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { replayResponse } from "../../../src/kit/stream/replay-response.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
-import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const providerState = { provider: "sim", model: "m", dataJson: '{"id":"x"}' };

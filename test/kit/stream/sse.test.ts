@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { StreamError } from "../../../src/core/errors.ts";
 import { SseDecoder, type SseEvent } from "../../../src/kit/stream/sse.ts";
-import { StreamError } from "../../../src/spec/errors.ts";
 
 /** The events in some chunks of bytes, and those that came only with the end. */
 function read(

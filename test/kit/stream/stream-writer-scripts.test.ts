@@ -1,15 +1,15 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { StreamAccumulator } from "../../../src/core/accumulator.ts";
+import { StreamError } from "../../../src/core/errors.ts";
+import { LawChecker } from "../../../src/core/laws.ts";
+import { toolCallsOf } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { StreamWriter, toolCallOf } from "../../../src/kit/stream/stream-writer.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
-import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
-import { StreamError } from "../../../src/spec/errors.ts";
-import { LawChecker } from "../../../src/spec/laws.ts";
-import { toolCallsOf } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const ANSWER = {

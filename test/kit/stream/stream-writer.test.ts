@@ -1,5 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { StreamAccumulator } from "../../../src/core/accumulator.ts";
+import { ServerError, StreamError } from "../../../src/core/errors.ts";
+import { LawChecker } from "../../../src/core/laws.ts";
+import { toolCallsOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
@@ -10,13 +14,9 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { warning } from "../../../src/kit/loss-report.ts";
+import { warning } from "../../../src/kit/adapter/loss-report.ts";
 import { StreamWriter, toolCallOf } from "../../../src/kit/stream/stream-writer.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
-import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
-import { ServerError, StreamError } from "../../../src/spec/errors.ts";
-import { LawChecker } from "../../../src/spec/laws.ts";
-import { toolCallsOf } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const ANSWER = {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { assistantMessage, userMessage } from "../../../src/core/message.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
-import { assistantMessage, userMessage } from "../../../src/spec/message.ts";
 
 function historyOf(...ids: string[]): Message[] {
   return ids.map((id) => assistantMessage({ part: { case: "toolCall", value: { id, name: "look" } } }));

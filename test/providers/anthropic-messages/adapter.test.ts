@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { imagePart, textOf, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { ToolChoice_Mode as Mode, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -11,7 +12,6 @@ import {
   AnthropicAdapter,
   type AnthropicAdapterOptions,
 } from "../../../src/providers/anthropic-messages/adapter.ts";
-import { imagePart, textOf, userMessage } from "../../../src/spec/message.ts";
 import { serveHttp } from "../../kit/http/servers.ts";
 
 /** What the server was asked. */

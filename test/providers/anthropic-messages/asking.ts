@@ -3,11 +3,11 @@
  * for the same conversation.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { documentPart, systemMessage, textPart, toolResult, userMessage } from "../../../src/core/message.ts";
 import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
-import { documentPart, systemMessage, textPart, toolResult, userMessage } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 import { options, type RequestInit } from "./build.ts";
 import { list } from "./reading.ts";

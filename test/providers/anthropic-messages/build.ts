@@ -1,9 +1,9 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { userMessage } from "../../../src/core/message.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import { type RequestSettings, toRequestBody } from "../../../src/providers/anthropic-messages/request.ts";
-import { userMessage } from "../../../src/spec/message.ts";
 
 /** What makes a request; a model and a message where it names none. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { assistantMessage, systemMessage, toolResult, userMessage } from "../../../src/spec/message.ts";
+import { assistantMessage, systemMessage, toolResult, userMessage } from "../../../src/core/message.ts";
 import { build, type RequestInit } from "./build.ts";
 
 const TOOL = { tool: { case: "function", value: { name: "look" } } } as const;

@@ -1,11 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import type { ProviderError } from "../../../src/core/errors.ts";
+import { userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { toError } from "../../../src/providers/anthropic-messages/error.ts";
-import type { ProviderError } from "../../../src/spec/errors.ts";
-import { userMessage } from "../../../src/spec/message.ts";
 
 function fail(status: number, body: unknown, headers: Record<string, string> = {}, prompt = "hi") {
   return toError({

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { imagePart, systemMessage, textPart, toolResult, userMessage } from "../../../src/core/message.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
-import { imagePart, systemMessage, textPart, toolResult, userMessage } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build } from "./build.ts";
 

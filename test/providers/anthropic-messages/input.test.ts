@@ -1,12 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
-  type ContentPartSchema,
-  type MessageSchema,
-  Role,
-} from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import {
   assistantMessage,
   developerMessage,
   documentPart,
@@ -15,7 +9,13 @@ import {
   textPart,
   toolResult,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import {
+  type ContentPartSchema,
+  type MessageSchema,
+  Role,
+} from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { build, options, type RequestInit } from "./build.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { assistantMessage, systemMessage, toolResult, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import {
   ResponseFormat_Type as Format,
   ToolChoice_Mode as Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { assistantMessage, systemMessage, toolResult, userMessage } from "../../../src/spec/message.ts";
 import { build, options, type RequestInit } from "./build.ts";
 
 const WEATHER = {

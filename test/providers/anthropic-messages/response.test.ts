@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { costOf } from "../../../src/catalog/catalog.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { costOf } from "../../../src/kit/catalog/catalog.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { usageOf } from "../../../src/providers/anthropic-messages/usage.ts";

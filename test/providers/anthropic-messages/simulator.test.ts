@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { reasoningOf, textOf, userMessage } from "../../../src/core/message.ts";
 import {
   ResponseFormat_Type as Format,
   ToolChoice_Mode as Mode,
@@ -6,7 +7,6 @@ import {
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { HttpTimeouts } from "../../../src/kit/http/transport.ts";
 import { AnthropicAdapter } from "../../../src/providers/anthropic-messages/adapter.ts";
-import { reasoningOf, textOf, userMessage } from "../../../src/spec/message.ts";
 import {
   asking,
   bothWays,

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { accumulate } from "../../../src/core/accumulator.ts";
+import { ConfigurationError } from "../../../src/core/errors.ts";
+import { textOf, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { ToolChoice_Mode as Mode, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { GeminiAdapter, type GeminiAdapterOptions } from "../../../src/providers/gemini/adapter.ts";
-import { accumulate } from "../../../src/spec/accumulator.ts";
-import { ConfigurationError } from "../../../src/spec/errors.ts";
-import { textOf, userMessage } from "../../../src/spec/message.ts";
 import { serveHttp } from "../../kit/http/servers.ts";
 import { event, NEW_MODEL } from "./support.ts";
 

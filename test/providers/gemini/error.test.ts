@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { ProviderError } from "../../../src/core/errors.ts";
+import { userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { toError } from "../../../src/providers/gemini/error.ts";
-import type { ProviderError } from "../../../src/spec/errors.ts";
-import { userMessage } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 
 interface Failure {

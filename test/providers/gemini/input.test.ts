@@ -1,14 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   assistantMessage,
   systemMessage,
   textPart,
   toolCallsOf,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { answered, codesOf, NEW_MODEL, OLD_MODEL, resultsFor, translate } from "./support.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;

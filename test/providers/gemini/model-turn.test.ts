@@ -1,7 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {
   assistantMessage,
   type PartInit,
@@ -9,7 +7,9 @@ import {
   toolCallsOf,
   toolResult,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {
   answered,
   call,

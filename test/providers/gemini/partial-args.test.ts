@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { StreamError } from "../../../src/core/errors.ts";
 import { PartialArguments } from "../../../src/providers/gemini/partial-args.ts";
-import { StreamError } from "../../../src/spec/errors.ts";
 
 type Entry = Readonly<Record<string, string | number | boolean | null>>;
 

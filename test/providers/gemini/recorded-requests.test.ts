@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { textPart, toolResult } from "../../../src/core/message.ts";
 import { ContentPartSchema, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   type Request,
@@ -9,7 +10,6 @@ import {
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
-import { textPart, toolResult } from "../../../src/spec/message.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
 import { eventsOf, type Wire } from "./reading.ts";
 

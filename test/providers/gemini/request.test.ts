@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import {
-  ResponseFormat_Type as Format,
-  ToolChoice_Mode as Mode,
-} from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { pathOf } from "../../../src/providers/gemini/request.ts";
-import { InvalidRequestError, UnsupportedToolChoiceError } from "../../../src/spec/errors.ts";
+import { InvalidRequestError, UnsupportedToolChoiceError } from "../../../src/core/errors.ts";
 import {
   developerMessage,
   documentPart,
@@ -13,7 +7,13 @@ import {
   systemMessage,
   textPart,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  ResponseFormat_Type as Format,
+  ToolChoice_Mode as Mode,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { pathOf } from "../../../src/providers/gemini/request.ts";
 import { codesOf, NEW_MODEL, OLD_MODEL, translate } from "./support.ts";
 
 const functionTool = (name: string, parameters = "", strict = false) =>

@@ -5,12 +5,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FunctionCallingConfigMode, type GenerateContentParameters, GoogleGenAI } from "@google/genai";
 import { describe, expect, it } from "vitest";
+import { imagePart, systemMessage, textPart, toolResult, userMessage } from "../../../src/core/message.ts";
 import {
   ResponseFormat_Type as Format,
   ToolChoice_Mode as Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
-import { imagePart, systemMessage, textPart, toolResult, userMessage } from "../../../src/spec/message.ts";
 import { serveHttp } from "../../kit/http/servers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";

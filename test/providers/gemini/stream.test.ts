@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { ServerError } from "../../../src/core/errors.ts";
+import { textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
-import { ServerError } from "../../../src/spec/errors.ts";
-import { textOf, toolCallsOf } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 import { casesOf, codesOf, contentOf, decodeEvents, event, finalOf, NEW_MODEL } from "./support.ts";
 

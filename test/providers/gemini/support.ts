@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type PartInit, toolCallsOf, toolResult, userMessage } from "../../../src/core/message.ts";
 import { type ContentPart, type Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -9,7 +10,6 @@ import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
-import { type PartInit, toolCallsOf, toolResult, userMessage } from "../../../src/spec/message.ts";
 import { type Decoded, decode, factsFor } from "../../support/decode.ts";
 
 /** A body that is sent, as far as tests look at it. */

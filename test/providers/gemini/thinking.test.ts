@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { defaultTraits } from "../../../src/kit/catalog/model-traits.ts";
-import { LossReport } from "../../../src/kit/loss-report.ts";
+import { defaultTraits } from "../../../src/catalog/model-traits.ts";
+import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 import { thinking } from "../../../src/providers/gemini/thinking.ts";
 
 describe("a thinking budget", () => {

@@ -1,6 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   assistantMessage,
   imagePart,
@@ -9,7 +8,8 @@ import {
   textPart,
   toolResult,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { call, codesOf, OLD_MODEL, translate } from "./support.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;

@@ -1,11 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import type { ProviderError } from "../../../src/core/errors.ts";
+import { userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { requestIdOf, toError } from "../../../src/providers/openai-chat/error.ts";
-import type { ProviderError } from "../../../src/spec/errors.ts";
-import { userMessage } from "../../../src/spec/message.ts";
 import { PROVIDER, type ProfileInit, profile, type RequestInit, respond } from "./support.ts";
 
 interface Given {

@@ -1,7 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { profileNames } from "../../../src/providers/openai-chat/profiles.ts";
 import {
   assistantMessage,
   imagePart,
@@ -10,7 +7,10 @@ import {
   textPart,
   toolResult,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { profileNames } from "../../../src/providers/openai-chat/profiles.ts";
 import { randomOf } from "../../support/random.ts";
 import { messagesOf, PROVIDER, sent } from "./support.ts";
 

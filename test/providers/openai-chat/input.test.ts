@@ -1,8 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type ContentPart, ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { InvalidRequestError } from "../../../src/spec/errors.ts";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
 import {
   assistantMessage,
   developerMessage,
@@ -13,7 +11,9 @@ import {
   textPart,
   toolResult,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import { type ContentPart, ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { list, type Wire } from "./reading.ts";
 import {
   answerTo,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../../src/core/errors.ts";
 import { guessProfile, PLAIN, profileNames, profileOf } from "../../../src/providers/openai-chat/profiles.ts";
-import { ConfigurationError } from "../../../src/spec/errors.ts";
 
 describe("the profile of a server", () => {
   it.each([

@@ -1,19 +1,19 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
+  assistantMessage,
+  systemMessage,
+  textPart,
+  toolResult,
+  userMessage,
+} from "../../../src/core/message.ts";
+import {
   type ContentPart,
   ContentPartSchema,
   type Message,
 } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolChoice_Mode as Mode, ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { StateWriter } from "../../../src/providers/openai-chat/state.ts";
-import {
-  assistantMessage,
-  systemMessage,
-  textPart,
-  toolResult,
-  userMessage,
-} from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
 import { list, type Wire } from "./reading.ts";

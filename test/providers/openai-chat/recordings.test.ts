@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { StreamAccumulator } from "../../../src/core/accumulator.ts";
+import { ProviderError, StreamError } from "../../../src/core/errors.ts";
+import { userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -8,9 +11,6 @@ import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toError } from "../../../src/providers/openai-chat/error.ts";
 import { ChatDecoder } from "../../../src/providers/openai-chat/stream.ts";
-import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
-import { ProviderError, StreamError } from "../../../src/spec/errors.ts";
-import { userMessage } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { UnsupportedToolChoiceError } from "../../../src/core/errors.ts";
+import { developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolChoice_Mode as Mode, ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { CompatProfile } from "../../../src/providers/openai-chat/profile.ts";
 import { takesToolChoice } from "../../../src/providers/openai-chat/tools.ts";
-import { UnsupportedToolChoiceError } from "../../../src/spec/errors.ts";
-import { developerMessage, systemMessage, userMessage } from "../../../src/spec/message.ts";
 import { messagesOf, PROVIDER, type ProfileInit, profile, type RequestInit, sent } from "./support.ts";
 
 const HI = { messages: [userMessage("hi")] };

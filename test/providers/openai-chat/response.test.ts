@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { ServerError } from "../../../src/core/errors.ts";
+import { textOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
-import { ServerError } from "../../../src/spec/errors.ts";
-import { textOf } from "../../../src/spec/message.ts";
 import { respond } from "./support.ts";
 
 const answer = (usage: object | null) => ({

@@ -1,6 +1,6 @@
 import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
 import { describe, expect, it } from "vitest";
-import { reasoningOf, textOf, toolCallsOf } from "../../../src/spec/message.ts";
+import { reasoningOf, textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";
 import { dataOf } from "./reading.ts";
 import { decodeBytes, finalOf } from "./support.ts";

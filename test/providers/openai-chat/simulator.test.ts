@@ -1,19 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { type ContentPart, type Message, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import {
-  type Request,
-  RequestSchema,
-  ResponseFormat_Type,
-} from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import {
-  OpenAICompatibleAdapter,
-  type OpenAICompatibleAdapterOptions,
-} from "../../../src/providers/openai-chat/adapter.ts";
-import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
-import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
+import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import {
   AbortError,
   AccessDeniedError,
@@ -30,9 +17,22 @@ import {
   SDKError,
   ServerError,
   StreamError,
-} from "../../../src/spec/errors.ts";
-import { LawChecker } from "../../../src/spec/laws.ts";
-import { reasoningOf, textOf, toolCallsOf, toolResult, userMessage } from "../../../src/spec/message.ts";
+} from "../../../src/core/errors.ts";
+import { LawChecker } from "../../../src/core/laws.ts";
+import { reasoningOf, textOf, toolCallsOf, toolResult, userMessage } from "../../../src/core/message.ts";
+import { type ContentPart, type Message, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  type Request,
+  RequestSchema,
+  ResponseFormat_Type,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import {
+  OpenAICompatibleAdapter,
+  type OpenAICompatibleAdapterOptions,
+} from "../../../src/providers/openai-chat/adapter.ts";
+import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import type { RequestInit } from "./support.ts";
 
 const QUESTION = "How is the weather in Paris and in London? 🌦";

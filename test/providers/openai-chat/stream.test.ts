@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { StreamError } from "../../../src/core/errors.ts";
+import { reasoningOf, textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { StreamError } from "../../../src/spec/errors.ts";
-import { reasoningOf, textOf, toolCallsOf } from "../../../src/spec/message.ts";
 import { randomOf } from "../../support/random.ts";
 import { readParts } from "./reading.ts";
 import { answerTo, chunk, decodeBytes, decodeEvents, finalOf, respond } from "./support.ts";

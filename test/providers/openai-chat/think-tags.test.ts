@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { reasoningOf, textOf } from "../../../src/core/message.ts";
 import { ThinkTagSplitter } from "../../../src/providers/openai-chat/think-tags.ts";
-import { reasoningOf, textOf } from "../../../src/spec/message.ts";
 import { randomOf } from "../../support/random.ts";
 import { answerTo, respond } from "./support.ts";
 

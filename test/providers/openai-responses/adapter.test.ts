@@ -3,6 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { StreamAccumulator } from "../../../src/core/accumulator.ts";
+import { ConfigurationError, ProviderError, SDKError, StreamError } from "../../../src/core/errors.ts";
+import { LawChecker } from "../../../src/core/laws.ts";
+import {
+  imagePart,
+  reasoningOf,
+  systemMessage,
+  textOf,
+  textPart,
+  toolCallsOf,
+  toolResult,
+  userMessage,
+} from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import {
   ResponseFormat_Type as Format,
@@ -13,19 +26,6 @@ import {
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { OpenAIAdapter, type OpenAIAdapterOptions } from "../../../src/providers/openai-responses/adapter.ts";
-import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
-import { ConfigurationError, ProviderError, SDKError, StreamError } from "../../../src/spec/errors.ts";
-import { LawChecker } from "../../../src/spec/laws.ts";
-import {
-  imagePart,
-  reasoningOf,
-  systemMessage,
-  textOf,
-  textPart,
-  toolCallsOf,
-  toolResult,
-  userMessage,
-} from "../../../src/spec/message.ts";
 import { serveHttp } from "../../kit/http/servers.ts";
 import { useSimulator } from "../../simulator/support.ts";
 import { functionTool, hostedTool, type RequestInit } from "./build.ts";

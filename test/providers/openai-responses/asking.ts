@@ -2,11 +2,12 @@
  * Reads a recorded request of the Responses API as the Request that a caller would have made
  * for the same conversation.
  */
+
+import { developerMessage, systemMessage, toolResult, userMessage } from "../../../src/core/message.ts";
 import {
   ResponseFormat_Type as Format,
   ToolChoice_Mode as Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { developerMessage, systemMessage, toolResult, userMessage } from "../../../src/spec/message.ts";
 import { functionTool, options, type RequestInit } from "./build.ts";
 import { answerOf, type MessageInit } from "./conversation.ts";
 

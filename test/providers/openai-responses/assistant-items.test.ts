@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { assistantMessage, imagePart, textPart, userMessage } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
-import { assistantMessage, imagePart, textPart, userMessage } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build, options, type RequestInit, refusalOf } from "./build.ts";
 import {

@@ -1,12 +1,12 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect } from "vitest";
+import { type FieldViolation, InvalidRequestError } from "../../../src/core/errors.ts";
+import { userMessage } from "../../../src/core/message.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { FunctionToolSchema } from "../../../src/gen/outrigger/v1/tool_pb.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import { type RequestSettings, toRequestBody } from "../../../src/providers/openai-responses/request.ts";
-import { type FieldViolation, InvalidRequestError } from "../../../src/spec/errors.ts";
-import { userMessage } from "../../../src/spec/message.ts";
 
 /** What makes a request; a model and a message where it names none. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;

@@ -1,9 +1,9 @@
 /** Conversations for tests, and what becomes of them. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { PartInit } from "../../../src/core/message.ts";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
-import type { PartInit } from "../../../src/spec/message.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build, type RequestInit } from "./build.ts";
 

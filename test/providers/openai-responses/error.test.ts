@@ -1,11 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { AbortError, ProviderError, RequestTimeoutError } from "../../../src/core/errors.ts";
+import { toolResult, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind, ErrorKindSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { createHeaders } from "../../../src/kit/http/headers.ts";
 import { toError } from "../../../src/providers/openai-responses/error.ts";
-import { AbortError, ProviderError, RequestTimeoutError } from "../../../src/spec/errors.ts";
-import { toolResult, userMessage } from "../../../src/spec/message.ts";
 import type { RequestInit } from "./build.ts";
 import { CREATED, completed, type Sent, stream, textDelta } from "./streaming.ts";
 

@@ -1,9 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ResponseFormat_Type as Format, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
-import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import {
   assistantMessage,
   developerMessage,
@@ -12,7 +8,11 @@ import {
   toolCallsOf,
   toolResult,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { ResponseFormat_Type as Format, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { randomOf } from "../../support/random.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";

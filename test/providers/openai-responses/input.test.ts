@@ -2,8 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { createMediaReader, resolveMedia } from "../../../src/kit/media/media.ts";
 import {
   assistantMessage,
   developerMessage,
@@ -14,7 +12,9 @@ import {
   textPart,
   toolResult,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { createMediaReader, resolveMedia } from "../../../src/kit/media/media.ts";
 import { build, refusalOf } from "./build.ts";
 import { answered, HI, inputOf, media, native, PNG, PNG_BASE64, said } from "./conversation.ts";
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import {
-  ResponseFormat_Type as Format,
-  ToolChoice_Mode as Mode,
-  StatePolicy,
-} from "../../../src/gen/outrigger/v1/request_pb.ts";
-import {
   assistantMessage,
   developerMessage,
   imagePart,
   systemMessage,
   textPart,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import {
+  ResponseFormat_Type as Format,
+  ToolChoice_Mode as Mode,
+  StatePolicy,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { build, functionTool, options, PLAIN_BODY, refusalOf } from "./build.ts";
 
 const ENCRYPTED = ["reasoning.encrypted_content"];

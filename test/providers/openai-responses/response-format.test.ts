@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { assistantMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
 import { ResponseFormat_Type as Format } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { assistantMessage, systemMessage, userMessage } from "../../../src/spec/message.ts";
 import { build, PLAIN_BODY, refusalOf } from "./build.ts";
 
 describe("the response format", () => {

@@ -1,5 +1,6 @@
 import { create, toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { ProviderError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import {
   RateLimitInfoSchema,
@@ -8,10 +9,9 @@ import {
   WarningSchema,
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import type { CallFacts } from "../../../src/kit/call-facts.ts";
+import type { CallFacts } from "../../../src/kit/adapter/call-facts.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
-import { ProviderError } from "../../../src/spec/errors.ts";
 import { factsFor } from "../../support/decode.ts";
 import { type Item, outputText, PNG_BASE64 } from "./conversation.ts";
 import { toldPart } from "./told.ts";

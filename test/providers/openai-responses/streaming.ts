@@ -2,11 +2,11 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { expect } from "vitest";
+import { StreamAccumulator } from "../../../src/core/accumulator.ts";
+import { SDKError } from "../../../src/core/errors.ts";
 import type { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
-import { StreamAccumulator } from "../../../src/spec/accumulator.ts";
-import { SDKError } from "../../../src/spec/errors.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { type Told, toldEvent } from "./told.ts";
 

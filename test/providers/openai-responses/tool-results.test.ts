@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   assistantMessage,
   documentPart,
@@ -8,7 +7,8 @@ import {
   textPart,
   toolResult,
   userMessage,
-} from "../../../src/spec/message.ts";
+} from "../../../src/core/message.ts";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { build, refusalOf } from "./build.ts";
 import { answered, HI, inputOf, type MessageInit, media, PNG, PNG_BASE64 } from "./conversation.ts";
 

@@ -1,6 +1,6 @@
 /** Recorded answers of real providers, read by the adapters, so that conversations can be handed on from them. */
 import type { Message, Response } from "outrigger";
-import type { CallFacts } from "../../../src/kit/call-facts.ts";
+import type { CallFacts } from "../../../src/kit/adapter/call-facts.ts";
 import type { StreamDecoder } from "../../../src/kit/stream/decode-stream.ts";
 import type { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";

@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { codeName } from "../../../src/server/status-code.ts";
+import { codeName } from "../../../src/server/status/status-code.ts";
 import { callGrpc, detailOf, grpcClient, statusOf, TRANSPORTS } from "../support/clients.ts";
 import { exchange, frame, inferencePath, openStream, readAnswer } from "../support/raw-http2.ts";
 import { textResponse } from "../support/scripted-inference.ts";

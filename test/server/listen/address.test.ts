@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../../src/core/errors.ts";
 import { formatAddress, parseAddress } from "../../../src/server/listen/address.ts";
-import { ConfigurationError } from "../../../src/spec/errors.ts";
 
 describe("parseAddress()", () => {
   it.each([

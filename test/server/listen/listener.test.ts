@@ -3,9 +3,9 @@ import http2 from "node:http2";
 import net from "node:net";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../../src/core/errors.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/server/options.ts";
-import { ConfigurationError } from "../../../src/spec/errors.ts";
 import { useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();

@@ -1,5 +1,7 @@
 /** The provider at the other end of these tests: answers by script, and tells what reached it. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { CallOptions } from "../../../src/core/adapter.ts";
+import { EventStream } from "../../../src/core/event-stream.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {
@@ -9,8 +11,6 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { Inference } from "../../../src/server/options.ts";
-import type { CallOptions } from "../../../src/spec/adapter.ts";
-import { EventStream } from "../../../src/spec/event-stream.ts";
 
 type EventInit = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 

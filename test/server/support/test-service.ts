@@ -1,14 +1,14 @@
 /** grpc.testing.TestService behind our transports: a service that is not ours, with every kind of method. */
 import type { ServiceImpl } from "@connectrpc/connect";
-import { createCallObserver } from "../../../src/server/call-observer.ts";
 import { createConnectTransport } from "../../../src/server/connect/transport.ts";
 import { createGrpcTransport } from "../../../src/server/grpc/transport.ts";
+import { createOriginCheck } from "../../../src/server/http/origin.ts";
+import { createRequestHandler } from "../../../src/server/http/request-handler.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
-import { createMetrics, type Metrics } from "../../../src/server/metrics.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/server/options.ts";
-import { createOriginCheck } from "../../../src/server/origin.ts";
-import { createRequestHandler } from "../../../src/server/request-handler.ts";
-import type { Routes } from "../../../src/server/services.ts";
+import type { Routes } from "../../../src/server/services/services.ts";
+import { createCallObserver } from "../../../src/server/telemetry/call-observer.ts";
+import { createMetrics, type Metrics } from "../../../src/server/telemetry/metrics.ts";
 import { TestService } from "../../conformance/gen/grpc/testing/test_pb.ts";
 import { type LogLine, recordingLogger } from "./test-server.ts";
 

@@ -1,0 +1,190 @@
+import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
+import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import catalogFile from "./catalog.json" with { type: "json" };
+import type { CatalogData, CatalogEntry } from "./catalog-data.ts";
+import { type CostOptions, costWith, dayOf, pricesAt } from "./model-cost.ts";
+import { capabilitiesOf, infoOf } from "./model-info.ts";
+import { ModelNames, maxIdLength } from "./model-names.ts";
+import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
+
+/**
+ * What is known of models (specification §2.9). It is advice: a model that it does not know is
+ * passed through to its provider all the same, with the traits of the family that its id looks
+ * like. Reads its data when it is first asked.
+ */
+export class Catalog {
+  readonly #data: CatalogData;
+  readonly #added: readonly CatalogEntry[];
+  readonly #traits = new Map<string, ModelTraits>();
+  #index: ModelNames | undefined;
+
+  /**
+   * @param added Entries beside those of the data. One with the provider and id of another is laid
+   *   over it, field by field; a name that two models claim goes to the one that came later.
+   */
+  constructor(data: CatalogData, added: readonly CatalogEntry[] = []) {
+    this.#data = data;
+    this.#added = added;
+  }
+
+  /**
+   * The model with that id or alias, or whose snapshot it names (`gpt-5.2-2025-12-11` is `gpt-5.2`).
+   * @param provider Only a model of this provider. Any where left out.
+   * @param at Prices are those of this moment.
+   */
+  getModelInfo(model: string, provider?: string, at = new Date()): ModelInfo | undefined {
+    const entry = this.#names().find(model, provider);
+    return entry && infoOf(entry, this.traitsOf(entry.provider, entry.id), dayOf(at));
+  }
+
+  /**
+   * The known models by provider, newest first; those without a date last.
+   * @param provider Only models of this provider. All where left out.
+   * @param capabilities Only models that have all of these.
+   * @param at Prices are those of this moment.
+   */
+  listModels(provider?: string, capabilities: readonly Capability[] = [], at = new Date()): ModelInfo[] {
+    const entries = this.#matching(provider, capabilities);
+    return entries.map((entry) => infoOf(entry, this.traitsOf(entry.provider, entry.id), dayOf(at)));
+  }
+
+  /**
+   * A provider's newest model that is served at a moment and has what is asked for. A preview only
+   * where no stable model has it. Of models of one day, the one that costs more.
+   */
+  getLatestModel(
+    provider: string,
+    capabilities: readonly Capability[] = [],
+    now = new Date(),
+  ): ModelInfo | undefined {
+    const day = dayOf(now);
+    const served = this.#matching(provider, capabilities).filter((entry) => isServed(entry, day));
+    const latest = served.find(({ preview }) => preview !== true) ?? served[0];
+    return latest && infoOf(latest, this.traitsOf(provider, latest.id), day);
+  }
+
+  /**
+   * What depends on the model in the way that a request is written for it: of its entry, else of
+   * its family, else the defaults. Answers for every id.
+   */
+  traitsOf(provider: string, model: string): ModelTraits {
+    if (model.length > maxIdLength) return defaultTraits;
+    const key = `${provider}\n${model}`;
+    const known = this.#traits.get(key);
+    if (known !== undefined) return known;
+    const names = this.#names();
+    const entry = names.find(model, provider);
+    const traits = mergeTraits(names.familyOf(entry?.id ?? model, provider)?.traits, entry?.traits);
+    // Ids come from callers: without a bound, made-up ones would fill the memory.
+    if (this.#traits.size >= maxCachedTraits) this.#traits.clear();
+    this.#traits.set(key, traits);
+    return traits;
+  }
+
+  /**
+   * Whether two ids are one model: the same id, an alias, or an id and a snapshot of it. Two
+   * snapshots of one model are two models.
+   */
+  sameModel(left: string, right: string, provider: string): boolean {
+    if (left === right) return true;
+    const a = this.#names().split(left, provider);
+    const b = this.#names().split(right, provider);
+    return a.id === b.id && (a.snapshot === "" || b.snapshot === "" || a.snapshot === b.snapshot);
+  }
+
+  /**
+   * What a call cost, in billionths of a US dollar. Undefined where a price that it needs is
+   * unknown, never 0 for that. `model` is best the one that the provider reports: providers answer
+   * some ids with another model, at its price.
+   */
+  costOf(usage: Usage, model: string, provider: string, options: CostOptions = {}): bigint | undefined {
+    const entry = this.#names().find(model, provider);
+    if (entry === undefined) return undefined;
+    const prices = pricesAt(entry, options.at ?? new Date());
+    return costWith(prices, usage, options.longCacheWriteTokens);
+  }
+
+  #names(): ModelNames {
+    this.#index ??= new ModelNames(this.#data, this.#added);
+    return this.#index;
+  }
+
+  #matching(provider: string | undefined, capabilities: readonly Capability[]): CatalogEntry[] {
+    const fits = (entry: CatalogEntry) => {
+      if (provider !== undefined && entry.provider !== provider) return false;
+      const has = capabilitiesOf(entry, this.traitsOf(entry.provider, entry.id));
+      return capabilities.every((capability) => has.has(capability));
+    };
+    return this.#names().entries.filter(fits).sort(compareEntries);
+  }
+}
+
+/** The catalog that the project ships, with entries added to it or laid over it. */
+export function createCatalog(added: readonly CatalogEntry[] = []): Catalog {
+  return new Catalog(catalogFile as CatalogData, added);
+}
+
+/** The catalog that the project ships. The functions below ask it. */
+export const defaultCatalog: Catalog = createCatalog();
+
+/** As {@link Catalog.getModelInfo}. */
+export function getModelInfo(model: string, provider?: string): ModelInfo | undefined {
+  return defaultCatalog.getModelInfo(model, provider);
+}
+
+/** As {@link Catalog.listModels}. */
+export function listModels(provider?: string, capabilities?: readonly Capability[]): ModelInfo[] {
+  return defaultCatalog.listModels(provider, capabilities);
+}
+
+/** As {@link Catalog.getLatestModel}. */
+export function getLatestModel(
+  provider: string,
+  capabilities?: readonly Capability[],
+  now?: Date,
+): ModelInfo | undefined {
+  return defaultCatalog.getLatestModel(provider, capabilities, now);
+}
+
+/** As {@link Catalog.traitsOf}. */
+export function traitsOf(provider: string, model: string): ModelTraits {
+  return defaultCatalog.traitsOf(provider, model);
+}
+
+/** As {@link Catalog.sameModel}. */
+export function sameModel(left: string, right: string, provider: string): boolean {
+  return defaultCatalog.sameModel(left, right, provider);
+}
+
+/** As {@link Catalog.costOf}. */
+export function costOf(
+  usage: Usage,
+  model: string,
+  provider: string,
+  options?: CostOptions,
+): bigint | undefined {
+  return defaultCatalog.costOf(usage, model, provider, options);
+}
+
+const maxCachedTraits = 1000;
+
+function isServed(entry: CatalogEntry, day: string): boolean {
+  const { release_date: release = "", end_of_life_date: end = "" } = entry;
+  return release <= day && (end === "" || day < end);
+}
+
+/** By provider; newest first, undated last; then dearest first; then by id. */
+function compareEntries(left: CatalogEntry, right: CatalogEntry): number {
+  return (
+    compareText(left.provider, right.provider) ||
+    compareText(right.release_date ?? "", left.release_date ?? "") ||
+    (right.prices?.[0]?.output_micro_usd ?? 0) - (left.prices?.[0]?.output_micro_usd ?? 0) ||
+    compareText(left.id, right.id)
+  );
+}
+
+/** By code units: the same order in every locale. */
+function compareText(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}

@@ -1,0 +1,68 @@
+import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import type { CatalogEntry, PriceTier } from "./catalog-data.ts";
+
+/** What a cost depends on beside the counts of `Usage`. */
+export interface CostOptions {
+  /** When the call was made: prices change. Now where left out. */
+  readonly at?: Date;
+  /**
+   * How many of `Usage.cache_write_tokens` the provider keeps longer at another price: Anthropic's
+   * `cache_creation.ephemeral_1h_input_tokens`. 0 where left out.
+   */
+  readonly longCacheWriteTokens?: number;
+}
+
+/** The day of a moment by UTC, `YYYY-MM-DD`. */
+export function dayOf(moment: Date): string {
+  return moment.toISOString().slice(0, 10);
+}
+
+/** The price tiers of a model on a day, lowest first. Empty where unknown. */
+export function pricesOn(entry: CatalogEntry, day: string): readonly PriceTier[] {
+  const change = entry.price_changes?.findLast(({ from }) => from <= day);
+  return change?.prices ?? entry.prices ?? [];
+}
+
+/** The same at a moment. Few prices change, and to tell the day of a moment takes longer than to look one up. */
+export function pricesAt(entry: CatalogEntry, moment: Date): readonly PriceTier[] {
+  const { price_changes: changes = [], prices = [] } = entry;
+  return changes.length === 0 ? prices : pricesOn(entry, dayOf(moment));
+}
+
+/**
+ * What a call cost, in billionths of a US dollar, rounded half up once at the end. The tier is
+ * chosen by the whole prompt, cached tokens included, and holds for the whole call.
+ *
+ * Undefined where a price that the call needs is unknown, and where the counts contradict each
+ * other (more cached tokens than input tokens). Tokens of text, at the provider's standard service:
+ * hosted tools, audio, priority and batch prices are not in it.
+ */
+export function costWith(
+  tiers: readonly PriceTier[],
+  usage: Usage,
+  longCacheWriteTokens = 0,
+): bigint | undefined {
+  const tier = tiers.findLast(({ above_input_tokens: above }) => usage.inputTokens > above) ?? tiers[0];
+  if (tier === undefined) return undefined;
+  const read = usage.cacheReadTokens ?? 0;
+  const written = usage.cacheWriteTokens ?? 0;
+  return sumOf([
+    [usage.inputTokens - read - written, tier.input_micro_usd],
+    [read, tier.cache_read_micro_usd],
+    [written - longCacheWriteTokens, tier.cache_write_micro_usd],
+    [longCacheWriteTokens, tier.cache_write_long_micro_usd],
+    [usage.outputTokens, tier.output_micro_usd],
+  ]);
+}
+
+/** Tokens times millionths of a dollar per million tokens are millionths of a millionth: 1000 make a billionth. */
+function sumOf(items: readonly (readonly [tokens: number, price: number | undefined])[]): bigint | undefined {
+  let sum = 0n;
+  for (const [tokens, price] of items) {
+    if (tokens < 0) return undefined;
+    if (tokens === 0) continue;
+    if (price === undefined) return undefined;
+    sum += BigInt(tokens) * BigInt(price);
+  }
+  return (sum + 500n) / 1000n;
+}

@@ -1,0 +1,64 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  Capability,
+  type ModelInfo,
+  ModelInfoSchema,
+  type PriceSchema,
+} from "../gen/outrigger/v1/catalog_service_pb.ts";
+import type { CapabilityWord, CatalogEntry, PriceTier } from "./catalog-data.ts";
+import { pricesOn } from "./model-cost.ts";
+import { type ModelTraits, reasons } from "./model-traits.ts";
+
+/** An entry as the contract tells it, with the prices of a day. Made anew each time: the caller may change it. */
+export function infoOf(entry: CatalogEntry, traits: ModelTraits, day: string): ModelInfo {
+  return create(ModelInfoSchema, {
+    id: entry.id,
+    provider: entry.provider,
+    displayName: entry.display_name ?? entry.id,
+    contextWindow: entry.context_window ?? 0,
+    maxOutputTokens: entry.max_output_tokens,
+    aliases: [...(entry.aliases ?? [])],
+    capabilities: [...capabilitiesOf(entry, traits)].sort((left, right) => left - right),
+    reasoningEfforts: [...(traits.reasoningEfforts ?? [])],
+    prices: pricesOn(entry, day).map(priceOf),
+    releaseDate: entry.release_date ?? "",
+    endOfLifeDate: entry.end_of_life_date ?? "",
+  });
+}
+
+/** What a model can do: what its entry says, and what follows from its traits. */
+export function capabilitiesOf(entry: CatalogEntry, traits: ModelTraits): Set<Capability> {
+  const has = new Set((entry.capabilities ?? []).map((word) => capabilityNumbers[word]));
+  if (reasons(traits)) has.add(Capability.REASONING);
+  if (traits.jsonSchema) has.add(Capability.STRUCTURED_OUTPUT);
+  if (traits.sampling !== "never") has.add(Capability.SAMPLING);
+  if (cachesPrompts(entry, traits)) has.add(Capability.PROMPT_CACHING);
+  return has;
+}
+
+const capabilityNumbers: Readonly<Record<CapabilityWord, Capability>> = {
+  tools: Capability.TOOLS,
+  vision: Capability.VISION,
+  reasoning: Capability.REASONING,
+  audio_input: Capability.AUDIO_INPUT,
+  documents: Capability.DOCUMENTS,
+  structured_output: Capability.STRUCTURED_OUTPUT,
+  sampling: Capability.SAMPLING,
+  prompt_caching: Capability.PROMPT_CACHING,
+};
+
+function cachesPrompts(entry: CatalogEntry, traits: ModelTraits): boolean {
+  const priced = entry.prices?.some((tier) => tier.cache_read_micro_usd !== undefined) ?? false;
+  return priced || traits.cacheMinimumTokens !== undefined;
+}
+
+function priceOf(tier: PriceTier): MessageInitShape<typeof PriceSchema> {
+  const { cache_read_micro_usd: read, cache_write_micro_usd: write } = tier;
+  return {
+    aboveInputTokens: tier.above_input_tokens,
+    inputMicroUsd: BigInt(tier.input_micro_usd),
+    outputMicroUsd: BigInt(tier.output_micro_usd),
+    ...(read !== undefined && { cacheReadMicroUsd: BigInt(read) }),
+    ...(write !== undefined && { cacheWriteMicroUsd: BigInt(write) }),
+  };
+}

@@ -1,0 +1,71 @@
+import { create } from "@bufbuild/protobuf";
+import { costOf } from "../../catalog/catalog.ts";
+import { type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import {
+  type FinishReason,
+  type RateLimitInfo,
+  type Response,
+  ResponseSchema,
+  type Warning,
+} from "../../gen/outrigger/v1/response_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+
+/** What is known of a call before the provider's body is read: the same for a whole answer and a stream. */
+export interface CallFacts {
+  /** The request being answered. */
+  readonly request: Request;
+  /** Name under which the provider is registered. */
+  readonly provider: string;
+  /** Name of the provider in the model catalog, for prices; undefined where it has none. */
+  readonly catalogProvider?: string | undefined;
+  /** Id of the call. */
+  readonly runId: string;
+  /** What was changed or left out on the way to the provider. More may be added while the answer is read. */
+  readonly warnings: Warning[];
+  /** From the response headers; undefined where there are none. */
+  readonly rateLimit: RateLimitInfo | undefined;
+  /** From the response headers; empty where there is none. */
+  readonly providerRequestId: string;
+}
+
+/** What a provider's body says of an answer. */
+export interface Answer {
+  readonly id: string;
+  /** The model as the provider reports it; empty where it does not. */
+  readonly model: string;
+  readonly content: ContentPart[];
+  readonly finishReason: FinishReason;
+  /** Undefined where the provider said nothing. */
+  readonly usage: Usage | undefined;
+  /** The provider's body, verbatim. Empty unless it was asked for. */
+  readonly rawJson: string;
+  /** Id of the exchange where a provider tells it in the body, and not in a header. */
+  readonly providerRequestId?: string;
+}
+
+/** Puts an answer and the facts of its call together. The one place where a Response is made. */
+export function responseOf(facts: CallFacts, answer: Answer): Response {
+  const response = create(ResponseSchema, {
+    id: answer.id,
+    model: answer.model || facts.request.model,
+    provider: facts.provider,
+    message: { role: Role.ASSISTANT, content: answer.content },
+    finishReason: answer.finishReason,
+    warnings: facts.warnings,
+    rawJson: answer.rawJson,
+    runId: facts.runId,
+    providerRequestId: answer.providerRequestId ?? facts.providerRequestId,
+  });
+  if (answer.usage !== undefined) response.usage = priced(answer.usage, response.model, facts);
+  if (facts.rateLimit !== undefined) response.rateLimit = facts.rateLimit;
+  return response;
+}
+
+/** Adds what the call cost, where neither the provider nor its adapter said it and the catalog has the prices. */
+function priced(usage: Usage, model: string, { catalogProvider }: CallFacts): Usage {
+  if (usage.costNanoUsd !== undefined || catalogProvider === undefined) return usage;
+  const cost = costOf(usage, model, catalogProvider);
+  if (cost !== undefined) usage.costNanoUsd = cost;
+  return usage;
+}

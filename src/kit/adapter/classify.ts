@@ -1,0 +1,114 @@
+/** What all adapters know about failures: statuses, and how much of a provider's words may be repeated. */
+import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import type { ContentPart, Message } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+
+/**
+ * The kind of a failed HTTP answer by its status alone (specification §6.4 and the statuses
+ * that providers added since). 409 and what is unknown stay PROVIDER, which is retryable.
+ */
+export function kindOfStatus(status: number): ErrorKind {
+  const exact = KIND_OF_STATUS.get(status);
+  if (exact !== undefined) return exact;
+  if (status >= 500) return ErrorKind.SERVER;
+  return status >= 400 ? ErrorKind.INVALID_REQUEST : ErrorKind.PROVIDER;
+}
+
+const KIND_OF_STATUS: ReadonlyMap<number, ErrorKind> = new Map([
+  [401, ErrorKind.AUTHENTICATION],
+  [402, ErrorKind.QUOTA_EXCEEDED],
+  [403, ErrorKind.ACCESS_DENIED],
+  [404, ErrorKind.NOT_FOUND],
+  [408, ErrorKind.REQUEST_TIMEOUT],
+  [409, ErrorKind.PROVIDER],
+  [413, ErrorKind.CONTEXT_LENGTH],
+  [429, ErrorKind.RATE_LIMIT],
+  [499, ErrorKind.ABORT],
+  [501, ErrorKind.INVALID_REQUEST],
+]);
+
+const MAX_RAW_BYTES = 2048;
+
+/** A provider's body for `raw_json`: at most 2 KiB of UTF-8, and never half a character. */
+export function boundedRaw(body: string): string {
+  // No code unit takes less than a byte, so no more of a large body is encoded than can be kept.
+  const bytes = Buffer.from(body.slice(0, MAX_RAW_BYTES)).subarray(0, MAX_RAW_BYTES);
+  // Told that more may come, the decoder holds the cut end of a character back.
+  return new TextDecoder().decode(bytes, { stream: true });
+}
+
+const SECRET_HEADER = /authorization|key|token|secret/i;
+const SHORTEST_SECRET_CHARS = 8;
+
+/** A provider's words without the keys that the headers of the request carry. */
+export function withoutKeys(text: string, headers: Readonly<Record<string, string>>): string {
+  const secrets = Object.entries(headers).flatMap(([name, value]) =>
+    SECRET_HEADER.test(name) ? [value.replace(/^(?:Bearer|Basic) /i, "")] : [],
+  );
+  return secrets
+    .filter((secret) => secret.length >= SHORTEST_SECRET_CHARS)
+    .reduce((rest, secret) => rest.replaceAll(secret, "(key)"), text);
+}
+
+const MAX_MESSAGE_CHARS = 500;
+const ECHO_CHARS = 24;
+const SHORTEST_ECHO_CHARS = 8;
+
+/** What looks like a key: as providers begin theirs, masked by asterisks, or long and without a break. */
+const KEY_LIKE = new RegExp(
+  [
+    "\\bBearer +(?=[\\w.~+/-]*[0-9])[\\w.~+/=-]{8,}",
+    "\\b(?:sk|pk|rk|gsk|csk|xai|nvapi|hf)[-_][\\w.*-]{8,}",
+    "\\bkey[-_](?=[\\w.*-]*[0-9*])[\\w.*-]{8,}",
+    "\\bAIza[\\w*-]{8,}",
+    "[\\w.-]*\\*{3,}[\\w.*-]*",
+    "\\b(?=[A-Za-z]*[0-9])[A-Za-z0-9]{32,}\\b",
+  ].join("|"),
+  "g",
+);
+
+/**
+ * A provider's message as far as it may be repeated: bounded, without anything that looks like
+ * a key, and not at all where it repeats what was said in the conversation, since an error
+ * holds no prompt and no answer.
+ */
+export function repeatableMessage(message: string, { messages }: Request): string {
+  const bounded = onOneLine(message).slice(0, MAX_MESSAGE_CHARS).toWellFormed();
+  if (echoes(bounded, messages)) return "(the provider's message repeats the prompt and is left out)";
+  return bounded.replace(KEY_LIKE, "(key)");
+}
+
+function onOneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function echoes(text: string, messages: readonly Message[]): boolean {
+  const windows: string[] = [];
+  // Half a window's step finds every echo of one and a half windows.
+  for (let at = 0; at + ECHO_CHARS <= text.length; at += ECHO_CHARS / 2)
+    windows.push(text.slice(at, at + ECHO_CHARS));
+  return messages
+    .flatMap(({ content }) => content.flatMap(textsIn))
+    .map(onOneLine)
+    .some((said) => isEchoed(said, text, windows));
+}
+
+function isEchoed(said: string, text: string, windows: readonly string[]): boolean {
+  if (said.length < SHORTEST_ECHO_CHARS) return false;
+  return text.includes(said) || windows.some((window) => said.includes(window));
+}
+
+function textsIn({ part }: ContentPart): string[] {
+  switch (part.case) {
+    case "text":
+      return [part.value];
+    case "thinking":
+      return [part.value.text];
+    case "toolCall":
+      return [part.value.argumentsJson];
+    case "toolResult":
+      return part.value.content.flatMap(textsIn);
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * What every adapter over HTTP does alike: translate, send, look at the status, decode. An
+ * adapter brings a Protocol, the description of its wire format, and is wiring only.
+ */
+
+import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
+import type { SDKError } from "../../core/errors.ts";
+import { EventStream } from "../../core/event-stream.ts";
+import { createRunId } from "../../core/inference-id.ts";
+import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { timeoutsOf } from "../http/request-timeouts.ts";
+import type { HttpAnswer, HttpHeaders, HttpTransport } from "../http/transport.ts";
+import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
+import { lazyBatches } from "../stream/lazy-batches.ts";
+import { replayResponse } from "../stream/replay-response.ts";
+import { StreamWriter } from "../stream/stream-writer.ts";
+import { ToolCallIds } from "../stream/tool-call-ids.ts";
+import type { CallFacts } from "./call-facts.ts";
+import { withoutKeys } from "./classify.ts";
+
+/** A request in the provider's words. */
+export interface WireRequest {
+  /** Path below the base URL, with its query. Never holds a key. */
+  readonly path: string;
+  /** Headers of this request beside the adapter's own. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body, serialised once. */
+  readonly body: string;
+  /** What was changed or left out. */
+  readonly warnings: Warning[];
+}
+
+/** A failed answer: what there is to classify. */
+export interface WireFailure {
+  readonly provider: string;
+  readonly status: number;
+  readonly headers: HttpHeaders;
+  /** The body without the adapter's keys; empty where it is over `MAX_ERROR_BYTES`. */
+  readonly body: string;
+  /** The request that failed. */
+  readonly request: Request;
+}
+
+/** A wire format. All of it is pure but `toWire`, which may read files that the caller names. */
+export interface Protocol {
+  /** Our request in the provider's words. Throws InvalidRequestError naming what it cannot take. */
+  toWire(request: Request, streaming: boolean): Promise<WireRequest>;
+  /** The provider's body as our Response. Throws what the body reports as a failure. */
+  toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIds): Response;
+  /** Decodes one stream into the writer. */
+  createDecoder(facts: CallFacts, writer: StreamWriter): StreamDecoder;
+  /** A failed answer as our error. */
+  toError(failure: WireFailure): SDKError;
+  /** The account's limits, from the headers of an answer. */
+  rateLimitOf(headers: HttpHeaders): RateLimitInfo | undefined;
+  /** The provider's id of the exchange, from the headers of an answer; empty where there is none. */
+  requestIdOf(headers: HttpHeaders): string;
+}
+
+/** Bytes of a whole answer that are read at the most; images arrive inside it. */
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** Bytes of a failed answer that are read at the most. */
+export const MAX_ERROR_BYTES = 64 * 1024;
+
+/** What an HttpAdapter is made of. */
+export interface HttpAdapterParts {
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly transport: HttpTransport;
+  /** Headers of every request, the key among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Name of the provider in the model catalog, for prices. Absent: answers have no cost but what the adapter tells. */
+  readonly catalogProvider?: string | undefined;
+}
+
+/** A ProviderAdapter over HTTP. */
+export class HttpAdapter implements ProviderAdapter {
+  readonly name: string;
+  readonly #protocol: Protocol;
+  readonly #transport: HttpTransport;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #catalogProvider: string | undefined;
+
+  constructor({ name, protocol, transport, headers, catalogProvider }: HttpAdapterParts) {
+    this.name = name;
+    this.#protocol = protocol;
+    this.#transport = transport;
+    this.#headers = headers;
+    this.#catalogProvider = catalogProvider;
+  }
+
+  async complete(request: Request, options: CallOptions = {}): Promise<Response> {
+    const wire = await this.#protocol.toWire(request, false);
+    const answer = await this.#send(request, wire, "application/json", options);
+    const body = await answer.text(MAX_ANSWER_BYTES);
+    const facts = this.#factsOf(request, wire, answer, options);
+    return this.#protocol.toResponse(body, facts, toolCallIdsOf(facts));
+  }
+
+  stream(request: Request, options: CallOptions = {}): EventStream {
+    return new EventStream(lazyBatches(() => this.#open(request, options), { announce: true }));
+  }
+
+  supportsToolChoice(_mode: ToolChoice_Mode, _model: string): boolean {
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  async #open(request: Request, options: CallOptions): Promise<AsyncIterable<readonly StreamEvent[]>> {
+    const wire = await this.#protocol.toWire(request, true);
+    const answer = await this.#send(request, wire, "text/event-stream", options);
+    const facts = this.#factsOf(request, wire, answer, options);
+    const writer = new StreamWriter(facts, toolCallIdsOf(facts));
+    if (!isStream(answer)) return this.#replay(answer, facts, writer);
+    const decoder = this.#protocol.createDecoder(facts, writer);
+    return decodeStream(answer.body, decoder, writer, () => answer.release());
+  }
+
+  /** Some servers answer a request for a stream with a whole answer. */
+  async *#replay(
+    answer: HttpAnswer,
+    facts: CallFacts,
+    writer: StreamWriter,
+  ): AsyncGenerator<readonly StreamEvent[]> {
+    const body = await answer.text(MAX_ANSWER_BYTES);
+    replayResponse(this.#protocol.toResponse(body, facts, toolCallIdsOf(facts)), writer);
+    yield writer.take();
+  }
+
+  /** Sends the request. Throws where the provider does not answer with success. */
+  async #send(
+    request: Request,
+    wire: WireRequest,
+    accept: string,
+    options: CallOptions,
+  ): Promise<HttpAnswer> {
+    const answer = await this.#transport.post(wire.path, {
+      headers: { "content-type": "application/json", accept, ...this.#headers, ...wire.headers },
+      body: wire.body,
+      signal: options.signal,
+      timeouts: timeoutsOf(request.timeouts),
+    });
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    throw await this.#failureOf(request, answer, options);
+  }
+
+  async #failureOf(request: Request, answer: HttpAnswer, { signal }: CallOptions): Promise<SDKError> {
+    const { status, headers } = answer;
+    const body = withoutKeys(await readFailure(answer, signal), this.#headers);
+    return this.#protocol.toError({ provider: this.name, status, headers, body, request });
+  }
+
+  #factsOf(request: Request, wire: WireRequest, { headers }: HttpAnswer, options: CallOptions): CallFacts {
+    return {
+      request,
+      provider: this.name,
+      catalogProvider: this.#catalogProvider,
+      runId: options.runId ?? createRunId(),
+      warnings: wire.warnings,
+      rateLimit: this.#protocol.rateLimitOf(headers),
+      providerRequestId: this.#protocol.requestIdOf(headers),
+    };
+  }
+}
+
+/** The body of a failed answer; empty where it cannot be read, since the status alone says enough. */
+async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined): Promise<string> {
+  try {
+    return await answer.text(MAX_ERROR_BYTES);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return "";
+  }
+}
+
+function toolCallIdsOf({ runId, request }: CallFacts): ToolCallIds {
+  return new ToolCallIds(runId, request.messages);
+}
+
+/** Whether the answer is a stream of events; whatever does not say that it is JSON is taken for one. */
+function isStream({ headers }: HttpAnswer): boolean {
+  return !(headers.get("content-type") ?? "").includes("json");
+}

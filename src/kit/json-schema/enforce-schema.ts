@@ -1,0 +1,54 @@
+import type { LossReport } from "../adapter/loss-report.ts";
+import type { JsonObject } from "../json/json.ts";
+import { compileSchema, translateSchema } from "./compile-schema.ts";
+import type { SchemaDialect } from "./dialect.ts";
+import { checkLimits, SchemaBudget, sizesOf } from "./limits.ts";
+import { fieldAt } from "./pointer.ts";
+import { SchemaMisfit } from "./relaxations.ts";
+
+/** The two forms in which a provider takes a schema. */
+export interface SchemaForms {
+  /** The form that it enforces. */
+  readonly enforced: SchemaDialect;
+  /** The form that the model is only shown. */
+  readonly shown: SchemaDialect;
+}
+
+/** A schema as it is sent. */
+export interface SentSchema {
+  readonly schema: JsonObject;
+  /** Whether the provider is to enforce it. */
+  readonly enforced: boolean;
+}
+
+/**
+ * Translates a schema that the caller asks to be enforced. Where the enforced form has no way to
+ * say it (property names that are free, any value, recursion, sizes), the schema is shown to the
+ * model instead and that is reported, since to enforce another schema would make values impossible
+ * that the caller allows.
+ * @param field Path of the schema in the request.
+ * @param budget What earlier schemas of the request have used up; the default has room for this one.
+ * @throws InvalidRequestError as `compileSchema`, for what is no JSON Schema.
+ */
+export function enforceSchema(
+  schema: JsonObject,
+  { enforced, shown }: SchemaForms,
+  field: string,
+  loss: LossReport,
+  budget: SchemaBudget = new SchemaBudget(),
+): SentSchema {
+  try {
+    const { schema: compiled, relaxed } = translateSchema(schema, enforced, field);
+    const sizes = sizesOf(compiled);
+    checkLimits(sizes, enforced.limits);
+    budget.spend(sizes, enforced.requestLimits);
+    relaxed.reportTo(loss, field);
+    return { schema: compiled, enforced: true };
+  } catch (error) {
+    if (!(error instanceof SchemaMisfit)) throw error;
+    const reason = `${error.message}, which ${enforced.name} does not take`;
+    const message = `${reason}; the schema is shown to the model, not enforced`;
+    loss.lose(fieldAt(field, error.pointer), "adjusted_schema", message);
+    return { schema: compileSchema(schema, shown, field, loss), enforced: false };
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Which browsers may call. The door listens on loopback, where every page that a user has open
+ * can reach it, also by DNS rebinding: so a request that names its origin is turned away unless
+ * that origin is allowed. Programs name none.
+ */
+import { cors } from "@connectrpc/connect";
+import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import type { CorsOptions } from "../options.ts";
+import { RETRY_AFTER_HEADER, RETRY_PUSHBACK_TRAILER } from "../status/status.ts";
+import { REQUEST_ID_HEADER, RUN_ID_HEADER } from "./id-headers.ts";
+
+/** What is to happen with a request: it goes on, it was a preflight that is answered, or it is to be turned away. */
+export type OriginVerdict = "pass" | "answered" | "refused";
+
+/** Judges requests by their `Origin`, answers preflights, and sets the headers that let an allowed page read the answer. */
+export type OriginCheck = (request: HttpRequest, response: HttpResponse) => OriginVerdict;
+
+/** @param options Undefined: no origin is allowed. */
+export function createOriginCheck(options: CorsOptions | undefined): OriginCheck {
+  const allowed = new Set(options?.allowedOrigins ?? []);
+  return (request, response) => {
+    const { origin } = request.headers;
+    if (origin === undefined) return "pass";
+    if (!allowed.has(origin) && !allowed.has("*")) return "refused";
+    response.setHeader("access-control-allow-origin", origin);
+    response.setHeader("vary", "origin");
+    response.setHeader("access-control-expose-headers", EXPOSED_HEADERS);
+    if (!isPreflight(request)) return "pass";
+    answerPreflight(response);
+    return "answered";
+  };
+}
+
+const EXPOSED_HEADERS = [
+  ...cors.exposedHeaders,
+  REQUEST_ID_HEADER,
+  RUN_ID_HEADER,
+  RETRY_AFTER_HEADER,
+  RETRY_PUSHBACK_TRAILER,
+].join(", ");
+const ALLOWED_HEADERS = [...cors.allowedHeaders, "authorization", REQUEST_ID_HEADER].join(", ");
+const PREFLIGHT_MAX_AGE_SECONDS = "7200";
+
+function isPreflight({ method, headers }: HttpRequest): boolean {
+  return method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
+}
+
+function answerPreflight(response: HttpResponse): void {
+  response.setHeader("access-control-allow-methods", cors.allowedMethods.join(", "));
+  response.setHeader("access-control-allow-headers", ALLOWED_HEADERS);
+  response.setHeader("access-control-max-age", PREFLIGHT_MAX_AGE_SECONDS);
+  response.statusCode = 204;
+  response.end();
+}

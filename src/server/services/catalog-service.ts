@@ -1,0 +1,70 @@
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { invalidField, NotFoundError, toSdkError } from "../../core/errors.ts";
+import {
+  type CatalogService,
+  GetLatestModelResponseSchema,
+  GetModelResponseSchema,
+  ListModelsResponseSchema,
+  type ModelInfo,
+} from "../../gen/outrigger/v1/catalog_service_pb.ts";
+import type { Catalog } from "../options.ts";
+import { boundedText } from "../status/bounded-text.ts";
+import { connectErrorOf } from "../status/status.ts";
+import { callOf } from "../telemetry/call.ts";
+
+/** CatalogService over the three lookups of the catalog. */
+export function createCatalogService(catalog: Catalog): ServiceImpl<typeof CatalogService> {
+  return {
+    listModels: ({ provider, capabilities }, context) =>
+      answer(context, () =>
+        create(ListModelsResponseSchema, { models: catalog.listModels(named(provider), capabilities) }),
+      ),
+
+    getModel: ({ model, provider }, context) =>
+      answer(context, () => {
+        requireText("model", model, "the id or alias of a model");
+        const found = catalog.getModelInfo(model, named(provider));
+        return create(GetModelResponseSchema, { model: known(found, `model ${quoted(model)}`, provider) });
+      }),
+
+    getLatestModel: ({ provider, capabilities }, context) =>
+      answer(context, () => {
+        requireText("provider", provider, "the name of a provider");
+        const found = catalog.getLatestModel(provider, capabilities);
+        return create(GetLatestModelResponseSchema, {
+          model: known(found, "model with all of these capabilities", provider),
+        });
+      }),
+  };
+}
+
+const MAX_QUOTE_BYTES = 128;
+
+function answer<Output>(context: HandlerContext, look: () => Output): Output {
+  const call = callOf(context);
+  try {
+    return look();
+  } catch (thrown) {
+    call.error = toSdkError(thrown);
+    throw connectErrorOf(call.error);
+  }
+}
+
+function named(provider: string): string | undefined {
+  return provider === "" ? undefined : provider;
+}
+
+function requireText(field: string, value: string, expected: string): void {
+  if (value === "") throw invalidField(field, `is empty, expected ${expected}`);
+}
+
+function known(found: ModelInfo | undefined, what: string, provider: string): ModelInfo {
+  if (found !== undefined) return found;
+  const where = provider === "" ? "" : ` of provider ${quoted(provider)}`;
+  throw new NotFoundError(`the catalog knows no ${what}${where}`);
+}
+
+function quoted(value: string): string {
+  return `"${boundedText(value, MAX_QUOTE_BYTES)}"`;
+}

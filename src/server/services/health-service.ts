@@ -1,0 +1,87 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import {
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  HealthCheckResponseSchema,
+  HealthListResponseSchema,
+  type Health as HealthService,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from "../../gen/grpc/health/v1/health_pb.ts";
+import { boundedText } from "../status/bounded-text.ts";
+
+/** Whether the server serves, for everyone who asks by `grpc.health.v1`. */
+export interface Health {
+  /** The service, to be mounted on any number of listeners. */
+  readonly service: ServiceImpl<typeof HealthService>;
+  /** Whether calls are accepted. */
+  readonly serving: boolean;
+  /** From now on everything is NOT_SERVING. Watches say so and end. Cannot be undone. */
+  shutDown(): void;
+}
+
+/**
+ * Makes the health of a server that serves.
+ * @param serviceNames Full names of its services. The empty name, the server itself, is added.
+ */
+export function createHealth(serviceNames: readonly string[]): Health {
+  const names = new Set(["", ...serviceNames]);
+  const shutdown = new AbortController();
+  const statusOf = (name: string): ServingStatus => {
+    if (!names.has(name)) return ServingStatus.SERVICE_UNKNOWN;
+    return shutdown.signal.aborted ? ServingStatus.NOT_SERVING : ServingStatus.SERVING;
+  };
+  return {
+    service: {
+      check: (request) => check(request, statusOf),
+      list() {
+        const statuses = [...names].map((name) => [name, responseOf(statusOf(name))] as const);
+        return create(HealthListResponseSchema, { statuses: Object.fromEntries(statuses) });
+      },
+      watch: (request, context) => watch(request, context, statusOf, shutdown.signal),
+    },
+    get serving() {
+      return !shutdown.signal.aborted;
+    },
+    shutDown: () => shutdown.abort(),
+  };
+}
+
+type StatusLookup = (service: string) => ServingStatus;
+
+const MAX_NAME_BYTES = 128;
+
+function check({ service }: HealthCheckRequest, statusOf: StatusLookup): HealthCheckResponse {
+  const status = statusOf(service);
+  if (status !== ServingStatus.SERVICE_UNKNOWN) return responseOf(status);
+  throw new ConnectError(`unknown service "${boundedText(service, MAX_NAME_BYTES)}"`, Code.NotFound);
+}
+
+/** The status now and, once it changes, the other one. There is one change in a server's life: its end. */
+async function* watch(
+  { service }: HealthCheckRequest,
+  context: HandlerContext,
+  statusOf: StatusLookup,
+  shutdown: AbortSignal,
+): AsyncGenerator<HealthCheckResponse> {
+  const status = statusOf(service);
+  yield responseOf(status);
+  await firstAborted(context.signal, shutdown);
+  if (!context.signal.aborted && statusOf(service) !== status) yield responseOf(statusOf(service));
+}
+
+/** Resolves when one of the signals is aborted, and listens to neither from then on. */
+function firstAborted(...signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      for (const signal of signals) signal.removeEventListener("abort", done);
+      resolve();
+    };
+    if (signals.some((signal) => signal.aborted)) done();
+    else for (const signal of signals) signal.addEventListener("abort", done);
+  });
+}
+
+function responseOf(status: ServingStatus): HealthCheckResponse {
+  return create(HealthCheckResponseSchema, { status });
+}

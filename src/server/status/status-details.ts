@@ -1,0 +1,169 @@
+/** What a failed call carries beside its status: bounded, so that it fits into anyone's trailers. */
+import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { type FieldViolation, ProviderError, type SDKError } from "../../core/errors.ts";
+import {
+  type BadRequest_FieldViolation,
+  BadRequest_FieldViolationSchema,
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "../../gen/google/rpc/error_details_pb.ts";
+import { ErrorKind, type InferenceError, InferenceErrorSchema } from "../../gen/outrigger/v1/error_pb.ts";
+import { boundedText } from "./bounded-text.ts";
+import { kindName } from "./status-code.ts";
+
+/** Largest `google.rpc.Status` of ours, in bytes. Many clients take 8 KiB of trailers; base64 adds a third. */
+export const MAX_STATUS_BYTES = 4096;
+
+/** A message that a status carries. */
+export interface StatusDetail {
+  readonly desc: DescMessage;
+  readonly value: MessageInitShape<DescMessage>;
+}
+
+/** What of a call belongs into its error. */
+export interface ErrorFacts {
+  /** Model that was asked for. */
+  readonly model?: string | undefined;
+}
+
+/** The message of a failure as callers may read it. What a bug of ours says stays inside. */
+export function publicMessage(error: SDKError): string {
+  return error.kind === ErrorKind.INTERNAL ? INTERNAL_MESSAGE : boundedText(error.message, MAX_MESSAGE_BYTES);
+}
+
+/** The error as events and details carry it: like `toProto()`, bounded, and silent about bugs of ours. */
+export function publicError(error: SDKError): InferenceError {
+  return boundedError(error.toProto(), MAX_MESSAGE_BYTES, MAX_CAUSES);
+}
+
+/** Seconds to wait before a retry; undefined where none is known or none helps. */
+export function retryDelayOf(error: SDKError): number | undefined {
+  const { kind, retryable, retryAfter } = error;
+  if (!retryable || kind === ErrorKind.QUOTA_EXCEEDED) return undefined;
+  return retryAfter !== undefined && retryAfter >= 0 ? retryAfter : undefined;
+}
+
+/**
+ * The details of a failure, InferenceError first. Together with the status message they stay
+ * under MAX_STATUS_BYTES: the cause, the provider's body and the last field violations are
+ * what is left out where there is no room.
+ */
+export function detailsOf(error: SDKError, facts: ErrorFacts = {}): StatusDetail[] {
+  const full = publicError(error);
+  const inference = withoutExtras(full);
+  const details = [
+    detail(InferenceErrorSchema, inference),
+    detail(ErrorInfoSchema, errorInfoOf(error, facts)),
+  ];
+  const delay = retryDelayOf(error);
+  if (delay !== undefined)
+    details.push(detail(RetryInfoSchema, { retryDelay: durationFromMs(Math.ceil(delay * 1000)) }));
+  let room = MAX_STATUS_BYTES - Buffer.byteLength(publicMessage(error)) - sizeOf(details);
+  const fieldViolations = violationsWithin(room, error.violations);
+  if (fieldViolations.length > 0) {
+    const badRequest = detail(BadRequestSchema, { fieldViolations });
+    details.push(badRequest);
+    room -= sizeOf([badRequest]);
+  }
+  addExtras(inference, full, room);
+  return details;
+}
+
+const INTERNAL_MESSAGE = "internal error";
+const MAX_MESSAGE_BYTES = 640;
+const MAX_CAUSE_BYTES = 256;
+const MAX_CAUSES = 2;
+const MAX_WORD_BYTES = 128;
+const MAX_VIOLATION_BYTES = 320;
+// Type URL, tags and lengths of one detail inside its Any and Status.
+const DETAIL_OVERHEAD = 64;
+
+function detail<Desc extends DescMessage>(desc: Desc, init: MessageInitShape<Desc>): StatusDetail {
+  return { desc, value: create(desc, init) };
+}
+
+function sizeOf(details: readonly StatusDetail[]): number {
+  return details.reduce(
+    (sum, { desc, value }) => sum + DETAIL_OVERHEAD + toBinary(desc, create(desc, value)).byteLength,
+    0,
+  );
+}
+
+function errorInfoOf(error: SDKError, facts: ErrorFacts): MessageInitShape<typeof ErrorInfoSchema> {
+  const metadata: Record<string, string> = {};
+  const add = (name: string, value: string | number | undefined) => {
+    if (value !== undefined && value !== "") metadata[name] = boundedText(String(value), MAX_WORD_BYTES);
+  };
+  add("model", facts.model);
+  if (error instanceof ProviderError) {
+    add("provider", error.provider);
+    add("http_status", error.statusCode);
+    add("request_id", error.requestId);
+  }
+  return { reason: kindName(error.kind), domain: "outrigger", metadata };
+}
+
+function boundedError(error: InferenceError, maxMessageBytes: number, causes: number): InferenceError {
+  const internal = error.kind === ErrorKind.INTERNAL;
+  const bounded = create(InferenceErrorSchema, {
+    ...error,
+    message: internal ? INTERNAL_MESSAGE : boundedText(error.message, maxMessageBytes),
+  });
+  delete bounded.cause;
+  if (error.cause !== undefined && !internal && causes > 0) {
+    bounded.cause = boundedError(error.cause, MAX_CAUSE_BYTES, causes - 1);
+  }
+  if (error.usage !== undefined) bounded.usage = { ...error.usage, rawJson: "" };
+  if (error.provider !== undefined) bounded.provider = boundedFailure(error.provider);
+  return bounded;
+}
+
+function boundedFailure(failure: NonNullable<InferenceError["provider"]>): typeof failure {
+  return {
+    ...failure,
+    provider: boundedText(failure.provider, MAX_WORD_BYTES),
+    errorCode: boundedText(failure.errorCode, MAX_WORD_BYTES),
+    requestId: boundedText(failure.requestId, MAX_WORD_BYTES),
+    rawJson: failure.rawJson.toWellFormed(),
+  };
+}
+
+function withoutExtras(error: InferenceError): InferenceError {
+  const bare = { ...error };
+  delete bare.cause;
+  if (bare.provider !== undefined) bare.provider = { ...bare.provider, rawJson: "" };
+  return bare;
+}
+
+/** Gives back what was left out, as far as there is room. A cut body would be no JSON: all or nothing. */
+function addExtras(bare: InferenceError, full: InferenceError, room: number): void {
+  const before = sizeOfError(bare);
+  if (full.cause !== undefined) {
+    bare.cause = full.cause;
+    if (sizeOfError(bare) - before > room) delete bare.cause;
+  }
+  if (bare.provider === undefined || full.provider === undefined) return;
+  bare.provider.rawJson = full.provider.rawJson;
+  if (sizeOfError(bare) - before > room) bare.provider.rawJson = "";
+}
+
+function sizeOfError(error: InferenceError): number {
+  return toBinary(InferenceErrorSchema, error).byteLength;
+}
+
+function violationsWithin(room: number, violations: readonly FieldViolation[]): BadRequest_FieldViolation[] {
+  let left = room - DETAIL_OVERHEAD;
+  const fitting: BadRequest_FieldViolation[] = [];
+  for (const { field, description } of violations) {
+    const violation = create(BadRequest_FieldViolationSchema, {
+      field: boundedText(field, MAX_WORD_BYTES),
+      description: boundedText(description, MAX_VIOLATION_BYTES),
+    });
+    left -= toBinary(BadRequest_FieldViolationSchema, violation).byteLength + 4;
+    if (left < 0) break;
+    fitting.push(violation);
+  }
+  return fitting;
+}

@@ -1,0 +1,303 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import {
+  createCatalog,
+  getLatestModel,
+  getModelInfo,
+  listModels,
+  sameModel,
+  traitsOf,
+} from "../../src/catalog/catalog.ts";
+import { defaultTraits } from "../../src/catalog/model-traits.ts";
+import { Capability } from "../../src/gen/outrigger/v1/catalog_service_pb.ts";
+import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
+
+const november2026 = new Date("2026-11-21T12:00:00Z");
+
+describe("getModelInfo()", () => {
+  it("knows the models that the specification lists, as far as they exist", () => {
+    const listed = [
+      ["claude-opus-4-6", "anthropic", 1_000_000],
+      ["claude-sonnet-4-5", "anthropic", 200_000],
+      ["gpt-5.2", "openai", 400_000],
+      ["gpt-5.2-codex", "openai", 400_000],
+      ["gemini-3-pro-preview", "gemini", 1_048_576],
+      ["gemini-3-flash-preview", "gemini", 1_048_576],
+    ] as const;
+    for (const [id, provider, contextWindow] of listed) {
+      expect(getModelInfo(id)).toMatchObject({ id, provider, contextWindow });
+    }
+    expect(getModelInfo("gpt-5.2-mini")).toBeUndefined();
+  });
+
+  it("tells all that is known of a model", () => {
+    const info = createCatalog().getModelInfo("gpt-5.6", undefined, november2026);
+    expect(info).toMatchObject({
+      id: "gpt-5.6-sol",
+      provider: "openai",
+      displayName: "GPT-5.6 Sol",
+      contextWindow: 1_050_000,
+      maxOutputTokens: 128_000,
+      aliases: ["gpt-5.6"],
+      reasoningEfforts: ["none", "low", "medium", "high", "xhigh", "max"],
+      releaseDate: "2026-07-09",
+      endOfLifeDate: "",
+    });
+    expect(info?.capabilities).toEqual([
+      Capability.TOOLS,
+      Capability.VISION,
+      Capability.REASONING,
+      Capability.DOCUMENTS,
+      Capability.STRUCTURED_OUTPUT,
+      Capability.SAMPLING,
+      Capability.PROMPT_CACHING,
+    ]);
+    expect(info?.prices).toMatchObject([
+      {
+        aboveInputTokens: 0,
+        inputMicroUsd: 4_000_000n,
+        outputMicroUsd: 20_000_000n,
+        cacheReadMicroUsd: 400_000n,
+        cacheWriteMicroUsd: 5_000_000n,
+      },
+      { aboveInputTokens: 272_000, inputMicroUsd: 8_000_000n, outputMicroUsd: 30_000_000n },
+    ]);
+  });
+
+  it("leaves unset what is unknown", () => {
+    expect(getModelInfo("codestral-2508")).toMatchObject({ releaseDate: "", endOfLifeDate: "" });
+    expect(getModelInfo("codestral-2508")?.maxOutputTokens).toBeUndefined();
+    expect(getModelInfo("gemini-4-carbon")?.prices[0]?.cacheReadMicroUsd).toBeUndefined();
+  });
+
+  it("resolves aliases, snapshots and prefixed ids", () => {
+    const names = {
+      sonnet: "claude-sonnet-5-5",
+      "claude-sonnet": "claude-sonnet-5-5",
+      "gpt-5.2-2025-12-11": "gpt-5.2",
+      "gpt-5.2-2026-01-01": "gpt-5.2",
+      "claude-opus-4-20250514": "claude-opus-4-0",
+      "claude-haiku-4-5@20251001": "claude-haiku-4-5",
+      "models/gemini-2.5-flash-001": "gemini-2.5-flash",
+      "magistral-medium-2507": "magistral-medium",
+    };
+    for (const [name, id] of Object.entries(names)) expect(getModelInfo(name)?.id, name).toBe(id);
+  });
+
+  it("takes a snapshot with prices of its own for a model of its own", () => {
+    expect(getModelInfo("gpt-4o-2024-08-06")?.id).toBe("gpt-4o");
+    expect(getModelInfo("gpt-4o-2024-05-13")?.id).toBe("gpt-4o-2024-05-13");
+  });
+
+  it("looks only at the provider that is named", () => {
+    expect(getModelInfo("gpt-5.2", "anthropic")).toBeUndefined();
+    expect(getModelInfo("gpt-5.2", "nobody")).toBeUndefined();
+    expect(getModelInfo("")).toBeUndefined();
+  });
+
+  it("has the prices of the day", () => {
+    const inputOn = (day: string) =>
+      createCatalog().getModelInfo("gemini-3.8-flash", "gemini", new Date(day))?.prices[0]?.inputMicroUsd;
+    expect(inputOn("2026-12-31T23:59:59Z")).toBe(750_000n);
+    expect(inputOn("2027-01-01T00:00:00Z")).toBe(1_500_000n);
+  });
+
+  it("gives every caller a message of its own", () => {
+    const info = getModelInfo("gpt-5.2");
+    info?.aliases.push("mine");
+    expect(getModelInfo("gpt-5.2")?.aliases).not.toContain("mine");
+  });
+});
+
+describe("listModels()", () => {
+  it("lists by provider, newest first, undated last", () => {
+    const models = listModels();
+    expect([...new Set(models.map(({ provider }) => provider))]).toEqual([
+      "anthropic",
+      "gemini",
+      "mistral",
+      "openai",
+    ]);
+    for (const provider of ["anthropic", "gemini", "mistral", "openai"]) {
+      const dates = listModels(provider).map(({ releaseDate }) => releaseDate);
+      expect(dates).toEqual(dates.toSorted().reverse());
+    }
+  });
+
+  it("filters by all capabilities at once", () => {
+    const wanted = [Capability.REASONING, Capability.SAMPLING];
+    const ids = listModels("openai", wanted).map(({ id }) => id);
+    expect(ids).toContain("gpt-5.2");
+    expect(ids).not.toContain("gpt-6-astra");
+    expect(ids).not.toContain("gpt-4o");
+    expect(listModels("nobody")).toEqual([]);
+  });
+});
+
+describe("getLatestModel()", () => {
+  const latest = (provider: string, capabilities: Capability[] = [], day = "2026-11-21") =>
+    getLatestModel(provider, capabilities, new Date(day))?.id;
+
+  it("prefers the newest model", () => {
+    expect(latest("openai")).toBe("gpt-6.1-terra");
+    expect(latest("anthropic")).toBe("claude-fable-5-2");
+    expect(latest("gemini")).toBe("gemini-4-hydrogen");
+  });
+
+  it("prefers the dearest of several of one day", () => {
+    expect(latest("openai", [], "2026-07-09")).toBe("gpt-5.6-sol");
+  });
+
+  it("has what is asked for", () => {
+    expect(latest("anthropic", [Capability.SAMPLING])).toBe("claude-sonnet-4-6");
+    expect(latest("openai", [Capability.AUDIO_INPUT])).toBeUndefined();
+    expect(latest("nobody")).toBeUndefined();
+  });
+
+  it("skips models that are not served on the day", () => {
+    expect(latest("anthropic", [], "2026-11-08")).toBe("claude-haiku-5-5");
+    const lookedUp = createCatalog([
+      { id: "short-lived", provider: "brief", release_date: "2026-06-01", end_of_life_date: "2026-07-01" },
+      { id: "long-lived", provider: "brief", release_date: "2026-01-01" },
+    ]);
+    const on = (day: string) => lookedUp.getLatestModel("brief", [], new Date(day))?.id;
+    expect([on("2026-05-31"), on("2026-06-30"), on("2026-07-01")]).toEqual([
+      "long-lived",
+      "short-lived",
+      "long-lived",
+    ]);
+  });
+
+  it("gives a preview only where there is no stable model", () => {
+    expect(latest("gemini", [], "2026-03-01")).toBe("gemini-2.5-flash-lite");
+    const onlyPreviews = createCatalog([
+      { id: "first", provider: "shy", release_date: "2026-01-01", preview: true },
+      { id: "second", provider: "shy", release_date: "2026-02-01", preview: true },
+    ]);
+    expect(onlyPreviews.getLatestModel("shy", [], november2026)?.id).toBe("second");
+  });
+});
+
+describe("traitsOf()", () => {
+  it("takes the traits of the family, and over them those of the model", () => {
+    expect(traitsOf("openai", "gpt-6-sol")).toMatchObject({
+      reasoningControl: "effort",
+      defaultEffort: undefined,
+    });
+    expect(traitsOf("openai", "gpt-6.1-terra")).toMatchObject({
+      reasoningControl: "effort",
+      defaultEffort: "medium",
+    });
+  });
+
+  it("is the same for an alias, a snapshot and the model itself", () => {
+    const traits = traitsOf("anthropic", "claude-opus-4-0");
+    expect(traitsOf("anthropic", "claude-opus-4-20250514")).toEqual(traits);
+    expect(traitsOf("anthropic", "sonnet")).toEqual(traitsOf("anthropic", "claude-sonnet-5-5"));
+  });
+
+  it("knows the family of ids that the catalog does not know", () => {
+    expect(traitsOf("openai", "o9-mini-2027-01-01").sampling).toBe("never");
+    expect(traitsOf("openai", "gpt-7-nova")).toMatchObject({
+      reasoningControl: "effort",
+      reasoningEfforts: undefined,
+    });
+    expect(traitsOf("anthropic", "claude-next-9")).toMatchObject({
+      reasoningControl: "adaptive",
+      sampling: "never",
+      prefill: false,
+    });
+    expect(traitsOf("gemini", "models/gemini-9-pro")).toMatchObject({ reasoningControl: "level" });
+  });
+
+  it("assumes nothing of ids that look like none", () => {
+    expect(traitsOf("openai", "my-deployment")).toEqual(defaultTraits);
+    expect(traitsOf("compatible", "gpt-5.2")).toEqual(defaultTraits);
+    expect(traitsOf("openai", `gpt-5.2${"x".repeat(1_000_000)}`)).toEqual(defaultTraits);
+  });
+
+  it("answers alike after more ids than it remembers", () => {
+    const catalog = createCatalog();
+    const before = catalog.traitsOf("openai", "gpt-5.2");
+    for (let n = 0; n < 3000; n += 1) catalog.traitsOf("openai", `made-up-${n}`);
+    expect(catalog.traitsOf("openai", "gpt-5.2")).toEqual(before);
+  });
+});
+
+describe("sameModel()", () => {
+  it("takes an id, its aliases and its snapshots for one model", () => {
+    const pairs = [
+      ["openai", "gpt-5.6", "gpt-5.6-sol"],
+      ["openai", "gpt-5.2", "gpt-5.2-2025-12-11"],
+      ["openai", "gpt-7-nova", "gpt-7-nova-2027-02-03"],
+      ["anthropic", "claude-3-7-sonnet-latest", "claude-3-7-sonnet-20250219"],
+      ["anthropic", "claude-opus-9", "claude-opus-9-20280101"],
+      ["gemini", "models/gemini-2.5-flash", "gemini-2.5-flash-001"],
+      ["compatible", "anything", "anything"],
+    ] as const;
+    for (const [provider, left, right] of pairs) {
+      expect(sameModel(left, right, provider), `${left} and ${right}`).toBe(true);
+      expect(sameModel(right, left, provider), `${right} and ${left}`).toBe(true);
+    }
+  });
+
+  it("tells models, and snapshots of one model, apart", () => {
+    const pairs = [
+      ["openai", "gpt-5.2", "gpt-5.2-codex"],
+      ["openai", "gpt-4o-2024-08-06", "gpt-4o-2024-11-20"],
+      ["openai", "gpt-4o", "gpt-4o-2024-05-13"],
+      ["mistral", "mistral-large-2512", "mistral-large-2411"],
+      ["compatible", "qwen-2025-01-01", "qwen"],
+      ["anthropic", "", "claude-opus-5"],
+    ] as const;
+    for (const [provider, left, right] of pairs) {
+      expect(sameModel(left, right, provider), `${left} and ${right}`).toBe(false);
+    }
+  });
+});
+
+describe("createCatalog()", () => {
+  const usage = create(UsageSchema, { inputTokens: 1_000_000, outputTokens: 0 });
+
+  it("adds models, of known and of new providers", () => {
+    const catalog = createCatalog([
+      { id: "ft:gpt-4o:acme", provider: "openai", aliases: ["house-style"] },
+      {
+        id: "llama-9",
+        provider: "rack",
+        capabilities: ["tools"],
+        prices: [{ above_input_tokens: 0, input_micro_usd: 100_000, output_micro_usd: 200_000 }],
+        traits: { reasoning_control: "none", forced_tool_choice: "never" },
+      },
+    ]);
+    expect(catalog.getModelInfo("house-style")).toMatchObject({
+      id: "ft:gpt-4o:acme",
+      displayName: "ft:gpt-4o:acme",
+    });
+    expect(catalog.traitsOf("openai", "house-style").reasoningControl).toBe("none");
+    expect(catalog.traitsOf("rack", "llama-9")).toMatchObject({ forcedToolChoice: "never", prefill: true });
+    expect(catalog.costOf(usage, "llama-9", "rack")).toBe(100_000_000n);
+    expect(getModelInfo("house-style")).toBeUndefined();
+  });
+
+  it("lays an entry over the one with its id", () => {
+    const catalog = createCatalog([
+      {
+        id: "gemini-3.8-flash",
+        provider: "gemini",
+        aliases: ["workhorse"],
+        prices: [{ above_input_tokens: 0, input_micro_usd: 500_000, output_micro_usd: 1_000_000 }],
+      },
+    ]);
+    expect(catalog.getModelInfo("workhorse")).toMatchObject({
+      id: "gemini-3.8-flash",
+      contextWindow: 1_048_576,
+    });
+    expect(catalog.listModels("gemini").filter(({ id }) => id === "gemini-3.8-flash")).toHaveLength(1);
+    const at = new Date("2027-06-01");
+    expect(
+      catalog.costOf(usage, "gemini-3.8-flash", "gemini", { at }),
+      "our price, not the announced one",
+    ).toBe(500_000_000n);
+  });
+});

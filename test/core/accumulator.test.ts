@@ -1,0 +1,236 @@
+import { create, equals, type MessageInitShape } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { accumulate, StreamAccumulator } from "../../src/core/accumulator.ts";
+import { ServerError, StreamError } from "../../src/core/errors.ts";
+import { textOf } from "../../src/core/message.ts";
+import type { InferenceErrorSchema } from "../../src/gen/outrigger/v1/error_pb.ts";
+import { type ContentPart, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
+import { type Response, ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
+import {
+  ERROR,
+  eventsOf,
+  finish,
+  image,
+  partAdded,
+  reasoningBlock,
+  START,
+  type Step,
+  text,
+  textBlock,
+  thinking,
+  toolCall,
+  toolCallBlock,
+} from "./steps.ts";
+
+const STEPS = [
+  START,
+  ...reasoningBlock(0, "let me ", "see"),
+  ...textBlock(1, "Hi", " 😀"),
+  ...toolCallBlock(2, "call_1", '{"x"', ":1}"),
+  partAdded(3, image(1, 2)),
+  { case: "providerEvent", value: { type: "ping", dataJson: "{}" } },
+  finish(thinking("let me see"), text("Hi 😀"), toolCall("call_1", '{"x":1}'), image(1, 2)),
+] satisfies Step[];
+
+function fed(events: readonly StreamEvent[]): StreamAccumulator {
+  const accumulator = new StreamAccumulator();
+  for (const event of events) accumulator.process(event);
+  return accumulator;
+}
+
+async function* streamOf(events: readonly StreamEvent[], onClose = () => {}): AsyncGenerator<StreamEvent> {
+  try {
+    yield* events;
+  } finally {
+    onClose();
+  }
+}
+
+function finalOf(events: readonly StreamEvent[]): Response {
+  const last = events.at(-1)?.event;
+  if (last?.case !== "finish" || last.value.response === undefined)
+    throw new Error("the stream has no finish");
+  return last.value.response;
+}
+
+function partsOf(response: Response): ContentPart["part"][] {
+  return (response.message?.content ?? []).map(({ part }) => part);
+}
+
+describe("response()", () => {
+  it("is the response of the finish event", () => {
+    const events = eventsOf(STEPS);
+    expect(equals(ResponseSchema, fed(events).response(), finalOf(events))).toBe(true);
+  });
+
+  it("has the parts in their places however they arrived", () => {
+    const steps = [START, ...textBlock(2, "three"), ...textBlock(0, "one"), partAdded(1, image(2))];
+    const events = eventsOf([...steps, finish(text("one"), image(2), text("three"))]);
+    expect(fed(events).response()).toEqual(finalOf(events));
+  });
+
+  it("holds what the ends of the blocks say beside their text", () => {
+    const providerState = { provider: "sim", model: "sim-text", dataJson: '{"id":"rs_1"}' };
+    const citations = [{ type: "url_citation", url: "https://example.com" }];
+    const call = { id: "call_1", name: "look", argumentsJson: "{", argumentsInvalid: true, type: "function" };
+    const steps: Step[] = [
+      START,
+      { case: "reasoningStart", value: { partIndex: 0 } },
+      { case: "reasoningEnd", value: { partIndex: 0, redacted: true, providerState } },
+      { case: "textStart", value: { partIndex: 1 } },
+      { case: "textEnd", value: { partIndex: 1, citations, providerState } },
+      { case: "toolCallStart", value: { partIndex: 2, id: "call_1", name: "look", type: "function" } },
+      { case: "toolCallDelta", value: { partIndex: 2, delta: "{" } },
+      { case: "toolCallEnd", value: { partIndex: 2, toolCall: call, providerState } },
+      finish(
+        { part: { case: "thinking", value: { redacted: true } }, providerState },
+        { part: { case: "text", value: "" }, citations, providerState },
+        { part: { case: "toolCall", value: call }, providerState },
+      ),
+    ];
+    const events = eventsOf(steps);
+    expect(fed(events).response()).toEqual(finalOf(events));
+  });
+
+  it.each([0, 1, 3, STEPS.length - 1])("refuses a stream that has ended after %i events", (count) => {
+    const accumulator = fed(eventsOf(STEPS).slice(0, count));
+    expect(() => accumulator.response()).toThrow(new StreamError("the stream has not finished"));
+  });
+
+  it("throws the stream's own error where it failed", () => {
+    const provider = { provider: "sim", statusCode: 503, errorCode: "overloaded" };
+    const failure: MessageInitShape<typeof InferenceErrorSchema> = {
+      kind: 106,
+      message: "broke",
+      outputStarted: true,
+      usage: { inputTokens: 3, totalTokens: 3 },
+      provider,
+    };
+    const steps = [...STEPS.slice(0, 3), { case: "error", value: failure } satisfies Step];
+    const accumulator = fed(eventsOf(steps));
+    expect(() => accumulator.response()).toThrow(ServerError);
+    expect(() => accumulator.response()).toThrow(
+      expect.objectContaining({
+        ...provider,
+        outputStarted: true,
+        usage: expect.objectContaining({ inputTokens: 3 }),
+      }),
+    );
+  });
+});
+
+describe("process()", () => {
+  it("throws where an event breaks a law, and what is broken never looks finished", () => {
+    const accumulator = fed(eventsOf([START, ...textBlock(0, "Hello")]));
+    const [, , , , last] = eventsOf([START, ...textBlock(0, "Hello"), finish(text("Hallo"))]);
+    expect(() => last && accumulator.process(last)).toThrow("law 4 of a stream is broken");
+    expect(() => accumulator.response()).toThrow(StreamError);
+  });
+
+  it("takes nothing after the end", () => {
+    const accumulator = fed(eventsOf([START, ERROR]));
+    const [, , late] = eventsOf([START, ERROR, ...textBlock(0)]);
+    expect(() => late && accumulator.process(late)).toThrow("law 1 of a stream is broken");
+  });
+});
+
+describe("partialResponse()", () => {
+  it("knows the facts of the call from the first event on", () => {
+    expect(new StreamAccumulator().partialResponse()).toEqual(
+      create(ResponseSchema, { message: { role: Role.ASSISTANT } }),
+    );
+    expect(fed(eventsOf([START])).partialResponse()).toMatchObject({
+      runId: "run_1",
+      provider: "sim",
+      model: "sim-text",
+      warnings: [{ code: "adjusted_setting" }],
+      message: { role: Role.ASSISTANT, content: [] },
+    });
+  });
+
+  it("holds at every event what had arrived by then", () => {
+    const accumulator = new StreamAccumulator();
+    const seen = eventsOf(STEPS).map((event) => {
+      accumulator.process(event);
+      return partsOf(accumulator.partialResponse()).map(({ case: kind, value }) => {
+        if (kind === "text") return value;
+        if (kind === "thinking") return `(${value.text})`;
+        return kind === "toolCall" ? `${value.id}${value.argumentsJson}` : kind;
+      });
+    });
+    const call = 'call_1{"x":1}';
+    expect(seen).toEqual([
+      [],
+      ["()"],
+      ["(let me )"],
+      ["(let me see)"],
+      ["(let me see)"],
+      ["(let me see)", ""],
+      ["(let me see)", "Hi"],
+      ["(let me see)", "Hi 😀"],
+      ["(let me see)", "Hi 😀"],
+      ["(let me see)", "Hi 😀", "call_1"],
+      ["(let me see)", "Hi 😀", 'call_1{"x"'],
+      ["(let me see)", "Hi 😀", call],
+      ["(let me see)", "Hi 😀", call],
+      ["(let me see)", "Hi 😀", call, "image"],
+      ["(let me see)", "Hi 😀", call, "image"],
+      ["(let me see)", "Hi 😀", call, "image"],
+    ]);
+  });
+
+  it("is the text so far, however it is cut into deltas", () => {
+    const deltas = fc.array(fc.string({ unit: "grapheme", minLength: 1 }), { maxLength: 20 });
+    fc.assert(
+      fc.property(deltas, (deltas) => {
+        const accumulator = fed(eventsOf([START, { case: "textStart", value: { partIndex: 0 } }]));
+        const events = eventsOf([START, ...textBlock(0, ...deltas)]).slice(2, -1);
+        events.forEach((event, index) => {
+          accumulator.process(event);
+          expect(textOf(accumulator.partialResponse())).toBe(deltas.slice(0, index + 1).join(""));
+        });
+      }),
+      { seed: 6 },
+    );
+  });
+
+  it("stays after a failure, and is the whole response after finish", () => {
+    const failed = fed(eventsOf([START, ...textBlock(0, "Hel", "lo"), ERROR]));
+    expect(textOf(failed.partialResponse())).toBe("Hello");
+    const events = eventsOf(STEPS);
+    expect(fed(events).partialResponse()).toEqual(finalOf(events));
+  });
+
+  it("is a copy", () => {
+    const accumulator = fed(eventsOf(STEPS));
+    const copy = accumulator.partialResponse();
+    copy.model = "changed";
+    copy.message?.content.splice(0);
+    expect(accumulator.response().model).toBe("sim-text");
+    expect(accumulator.response().message?.content).toHaveLength(4);
+  });
+
+  it("leaves the events as they came", () => {
+    const events = eventsOf(STEPS);
+    fed(events).partialResponse();
+    expect(events).toEqual(eventsOf(STEPS));
+  });
+});
+
+describe("accumulate()", () => {
+  it("reads a stream to its end", async () => {
+    const events = eventsOf(STEPS);
+    expect(await accumulate(streamOf(events))).toEqual(finalOf(events));
+  });
+
+  it("throws where the stream ends early, failed, or breaks a law, and closes it", async () => {
+    for (const steps of [STEPS.slice(0, -1), [START, ERROR], [START, START]]) {
+      let closed = 0;
+      const reading = accumulate(streamOf(eventsOf(steps), () => (closed += 1)));
+      await expect(reading).rejects.toThrow(steps[1] === ERROR ? ServerError : StreamError);
+      expect(closed).toBe(1);
+    }
+  });
+});

@@ -1,0 +1,265 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  AbortError,
+  AccessDeniedError,
+  AuthenticationError,
+  ConfigurationError,
+  ContentFilterError,
+  ContextLengthError,
+  errorFromProto,
+  errorOf,
+  InternalError,
+  InvalidRequestError,
+  InvalidToolCallError,
+  invalidField,
+  invalidFields,
+  isRetryableKind,
+  NetworkError,
+  NoObjectGeneratedError,
+  NotFoundError,
+  ProviderError,
+  type ProviderErrorOptions,
+  QuotaExceededError,
+  RateLimitError,
+  RequestTimeoutError,
+  SDKError,
+  ServerError,
+  StreamError,
+  toSdkError,
+  UnsupportedToolChoiceError,
+  withProgress,
+} from "../../src/core/errors.ts";
+import { ErrorKind, type InferenceError, InferenceErrorSchema } from "../../src/gen/outrigger/v1/error_pb.ts";
+import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
+
+/** Kind, class, and what specification §6.3 and design.md §4 say about a retry. */
+const KINDS = [
+  ["PROVIDER", ProviderError, true],
+  ["AUTHENTICATION", AuthenticationError, false],
+  ["ACCESS_DENIED", AccessDeniedError, false],
+  ["NOT_FOUND", NotFoundError, false],
+  ["INVALID_REQUEST", InvalidRequestError, false],
+  ["RATE_LIMIT", RateLimitError, true],
+  ["SERVER", ServerError, true],
+  ["CONTENT_FILTER", ContentFilterError, false],
+  ["CONTEXT_LENGTH", ContextLengthError, false],
+  ["QUOTA_EXCEEDED", QuotaExceededError, false],
+  ["REQUEST_TIMEOUT", RequestTimeoutError, true],
+  ["ABORT", AbortError, false],
+  ["NETWORK", NetworkError, true],
+  ["STREAM", StreamError, true],
+  ["INVALID_TOOL_CALL", InvalidToolCallError, false],
+  ["NO_OBJECT_GENERATED", NoObjectGeneratedError, false],
+  ["CONFIGURATION", ConfigurationError, false],
+  ["UNSUPPORTED_TOOL_CHOICE", UnsupportedToolChoiceError, false],
+  ["INTERNAL", InternalError, false],
+] as const;
+
+const usage = create(UsageSchema, { inputTokens: 7, outputTokens: 2, totalTokens: 9, reasoningTokens: 0 });
+
+/** The error after a journey over the wire. */
+function sent(error: SDKError): SDKError {
+  return errorFromProto(travelled(error.toProto()));
+}
+
+function travelled(error: InferenceError): InferenceError {
+  return fromBinary(InferenceErrorSchema, toBinary(InferenceErrorSchema, error));
+}
+
+describe("the classes", () => {
+  it("are one for each kind of the contract", () => {
+    const kinds = Object.values(ErrorKind).filter((kind) => typeof kind === "number" && kind !== 0);
+    expect(KINDS.map(([name]) => ErrorKind[name])).toEqual(kinds);
+  });
+
+  it.each(KINDS)("%s has its class, its name and its default of retryable", (name, Class, retryable) => {
+    const kind = ErrorKind[name];
+    const error = errorOf(kind, "what happened");
+    expect(error.constructor).toBe(Class);
+    expect(error).toMatchObject({ kind, name: Class.name, message: "what happened", retryable });
+    expect(error).toMatchObject({ outputStarted: false, violations: [] });
+    expect([error.usage, error.retryAfter, "cause" in error]).toEqual([undefined, undefined, false]);
+    expect(isRetryableKind(kind)).toBe(retryable);
+  });
+
+  it.each(KINDS)("%s is made by its own constructor alike", (name, Class) => {
+    expect(new Class("what happened")).toEqual(errorOf(ErrorKind[name], "what happened"));
+  });
+
+  it.each(KINDS)("%s stands in the tree of specification §6.1", (name) => {
+    const error = errorOf(ErrorKind[name], "");
+    expect(error).toBeInstanceOf(SDKError);
+    expect(error instanceof ProviderError).toBe(error.kind >= 100 && error.kind <= 199);
+  });
+
+  it.each([
+    [ErrorKind.UNSPECIFIED, ProviderError],
+    [150 as ErrorKind, ProviderError],
+    [299 as ErrorKind, SDKError],
+  ])("a kind that is not known (%i) is told by its range, and is retryable", (kind, Class) => {
+    const error = errorOf(kind, "new");
+    expect([error.constructor, error.retryable]).toEqual([Class, true]);
+  });
+});
+
+describe("toProto() and errorFromProto()", () => {
+  it.each(KINDS)("bring %s to the other side with all that it knows", (name, Class) => {
+    const cause = new NetworkError("the line is down", { retryAfter: 0.25 });
+    const error = errorOf(ErrorKind[name], "what happened", {
+      retryable: true,
+      retryAfter: 12.5,
+      outputStarted: true,
+      usage,
+      cause: new ServerError("beneath", { provider: "openai", statusCode: 503, cause }),
+    });
+    const arrived = sent(error);
+    expect(arrived.constructor).toBe(Class);
+    expect(arrived).toMatchObject({ message: "what happened", retryable: true, retryAfter: 12.5 });
+    expect(arrived).toMatchObject({ kind: ErrorKind[name], outputStarted: true, usage });
+    expect(arrived.cause).toBeInstanceOf(ServerError);
+    expect(arrived.cause).toMatchObject({ message: "beneath", provider: "openai", statusCode: 503 });
+    expect((arrived.cause as ServerError).cause).toEqual(cause);
+  });
+
+  it("keep the facts of the provider", () => {
+    const facts = {
+      provider: "openai",
+      statusCode: 429,
+      errorCode: "rate_limit_exceeded",
+      requestId: "req_1",
+      rawJson: '{"error":{}}',
+    };
+    expect(sent(new RateLimitError("slow down", facts))).toMatchObject(facts);
+  });
+
+  it("tell an unset status from others, and a provider without further words", () => {
+    const { provider } = new ServerError("broke", { provider: "gemini" }).toProto();
+    expect(provider).toMatchObject({ provider: "gemini", errorCode: "", requestId: "", rawJson: "" });
+    expect(provider?.statusCode).toBeUndefined();
+  });
+
+  it("give no facts of a provider where Outrigger itself turned the call away", () => {
+    expect(invalidField("model", "expected a name, found none").toProto().provider).toBeUndefined();
+    expect(new AbortError("left").toProto().provider).toBeUndefined();
+  });
+
+  it("keep a cause that is none of ours on this side", () => {
+    const error = new InternalError("internal error", { cause: new TypeError("secret prompt") });
+    const arrived = sent(error);
+    expect("cause" in arrived).toBe(false);
+    expect(toBinary(InferenceErrorSchema, error.toProto()).toString()).not.toContain("secret");
+  });
+
+  it("are exact to the nanosecond about the delay, and tell none from zero", () => {
+    expect(sent(new RateLimitError("now")).retryAfter).toBeUndefined();
+    expect(new RateLimitError("now").toProto().retryAfter).toBeUndefined();
+    const delays = fc.sample(fc.double({ min: 0, max: 1e6, noNaN: true }), { numRuns: 200, seed: 1 });
+    for (const retryAfter of [0, 1, 59.999_999_999_9, ...delays]) {
+      const { retryAfter: duration } = new RateLimitError("later", { retryAfter }).toProto();
+      expect(duration?.nanos).toBeLessThan(1e9);
+      expect(sent(new RateLimitError("later", { retryAfter })).retryAfter).toBeCloseTo(retryAfter, 8);
+    }
+  });
+
+  it("are inverse to each other for any facts", () => {
+    const options = fc.record<ProviderErrorOptions>({
+      retryable: fc.boolean(),
+      retryAfter: fc.option(fc.integer({ min: 0, max: 1e6 }), { nil: undefined }),
+      outputStarted: fc.boolean(),
+      provider: fc.string({ minLength: 1 }),
+      statusCode: fc.option(fc.integer({ min: 100, max: 599 }), { nil: undefined }),
+      errorCode: fc.string(),
+      requestId: fc.string(),
+      rawJson: fc.string(),
+    });
+    const kind = fc.constantFrom(...KINDS.map(([name]) => ErrorKind[name]));
+    fc.assert(
+      fc.property(kind, fc.string({ unit: "grapheme" }), options, (kind, message, options) => {
+        const proto = errorOf(kind, message, options).toProto();
+        expect(travelled(errorFromProto(travelled(proto)).toProto())).toEqual(travelled(proto));
+      }),
+      { seed: 2 },
+    );
+  });
+});
+
+describe("withProgress()", () => {
+  it("adds how far the call had come and changes nothing else", () => {
+    const error = new RateLimitError("slow down", {
+      provider: "openai",
+      statusCode: 429,
+      errorCode: "rate_limit_exceeded",
+      requestId: "req_1",
+      rawJson: "{}",
+      retryAfter: 3,
+      retryable: false,
+      violations: [{ field: "model", description: "is busy" }],
+      cause: new NetworkError("beneath"),
+    });
+    const told = withProgress(error, { outputStarted: true, usage });
+    expect(told).toBeInstanceOf(RateLimitError);
+    expect({ ...told, cause: told.cause }).toEqual({
+      ...error,
+      outputStarted: true,
+      usage,
+      cause: error.cause,
+    });
+    expect(told.message).toBe("slow down");
+  });
+
+  it("lets stand what the error itself knows", () => {
+    const error = new ServerError("broke", { outputStarted: true, usage });
+    const other = create(UsageSchema, { inputTokens: 1 });
+    const told = withProgress(error, { outputStarted: false, usage: other });
+    expect([told.outputStarted, told.usage]).toEqual([true, usage]);
+  });
+
+  it("adds no cause where there is none", () => {
+    expect("cause" in withProgress(new AbortError("left"), { outputStarted: false, usage: undefined })).toBe(
+      false,
+    );
+  });
+});
+
+describe("toSdkError()", () => {
+  it("passes ours through", () => {
+    const error = new StreamError("broke");
+    expect(toSdkError(error)).toBe(error);
+  });
+
+  it("makes AbortError of an abort", () => {
+    const reason = AbortSignal.abort().reason;
+    const error = toSdkError(reason);
+    expect(error).toBeInstanceOf(AbortError);
+    expect(error.cause).toBe(reason);
+  });
+
+  it.each([new TypeError("secret prompt"), "secret prompt", undefined, null, { message: "secret prompt" }])(
+    "takes anything else for a bug of ours whose words stay inside (%s)",
+    (thrown) => {
+      const error = toSdkError(thrown);
+      expect(error).toBeInstanceOf(InternalError);
+      expect(error).toMatchObject({ message: "internal error", retryable: false, cause: thrown });
+    },
+  );
+});
+
+describe("invalidField() and invalidFields()", () => {
+  it("name every field in message and violations", () => {
+    const violations = [
+      { field: "temperature", description: "expected a number, found NaN" },
+      { field: "messages[0].role", description: "expected a role, found none" },
+    ];
+    const error = invalidFields(violations);
+    expect(error).toBeInstanceOf(InvalidRequestError);
+    expect(error.violations).toEqual(violations);
+    expect(error.message).toBe(
+      "temperature: expected a number, found NaN; messages[0].role: expected a role, found none",
+    );
+    expect(invalidField("model", "is empty").violations).toEqual([
+      { field: "model", description: "is empty" },
+    ]);
+  });
+});

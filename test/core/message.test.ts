@@ -1,0 +1,130 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import {
+  assistantMessage,
+  developerMessage,
+  documentPart,
+  imagePart,
+  reasoningOf,
+  systemMessage,
+  textOf,
+  textPart,
+  toolCallsOf,
+  toolResult,
+  userMessage,
+} from "../../src/core/message.ts";
+import { type ContentPart, ContentPartSchema, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
+import { ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
+
+const bytes = Uint8Array.of(1, 2, 3);
+
+function thinkingPart(text: string): ContentPart {
+  return create(ContentPartSchema, { part: { case: "thinking", value: { text } } });
+}
+
+function toolCallPart(id: string): ContentPart {
+  return create(ContentPartSchema, { part: { case: "toolCall", value: { id, name: "look" } } });
+}
+
+describe("the constructors of messages", () => {
+  it.each([
+    [systemMessage("Be brief."), Role.SYSTEM],
+    [developerMessage("Be brief."), Role.DEVELOPER],
+    [userMessage("Be brief."), Role.USER],
+    [assistantMessage("Be brief."), Role.ASSISTANT],
+  ])("set the role and make one text part of a text (%#)", (message, role) => {
+    expect(message.role).toBe(role);
+    expect(message.content.map(({ part }) => part)).toEqual([{ case: "text", value: "Be brief." }]);
+  });
+
+  it("take one part or several, keep their order and add nothing", () => {
+    const image = imagePart("https://example.com/a.png");
+    expect(userMessage(image).content).toEqual([image]);
+    const parts = [textPart("What is this?"), image, textPart("")];
+    expect(userMessage(parts).content).toEqual(parts);
+    expect(assistantMessage([]).content).toEqual([]);
+  });
+
+  it("take what makes a part, too", () => {
+    const { content } = userMessage({ part: { case: "text", value: "hi" } });
+    expect(content).toEqual([textPart("hi")]);
+  });
+
+  it("leave the caller's list alone", () => {
+    const parts = [textPart("one")];
+    userMessage(parts).content.push(textPart("two"));
+    expect(parts).toEqual([textPart("one")]);
+  });
+});
+
+describe("the constructors of parts", () => {
+  it.each([
+    [
+      imagePart("https://example.com/a.png", "image/png"),
+      { case: "url", value: "https://example.com/a.png" },
+    ],
+    [imagePart(bytes, "image/png"), { case: "data", value: bytes }],
+    [
+      documentPart("https://example.com/a.pdf", "image/png"),
+      { case: "url", value: "https://example.com/a.pdf" },
+    ],
+    [documentPart(bytes, "image/png", "a.pdf"), { case: "data", value: bytes }],
+  ])("tell bytes from an address (%#)", ({ part }, source) => {
+    expect(part.value).toMatchObject({ source, mediaType: "image/png" });
+  });
+
+  it("leave the media type to the contract's default unless it is given", () => {
+    expect(imagePart(bytes).part.value).toMatchObject({ mediaType: "" });
+    expect(documentPart(bytes).part.value).toMatchObject({ mediaType: "", fileName: "" });
+    expect(documentPart(bytes, "", "a.pdf").part.value).toMatchObject({ fileName: "a.pdf" });
+  });
+});
+
+describe("toolResult()", () => {
+  it("names its call on the message and on the part", () => {
+    const message = toolResult({ toolCallId: "call_1", content: "sunny" });
+    expect(message).toMatchObject({ role: Role.TOOL, toolCallId: "call_1" });
+    expect(message.content).toHaveLength(1);
+    const value = { toolCallId: "call_1", isError: false, content: [textPart("sunny")] };
+    expect(message.content[0]?.part).toMatchObject({ case: "toolResult", value });
+  });
+
+  it("takes parts and says where the tool failed", () => {
+    const { content } = toolResult({ toolCallId: "call_1", content: [imagePart(bytes)], isError: true });
+    expect(content[0]?.part.value).toMatchObject({ isError: true, content: [imagePart(bytes)] });
+  });
+});
+
+describe("the accessors", () => {
+  const message = assistantMessage([
+    thinkingPart("first"),
+    textPart("Hello, "),
+    toolCallPart("call_1"),
+    thinkingPart(""),
+    thinkingPart("second"),
+    textPart("world"),
+    toolCallPart("call_2"),
+  ]);
+  const response = create(ResponseSchema, { message });
+
+  it.each([
+    ["a message", message],
+    ["a response", response],
+  ])("read %s", (_what, source) => {
+    expect(textOf(source)).toBe("Hello, world");
+    expect(reasoningOf(source)).toBe("first\n\nsecond");
+    expect(toolCallsOf(source).map(({ id }) => id)).toEqual(["call_1", "call_2"]);
+  });
+
+  it.each([
+    ["nothing", undefined],
+    ["a response without a message", create(ResponseSchema)],
+    ["a message without content", assistantMessage([])],
+  ])("find nothing in %s", (_what, source) => {
+    expect([textOf(source), reasoningOf(source), toolCallsOf(source)]).toEqual(["", "", []]);
+  });
+
+  it("do not reach into tool results", () => {
+    expect(textOf(toolResult({ toolCallId: "call_1", content: "sunny" }))).toBe("");
+  });
+});

@@ -1,0 +1,98 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { addUsage } from "../../src/core/usage.ts";
+import { type Usage, UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
+
+function usageOf(counts: MessageInitShape<typeof UsageSchema>): Usage {
+  return create(UsageSchema, counts);
+}
+
+const count = fc.integer({ min: 0, max: 1_000_000 });
+
+/** A usage as law 7 has it, with any of the optional counts unset. */
+const anyUsage = fc
+  .record(
+    {
+      inputTokens: count,
+      outputTokens: count,
+      reasoningTokens: count,
+      cacheReadTokens: count,
+      cacheWriteTokens: count,
+      costNanoUsd: fc.bigInt({ min: 0n, max: 10n ** 15n }),
+    },
+    { requiredKeys: ["inputTokens", "outputTokens"] },
+  )
+  .map((counts) => usageOf({ ...counts, totalTokens: counts.inputTokens + counts.outputTokens }));
+
+describe("addUsage()", () => {
+  it("adds every count", () => {
+    const left = usageOf({
+      inputTokens: 10,
+      outputTokens: 5,
+      totalTokens: 15,
+      reasoningTokens: 3,
+      cacheReadTokens: 4,
+      cacheWriteTokens: 1,
+      costNanoUsd: 9_007_199_254_740_993n,
+    });
+    const right = usageOf({ ...left, reasoningTokens: 0, costNanoUsd: 2n });
+    expect(addUsage(left, right)).toEqual(
+      usageOf({
+        inputTokens: 20,
+        outputTokens: 10,
+        totalTokens: 30,
+        reasoningTokens: 3,
+        cacheReadTokens: 8,
+        cacheWriteTokens: 2,
+        costNanoUsd: 9_007_199_254_740_995n,
+      }),
+    );
+  });
+
+  it.each(["reasoningTokens", "cacheReadTokens", "cacheWriteTokens"] as const)(
+    "tells of %s an unset count from a count of zero",
+    (field) => {
+      expect(addUsage(usageOf({}), usageOf({}))[field]).toBeUndefined();
+      expect(addUsage(usageOf({ [field]: 0 }), usageOf({}))[field]).toBe(0);
+      expect(addUsage(usageOf({}), usageOf({ [field]: 7 }))[field]).toBe(7);
+    },
+  );
+
+  it("keeps an unknown cost unknown, and a cost of zero known", () => {
+    expect(addUsage(usageOf({}), usageOf({})).costNanoUsd).toBeUndefined();
+    expect(addUsage(usageOf({ costNanoUsd: 0n }), usageOf({})).costNanoUsd).toBe(0n);
+    expect(addUsage(usageOf({}), usageOf({ costNanoUsd: 5n })).costNanoUsd).toBe(5n);
+  });
+
+  it("carries no raw object over and changes neither side", () => {
+    const left = usageOf({ inputTokens: 1, rawJson: '{"input_tokens":1}' });
+    const right = usageOf({ inputTokens: 2, rawJson: '{"input_tokens":2}' });
+    expect(addUsage(left, right).rawJson).toBe("");
+    expect([left, right]).toEqual([
+      usageOf({ inputTokens: 1, rawJson: '{"input_tokens":1}' }),
+      usageOf({ inputTokens: 2, rawJson: '{"input_tokens":2}' }),
+    ]);
+  });
+
+  it("gives the same whatever the order and the grouping, with nothing as its zero", () => {
+    fc.assert(
+      fc.property(anyUsage, anyUsage, anyUsage, (a, b, c) => {
+        expect(addUsage(a, b)).toEqual(addUsage(b, a));
+        expect(addUsage(addUsage(a, b), c)).toEqual(addUsage(a, addUsage(b, c)));
+        expect(addUsage(a, usageOf({}))).toEqual(a);
+      }),
+      { seed: 3 },
+    );
+  });
+
+  it("keeps the total the sum of input and output", () => {
+    fc.assert(
+      fc.property(anyUsage, anyUsage, (a, b) => {
+        const { inputTokens, outputTokens, totalTokens } = addUsage(a, b);
+        expect(totalTokens).toBe(inputTokens + outputTokens);
+      }),
+      { seed: 4 },
+    );
+  });
+});

@@ -1,0 +1,148 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, it, vi } from "vitest";
+import {
+  AbortError,
+  AuthenticationError,
+  ConfigurationError,
+  NetworkError,
+  RateLimitError,
+  RequestTimeoutError,
+  type SDKError,
+  ServerError,
+} from "../../src/core/errors.ts";
+import { type RetryOptions, type RetryPolicy, retry } from "../../src/generation/retry.ts";
+
+/** An attempt that fails with these errors in turn and then succeeds. */
+function failing(...errors: unknown[]) {
+  const left = [...errors];
+  return vi.fn(async () => {
+    if (left.length > 0) throw left.shift();
+    return "done";
+  });
+}
+
+/** Options that note the waits in place of waiting. */
+function noting(random = 0.5): { waits: number[]; options: RetryOptions } {
+  const waits: number[] = [];
+  return {
+    waits,
+    options: { random: () => random, wait: async (milliseconds) => void waits.push(milliseconds) },
+  };
+}
+
+const broken = () => new ServerError("broken");
+
+describe("retry()", () => {
+  it("gives the result of the first success", async () => {
+    const { waits, options } = noting();
+    const attempt = failing(broken(), new NetworkError("lost"));
+    expect(await retry(attempt, {}, options)).toBe("done");
+    expect(attempt).toHaveBeenCalledTimes(3);
+    expect(waits).toEqual([1000, 2000]);
+  });
+
+  it("throws the last failure after two retries, or as many as the policy says", async () => {
+    const { options } = noting();
+    const errors = [broken(), broken(), broken(), broken()];
+    const attempt = failing(...errors);
+    await expect(retry(attempt, {}, options)).rejects.toBe(errors[2]);
+    expect(attempt).toHaveBeenCalledTimes(3);
+    const never = failing(...errors);
+    await expect(retry(never, { maxRetries: 0 }, options)).rejects.toBe(errors[0]);
+    expect(never).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ["without jitter", { jitter: false }, 0.9, [1, 2, 4, 8, 16]],
+    ["with the least jitter", {}, 0, [0.5, 1, 2, 4, 8]],
+    ["with nearly the most jitter", {}, 0.999, [1.499, 2.998, 5.996, 11.992, 23.984]],
+    ["up to the longest delay", { jitter: false, maxDelay: 5 }, 0, [1, 2, 4, 5, 5]],
+    [
+      "by another base and factor",
+      { jitter: false, baseDelay: 0.1, backoffMultiplier: 3 },
+      0,
+      [0.1, 0.3, 0.9, 2.7, 8.1],
+    ],
+  ] as const)("waits longer each time %s", async (_name, policy, random, want) => {
+    const { waits, options } = noting(random);
+    await retry(failing(...want.map(broken)), { ...policy, maxRetries: 5 }, options);
+    expect(waits.map((wait) => Math.round(wait * 1000) / 1e6)).toEqual(want);
+  });
+
+  it("waits as long as the provider asks, without jitter", async () => {
+    const { waits, options } = noting(0.9);
+    const limited = (retryAfter: number) => new RateLimitError("slow down", { retryAfter });
+    await retry(failing(limited(7.5), limited(60)), {}, options);
+    expect(waits).toEqual([7500, 60_000]);
+  });
+
+  it("fails at once where the provider asks for more than the longest delay", async () => {
+    const { waits, options } = noting();
+    const error = new RateLimitError("come back tomorrow", { retryAfter: 60.001 });
+    const attempt = failing(error);
+    await expect(retry(attempt, {}, options)).rejects.toMatchObject({ retryAfter: 60.001 });
+    expect([attempt.mock.calls.length, waits]).toEqual([1, []]);
+  });
+
+  it.each([
+    ["is not retryable", new AuthenticationError("no")],
+    ["says itself that it is not retryable", new ServerError("no", { retryable: false })],
+    ["is no error of ours", new TypeError("bug")],
+    ["came after the model had begun to write", new NetworkError("lost", { outputStarted: true })],
+    ["is a time-out", new RequestTimeoutError("slow")],
+    ["is an abort", new AbortError("left")],
+  ])("does not retry what %s", async (_name, error) => {
+    const attempt = failing(error);
+    await expect(retry(attempt, {}, noting().options)).rejects.toBe(error);
+    expect(attempt).toHaveBeenCalledTimes(1);
+  });
+
+  it("retries a time-out where the policy says so", async () => {
+    const attempt = failing(new RequestTimeoutError("slow"));
+    expect(await retry(attempt, { retryTimeouts: true }, noting().options)).toBe("done");
+  });
+
+  it("tells of each retry before it waits", async () => {
+    const told: unknown[] = [];
+    const { waits, options } = noting();
+    const onRetry = (error: SDKError, attempt: number, delay: number) =>
+      void told.push([error.message, attempt, delay, waits.length]);
+    await retry(failing(new ServerError("a"), new ServerError("b")), { onRetry }, options);
+    expect(told).toEqual([
+      ["a", 0, 1, 0],
+      ["b", 1, 2, 1],
+    ]);
+  });
+
+  it("does not begin, and stops waiting, where the signal is aborted", async () => {
+    const attempt = failing(broken());
+    const deadline = new RequestTimeoutError("deadline");
+    await expect(retry(attempt, {}, { signal: AbortSignal.abort(deadline) })).rejects.toBe(deadline);
+    expect(attempt).not.toHaveBeenCalled();
+    const controller = new AbortController();
+    const since = performance.now();
+    const waiting = retry(attempt, { baseDelay: 30 }, { signal: controller.signal });
+    setTimeout(() => controller.abort(), 10);
+    await expect(waiting).rejects.toBeInstanceOf(AbortError);
+    expect(performance.now() - since).toBeLessThan(2000);
+    expect(attempt).toHaveBeenCalledTimes(1);
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+  });
+
+  it("waits on a real clock", async () => {
+    const since = performance.now();
+    await retry(failing(broken()), { baseDelay: 0.05, jitter: false });
+    expect(performance.now() - since).toBeGreaterThan(45);
+  });
+
+  it.each(["maxRetries", "baseDelay", "maxDelay", "backoffMultiplier"] satisfies (keyof RetryPolicy)[])(
+    "refuses a policy whose %s is negative or no number",
+    async (name) => {
+      for (const value of [-1, Number.NaN]) {
+        const failed = retry(failing(), { [name]: value });
+        await expect(failed).rejects.toThrow(`the retry policy's ${name} is ${value}; expected 0 or more`);
+        await expect(failed).rejects.toBeInstanceOf(ConfigurationError);
+      }
+    },
+  );
+});

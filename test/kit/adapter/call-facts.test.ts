@@ -1,0 +1,70 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { textPart } from "../../../src/core/message.ts";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { FinishReasonSchema, RateLimitInfoSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
+import { type Answer, responseOf } from "../../../src/kit/adapter/call-facts.ts";
+import { warning } from "../../../src/kit/adapter/loss-report.ts";
+import { factsFor } from "../../support/decode.ts";
+
+const answer: Answer = {
+  id: "resp_1",
+  model: "reported",
+  content: [textPart("hi")],
+  finishReason: create(FinishReasonSchema, { reason: 1, raw: "stop" }),
+  usage: create(UsageSchema, { inputTokens: 1, totalTokens: 1 }),
+  rawJson: '{"id":"resp_1"}',
+};
+
+const facts = {
+  ...factsFor("main", { model: "asked" }),
+  warnings: [warning("top_p", "unsupported_setting", "left out")],
+  rateLimit: create(RateLimitInfoSchema, { requestsRemaining: 0 }),
+  providerRequestId: "req_1",
+};
+
+describe("responseOf()", () => {
+  it("puts an answer and the facts of its call together", () => {
+    expect(responseOf(facts, answer)).toMatchObject({
+      id: "resp_1",
+      model: "reported",
+      provider: "main",
+      message: { role: Role.ASSISTANT, content: answer.content },
+      finishReason: answer.finishReason,
+      usage: answer.usage,
+      warnings: facts.warnings,
+      rateLimit: facts.rateLimit,
+      rawJson: '{"id":"resp_1"}',
+      runId: "run_test",
+      providerRequestId: "req_1",
+    });
+  });
+
+  it("leaves unset what nobody said, and names the model that was asked for", () => {
+    const response = responseOf(
+      { ...facts, rateLimit: undefined },
+      { ...answer, model: "", usage: undefined },
+    );
+    expect([response.model, response.usage, response.rateLimit]).toEqual(["asked", undefined, undefined]);
+  });
+
+  it("takes the id of the exchange from the body where that tells it", () => {
+    expect(responseOf(facts, { ...answer, providerRequestId: "in_body" }).providerRequestId).toBe("in_body");
+  });
+
+  it.each([
+    // gpt-5.2 costs 1.75 and 14 USD per million tokens: 1000 and 100 of them are 3.15 thousandths of a dollar.
+    ["openai", "gpt-5.2", undefined, 3_150_000n],
+    ["openai", "gpt-5.2-2025-12-11", undefined, 3_150_000n],
+    ["openai", "nobody-knows-this", undefined, undefined],
+    [undefined, "gpt-5.2", undefined, undefined],
+    ["openai", "gpt-5.2", 7n, 7n],
+  ])("prices %s %s, told %s, at %s billionths of a dollar", (catalogProvider, model, told, cost) => {
+    const usage = create(UsageSchema, { inputTokens: 1000, outputTokens: 100, totalTokens: 1100 });
+    if (told !== undefined) usage.costNanoUsd = told;
+    expect(responseOf({ ...facts, catalogProvider }, { ...answer, model, usage }).usage?.costNanoUsd).toBe(
+      cost,
+    );
+  });
+});

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { wireCallName } from "../../../src/kit/adapter/call-names.ts";
+import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+
+const rule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 12 };
+
+describe("wireCallName()", () => {
+  it("leaves a name that is taken as it is", () => {
+    const loss = new LossReport();
+    expect(wireCallName("get_weather", rule, "name", loss)).toBe("get_weather");
+    expect(loss.warnings).toEqual([]);
+  });
+
+  it.each([
+    ["weather.get", "weather_get"],
+    ["wetter holen", "wetter_holen"],
+    ["get_weather_of_a_city", "get_weather_"],
+    ["météo", "m_t_o"],
+  ])("writes %s as %s, and tells it", (name, taken) => {
+    const loss = new LossReport();
+    expect(wireCallName(name, rule, "messages[0].content[0].tool_call.name", loss)).toBe(taken);
+    expect(loss.warnings).toMatchObject([
+      { code: "converted_content", field: "messages[0].content[0].tool_call.name" },
+    ]);
+    expect(() => loss.refuse()).not.toThrow();
+  });
+});

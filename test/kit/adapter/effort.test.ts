@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { EFFORTS, effortFor } from "../../../src/kit/adapter/effort.ts";
+import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+
+describe("effortFor()", () => {
+  it.each([
+    ["what the model has", "high", ["low", "high"], "high"],
+    ["nothing where the caller wants nothing", "", ["low", "high"], undefined],
+    ["what the caller wants where the levels are not known", "xhigh", undefined, "xhigh"],
+    ["a word that is no shared level", "ludicrous", ["low"], "ludicrous"],
+    ["a word of the model's own that is no shared level", "auto", ["auto"], "auto"],
+    ["nothing for `none` where the model does not reason", "none", [], undefined],
+  ])("asks for %s, and reports nothing", (_what, wanted, allowed, want) => {
+    const loss = new LossReport();
+    expect(effortFor(wanted, allowed, loss)).toBe(want);
+    expect(loss.warnings).toEqual([]);
+  });
+
+  it.each([
+    ["max", ["low", "medium", "high"], "high"],
+    ["none", ["low", "high"], "low"],
+    ["medium", ["low", "high"], "low"],
+    ["medium", ["high", "low"], "low"],
+    ["xhigh", ["none", "max"], "max"],
+    ["minimal", ["none", "low"], "none"],
+    ["high", ["auto", "medium"], "medium"],
+  ])("asks for the nearest level instead of %s from %j, and says so", (wanted, allowed, want) => {
+    const loss = new LossReport();
+    expect(effortFor(wanted, allowed, loss)).toBe(want);
+    expect(loss.warnings).toMatchObject([{ field: "reasoning_effort", code: "adjusted_setting" }]);
+    expect(loss.warnings[0]?.message).toBe(
+      `the model has no effort "${wanted}"; the nearest, "${want}", was asked for`,
+    );
+    expect(() => loss.refuse()).toThrow("reasoning_effort");
+  });
+
+  it.each([[[]], [["auto"]]])(
+    "leaves the effort out where the model has none of the levels (%j), and says so",
+    (allowed) => {
+      const loss = new LossReport();
+      expect(effortFor("high", allowed, loss)).toBeUndefined();
+      expect(loss.warnings).toMatchObject([{ field: "reasoning_effort", code: "unsupported_setting" }]);
+    },
+  );
+
+  it("never goes further than it must", () => {
+    for (const wanted of EFFORTS) {
+      for (const only of EFFORTS) expect(effortFor(wanted, [only], new LossReport())).toBe(only);
+      expect(effortFor(wanted, EFFORTS, new LossReport())).toBe(wanted);
+    }
+  });
+});

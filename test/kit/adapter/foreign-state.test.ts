@@ -1,0 +1,53 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { textPart } from "../../../src/core/message.ts";
+import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { replaceForeignPart } from "../../../src/kit/adapter/foreign-state.ts";
+import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+
+function thinking(text: string): ContentPart {
+  const providerState = { provider: "other", model: "m", dataJson: '{"signature":"x"}' };
+  return create(ContentPartSchema, { part: { case: "thinking", value: { text } }, providerState });
+}
+
+const native = create(ContentPartSchema, {
+  part: { case: "native", value: { provider: "other", kind: "web_search_call", dataJson: "{}" } },
+});
+
+const FIELD = "messages[1].content[0]";
+
+describe("replaceForeignPart()", () => {
+  it.each([
+    ["UNSPECIFIED", "thinking", thinking("hm")],
+    ["STRIP", "thinking", thinking("hm")],
+    ["STRIP", "a native part", native],
+    ["TO_TEXT", "a native part", native],
+    ["TO_TEXT", "thinking", thinking("")],
+  ] as const)("with policy %s leaves %s out, and says so", (policy, what, part) => {
+    const loss = new LossReport();
+    expect(replaceForeignPart(part, StatePolicy[policy], FIELD, loss)).toBeUndefined();
+    expect(loss.warnings).toMatchObject([{ field: FIELD, code: "foreign_state_stripped" }]);
+    expect(loss.warnings[0]?.message).toBe(`${what} of another provider or model was left out`);
+    expect(() => loss.refuse()).toThrow(FIELD);
+  });
+
+  it("with policy TO_TEXT sends thinking as text, without its signature, and says so", () => {
+    const loss = new LossReport();
+    expect(replaceForeignPart(thinking("hm"), StatePolicy.TO_TEXT, FIELD, loss)).toEqual(textPart("hm"));
+    expect(loss.warnings).toMatchObject([{ field: FIELD, code: "foreign_state_to_text" }]);
+  });
+
+  it.each([
+    ["thinking", thinking("secret thought")],
+    ["a native part", native],
+  ])("with policy REJECT refuses %s, naming its place", (what, part) => {
+    const loss = new LossReport();
+    const replace = () => replaceForeignPart(part, StatePolicy.REJECT, FIELD, loss);
+    expect(replace).toThrow(InvalidRequestError);
+    const description = `${what} of another provider or model, and foreign_state is REJECT`;
+    expect(replace).toThrow(expect.objectContaining({ violations: [{ field: FIELD, description }] }));
+    expect(loss.warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,207 @@
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { NetworkError, ProviderError, SDKError, ServerError, StreamError } from "../../../src/core/errors.ts";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { MAX_ERROR_BYTES } from "../../../src/kit/adapter/http-adapter.ts";
+import { serveHttp, type TestServer, waitUntil } from "../http/servers.ts";
+import { ask, casesOf, KEY, openAdapter, PROMPT, read, useSimulator } from "./adapter-calls.ts";
+
+const simulator = useSimulator();
+
+/** The error of both ways to ask; a stream that failed so early gives no event. */
+async function failures(
+  place: Parameters<typeof openAdapter>[0],
+  request: Request,
+): Promise<[unknown, unknown]> {
+  const adapter = openAdapter(place);
+  const whole = await adapter.complete(request).catch((error: unknown) => error);
+  const { events, error } = await read(adapter.stream(request));
+  expect(events).toEqual([]);
+  return [whole, error];
+}
+
+/** A server that refuses every request with a body. */
+function refusing(status: number, body: string): Promise<TestServer> {
+  return serveHttp(async (request, response) => {
+    await text(request);
+    response.writeHead(status, { "content-type": "application/json" }).end(body);
+  });
+}
+
+function complaint(message: string): string {
+  return JSON.stringify({ error: { message, type: "invalid_request_error", code: null } });
+}
+
+describe("a failed answer", () => {
+  it.each([
+    ["status=400", "INVALID_REQUEST", false],
+    ["status=400,code=context_length_exceeded", "CONTEXT_LENGTH", false],
+    ["status=400,code=content_filter", "CONTENT_FILTER", false],
+    ["status=401", "AUTHENTICATION", false],
+    ["status=403", "ACCESS_DENIED", false],
+    ["status=404", "NOT_FOUND", false],
+    ["status=409", "PROVIDER", true],
+    ["status=429", "RATE_LIMIT", true],
+    ["status=429,code=insufficient_quota", "QUOTA_EXCEEDED", false],
+    ["status=500", "SERVER", true],
+    ["status=503", "SERVER", true],
+    ["status=502,error_body=html", "SERVER", true],
+    ["status=504,error_body=empty", "SERVER", true],
+  ] as const)("%s is %s with the provider's facts", async (fault, kind, retryable) => {
+    for (const error of await failures(simulator(), ask(`sim-text:${fault}`))) {
+      expect(error).toBeInstanceOf(ProviderError);
+      expect(error).toMatchObject({
+        kind: ErrorKind[kind],
+        retryable,
+        provider: "openai",
+        statusCode: Number(/\d+/.exec(fault)?.[0]),
+        outputStarted: false,
+        rawJson: undefined,
+      });
+      const requestIds = simulator().requests.map(({ requestId }) => requestId);
+      expect(requestIds).toContain((error as ProviderError).requestId);
+    }
+  });
+
+  it("keeps its connection for the next call", async () => {
+    const server = await refusing(400, complaint("no"));
+    await failures(server, ask("m"));
+    await waitUntil(() => server.sockets.length > 0);
+    expect(server.sockets.filter(({ destroyed }) => destroyed)).toEqual([]);
+  });
+
+  it("is told by its status where its body is larger than may be read", async () => {
+    const server = await serveHttp((request, response) => {
+      request.resume();
+      response.writeHead(503, { "content-type": "application/json" });
+      // A body without end: it must be left, not read.
+      const write = (): void => {
+        while (!response.destroyed && response.write("x".repeat(16_384)));
+      };
+      response.on("drain", write);
+      write();
+    });
+    for (const error of await failures(server, ask("m", { includeRaw: true }))) {
+      expect(error).toBeInstanceOf(ServerError);
+      expect(error).toMatchObject({
+        statusCode: 503,
+        retryable: true,
+        message: "openai answered 503",
+        rawJson: "",
+      });
+    }
+    await waitUntil(() => server.sockets.every(({ destroyed }) => destroyed));
+  });
+
+  it("is read as far as it may be", async () => {
+    const rest = complaint("").length;
+    const body = complaint("the largest".padEnd(MAX_ERROR_BYTES - rest));
+    expect(Buffer.byteLength(body)).toBe(MAX_ERROR_BYTES);
+    for (const error of await failures(await refusing(400, body), ask("m")))
+      expect(error).toMatchObject({ message: "openai answered 400 (invalid_request_error): the largest" });
+  });
+
+  it("is told by its status where its connection breaks amid the body", async () => {
+    const server = await serveHttp((request, response) => {
+      request.resume();
+      response.writeHead(500, { "content-length": 100 }).write("{", () => response.destroy());
+    });
+    for (const error of await failures(server, ask("m")))
+      expect(error).toMatchObject({ kind: ErrorKind.SERVER });
+  });
+});
+
+describe("what an error repeats", () => {
+  it.each([
+    ["the prompt", `Invalid prompt: ${PROMPT}`],
+    ["a part of it", `Flagged: "…${PROMPT.slice(8, 50)}…"`],
+  ])("is never %s", async (_what, message) => {
+    for (const error of await failures(await refusing(400, complaint(message)), ask("m"))) {
+      if (!(error instanceof SDKError)) throw error;
+      expect(error.message).toBe(
+        "openai answered 400 (invalid_request_error): (the provider's message repeats the prompt and is left out)",
+      );
+      expect(JSON.stringify([error, error.toProto()])).not.toContain("Leeds");
+    }
+  });
+
+  it.each([false, true])("is never the key (include_raw: %s)", async (includeRaw) => {
+    const server = await refusing(401, complaint(`Incorrect API key provided: ${KEY}. Or: Bearer ${KEY}!`));
+    for (const error of await failures(server, ask("m", { includeRaw }))) {
+      if (!(error instanceof SDKError)) throw error;
+      expect(error.message).toBe(
+        "openai answered 401 (invalid_request_error): Incorrect API key provided: (key). Or: Bearer (key)!",
+      );
+      expect(JSON.stringify([error, error.toProto()])).not.toContain(KEY);
+    }
+  });
+
+  it("is the provider's body only where include_raw asks for it, and at most 2 KiB of that", async () => {
+    const body = complaint("é".repeat(3_000));
+    const server = await refusing(400, body);
+    for (const error of await failures(server, ask("m"))) expect(error).toMatchObject({ rawJson: undefined });
+    for (const error of await failures(server, ask("m", { includeRaw: true }))) {
+      const { rawJson = "" } = error as ProviderError;
+      expect(body.startsWith(rawJson)).toBe(true);
+      expect([2047, 2048]).toContain(Buffer.byteLength(rawJson));
+    }
+    const small = await refusing(400, complaint("no"));
+    for (const error of await failures(small, ask("m", { includeRaw: true })))
+      expect(error).toMatchObject({ rawJson: complaint("no") });
+  });
+});
+
+describe("a call that breaks", () => {
+  it("before the answer is NETWORK", async () => {
+    for (const error of await failures(simulator(), ask("sim-text:drop=1"))) {
+      expect(error).toBeInstanceOf(NetworkError);
+      expect(error).toMatchObject({ retryable: true, outputStarted: false });
+    }
+  });
+
+  it("amid a whole answer is NETWORK", async () => {
+    const call = openAdapter(simulator()).complete(ask("sim-text:cut_events=1"));
+    await expect(call).rejects.toThrow(NetworkError);
+  });
+
+  it.each([
+    ["cut_events=6", "the provider's stream broke: the connection to"],
+    ["cut_bytes=4500", "the provider's stream broke: the connection to"],
+    ["end_without_terminal=1", "the provider's stream ended before its end marker"],
+    ["malformed_after=6", "an event of the provider's stream is no JSON object"],
+  ])("amid a stream is STREAM after the error event (%s)", async (fault, message) => {
+    const { events, error } = await read(openAdapter(simulator()).stream(ask(`sim-text:${fault}`)));
+    expect(error).toBeInstanceOf(StreamError);
+    expect(error).toMatchObject({
+      message: expect.stringContaining(message),
+      retryable: true,
+      outputStarted: true,
+    });
+    expect(events.at(-1)?.event).toEqual({ case: "error", value: (error as SDKError).toProto() });
+    expect(casesOf(events)).toContain("textDelta");
+    if (fault.startsWith("cut")) expect((error as SDKError).cause).toBeInstanceOf(NetworkError);
+  });
+
+  it.each(["event", "failed", "nested"])("in the provider's own words keeps its kind (%s)", async (style) => {
+    const model = `sim-text:error_after=6,error_code=rate_limit_exceeded,error_style=${style}`;
+    const { events, error } = await read(openAdapter(simulator()).stream(ask(model)));
+    expect(error).toMatchObject({
+      kind: ErrorKind.RATE_LIMIT,
+      errorCode: "rate_limit_exceeded",
+      outputStarted: true,
+    });
+    expect(casesOf(events).at(-1)).toBe("error");
+    await expect(openAdapter(simulator()).complete(ask(model))).rejects.toMatchObject({
+      kind: ErrorKind.RATE_LIMIT,
+    });
+  });
+
+  it("before its first event gives the error alone", async () => {
+    const { events, error } = await read(
+      openAdapter(simulator()).stream(ask("sim-text:error_after=0,error_code=server_error")),
+    );
+    expect(events).toEqual([]);
+    expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: false });
+  });
+});

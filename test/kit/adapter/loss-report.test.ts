@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { LossReport, warning } from "../../../src/kit/adapter/loss-report.ts";
+
+describe("LossReport", () => {
+  it("warns of what is lost and of what is only noted, in the order in which it was found", () => {
+    const loss = new LossReport();
+    loss.note("messages[0]", "converted_content", "sent as text");
+    loss.lose("top_p", "unsupported_setting", "left out");
+    expect(loss.warnings).toEqual([
+      warning("messages[0]", "converted_content", "sent as text"),
+      warning("top_p", "unsupported_setting", "left out"),
+    ]);
+    expect(loss.warnings[1]).toMatchObject({
+      field: "top_p",
+      code: "unsupported_setting",
+      message: "left out",
+    });
+  });
+
+  it("refuses a strict request for everything that is lost, and for nothing that is noted", () => {
+    const loss = new LossReport();
+    loss.note("messages[0]", "converted_content", "sent as text");
+    expect(() => loss.refuse()).not.toThrow();
+    loss.lose("top_p", "unsupported_setting", "left out");
+    loss.lose("seed", "unsupported_setting", "left out, too");
+    expect(() => loss.refuse()).toThrow(InvalidRequestError);
+    expect(() => loss.refuse()).toThrow(
+      expect.objectContaining({
+        retryable: false,
+        violations: [
+          { field: "top_p", description: "left out" },
+          { field: "seed", description: "left out, too" },
+        ],
+      }),
+    );
+  });
+});

@@ -1,0 +1,56 @@
+import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import type { JsonObject } from "../../../src/kit/json/json.ts";
+import { compileSchema } from "../../../src/kit/json-schema/compile-schema.ts";
+import type { SchemaDialect } from "../../../src/kit/json-schema/dialect.ts";
+
+/** What became of a schema. */
+export type Outcome = Compiled | { readonly refused: string };
+
+interface Compiled {
+  readonly schema: JsonObject;
+  /** Fields of the warnings, with `noted ` before those that a strict request is not refused for. */
+  readonly told: readonly string[];
+  readonly messages: readonly string[];
+}
+
+/** Translates a schema under the field `schema`. An error other than a refusal is thrown. */
+export function compiled(schema: unknown, dialect: SchemaDialect): Outcome {
+  const loss = new LossReport();
+  try {
+    const sent = compileSchema(schema as JsonObject, dialect, "schema", loss);
+    return { schema: sent, told: toldBy(loss), messages: loss.warnings.map(({ message }) => message) };
+  } catch (error) {
+    if (error instanceof InvalidRequestError) return { refused: error.message };
+    throw error;
+  }
+}
+
+/** The outcome of a schema that is not refused. */
+export function accepted(schema: unknown, dialect: SchemaDialect): Compiled {
+  const outcome = compiled(schema, dialect);
+  if ("refused" in outcome) throw new Error(outcome.refused);
+  return outcome;
+}
+
+/** The reason why a schema is refused. */
+export function refusal(schema: unknown, dialect: SchemaDialect): string {
+  const outcome = compiled(schema, dialect);
+  if ("schema" in outcome) throw new Error(`taken as ${JSON.stringify(outcome.schema)}`);
+  return outcome.refused;
+}
+
+function toldBy(loss: LossReport): string[] {
+  const lost = new Set(violationsOf(loss));
+  return loss.warnings.map(({ field }) => (lost.has(field) ? field : `noted ${field}`));
+}
+
+function violationsOf(loss: LossReport): string[] {
+  try {
+    loss.refuse();
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidRequestError) return error.violations.map(({ field }) => field);
+    throw error;
+  }
+}

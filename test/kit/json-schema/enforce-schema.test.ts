@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import type { JsonObject } from "../../../src/kit/json/json.ts";
+import { ANTHROPIC_STRICT, OPENAI_STRICT, TOOL_PARAMETERS } from "../../../src/kit/json-schema/dialects.ts";
+import { enforceSchema, type SentSchema } from "../../../src/kit/json-schema/enforce-schema.ts";
+import { SchemaBudget } from "../../../src/kit/json-schema/limits.ts";
+
+const FIELD = "tools[0].function.parameters_json";
+const OPENAI = { enforced: OPENAI_STRICT, shown: TOOL_PARAMETERS };
+const ANTHROPIC = { enforced: ANTHROPIC_STRICT, shown: TOOL_PARAMETERS };
+const STRING = { type: "string" };
+
+function enforced(schema: object, forms = OPENAI, budget?: SchemaBudget): SentSchema & { told: string[] } {
+  const loss = new LossReport();
+  const sent = enforceSchema(schema as JsonObject, forms, FIELD, loss, budget);
+  return { ...sent, told: loss.warnings.map(({ field, message }) => `${field}: ${message}`) };
+}
+
+describe("enforceSchema()", () => {
+  it("asks the provider to enforce what it can", () => {
+    const schema = { type: "object", properties: { a: STRING }, required: ["a"] };
+    expect(enforced(schema)).toEqual({
+      schema: { ...schema, additionalProperties: false },
+      enforced: true,
+      told: [],
+    });
+  });
+
+  it("reports what is relaxed", () => {
+    const { enforced: isEnforced, told } = enforced({ type: "object", properties: { a: STRING } });
+    expect(isEnforced).toBe(true);
+    expect(told).toEqual([
+      `${FIELD}#/properties/a: is not required, which OpenAI's strict mode does not take; null stands for its absence`,
+    ]);
+  });
+
+  it.each<[string, object, string]>([
+    ["free names", { type: "object" }, "#/properties/a: is an object whose property names are free"],
+    ["any value", {}, "#/properties/a: lets any value pass"],
+    [
+      "too much",
+      { enum: Array.from({ length: 1001 }, (_, index) => `${index}`) },
+      ": comes to 1001 enum values instead of at most 1000",
+    ],
+  ])("shows the model what cannot be enforced, and says why: %s", (_name, property, why) => {
+    const schema = { type: "object", properties: { a: property, b: STRING }, required: ["a"] };
+    const outcome = enforced(schema);
+    expect(outcome).toEqual({
+      schema,
+      enforced: false,
+      told: [
+        `${FIELD}${why}, which OpenAI's strict mode does not take; the schema is shown to the model, not enforced`,
+      ],
+    });
+    expect(outcome.schema).toBe(schema);
+  });
+
+  it("makes a strict request fail where it does so", () => {
+    const loss = new LossReport();
+    enforceSchema({ type: "object" }, OPENAI, FIELD, loss);
+    expect(() => loss.refuse()).toThrow(InvalidRequestError);
+  });
+
+  it("refuses what is no schema in any form", () => {
+    expect(() => enforced({ type: "object", properties: { a: { type: "text" } } })).toThrow(
+      InvalidRequestError,
+    );
+    expect(() => enforced(STRING)).toThrow(InvalidRequestError);
+  });
+
+  it("shares the limits of a request among its schemas, in their order", () => {
+    const optional = (count: number) => ({
+      type: "object",
+      properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, STRING])),
+    });
+    const budget = new SchemaBudget();
+    const sent = [20, 5, 4, 1].map((count) => enforced(optional(count), ANTHROPIC, budget));
+    expect(sent.map((each) => each.enforced)).toEqual([true, false, true, false]);
+    expect(sent[1]?.told).toEqual([
+      `${FIELD}: comes to 25 properties that are not required instead of at most 24, which Anthropic's strict tool use does not take; the schema is shown to the model, not enforced`,
+    ]);
+  });
+
+  it("enforces no more schemas than the provider takes", () => {
+    const budget = new SchemaBudget();
+    const schema = { type: "object", properties: { a: STRING }, required: ["a"] };
+    const sent = Array.from({ length: 21 }, () => enforced(schema, ANTHROPIC, budget).enforced);
+    expect(sent.filter(Boolean)).toHaveLength(20);
+    expect(sent.at(-1)).toBe(false);
+  });
+});

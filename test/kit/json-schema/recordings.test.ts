@@ -1,0 +1,60 @@
+import { globSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { type JsonObject, type JsonValue, parseJson } from "../../../src/kit/json/json.ts";
+import * as dialects from "../../../src/kit/json-schema/dialects.ts";
+import { accepted } from "./compiled.ts";
+
+const { PLAIN, TOOL_PARAMETERS, ...TRANSLATED } = dialects;
+const ROOT = new URL("../../recordings/", import.meta.url).pathname;
+
+/** Members of the providers' requests that hold a schema. */
+const HOLDERS = new Set([
+  "parameters",
+  "input_schema",
+  "schema",
+  "parametersJsonSchema",
+  "responseJsonSchema",
+  "responseSchema",
+]);
+
+/** The schemas of all recorded requests, each once, with the first file that has it. */
+const RECORDED = [
+  ...new Map(
+    globSync("**/*.request.json", { cwd: ROOT })
+      .sort()
+      .flatMap((file) =>
+        schemasIn(parseJson(readFileSync(`${ROOT}${file}`, "utf8"))).map((schema) => ({ file, schema })),
+      )
+      .map((each) => [JSON.stringify(each.schema), each]),
+  ).values(),
+];
+
+function schemasIn(value: unknown): JsonObject[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value as Record<string, JsonValue>).flatMap(([key, each]) =>
+    HOLDERS.has(key) && typeof each === "object" ? [each as JsonObject] : schemasIn(each),
+  );
+}
+
+describe("the schemas of recorded requests", () => {
+  it("are there", () => expect(RECORDED.length).toBeGreaterThan(15));
+
+  it.each(RECORDED)("are taken by every dialect: $file", ({ schema }) => {
+    for (const dialect of Object.values(TRANSLATED)) {
+      // Gemini's older form is left out for a tool without arguments.
+      if (dialect.omitEmptyProperties && isEmpty(schema)) continue;
+      const outcome = accepted(schema, dialect);
+      expect(outcome.messages.filter((message) => !message.startsWith("is not required, which"))).toEqual([]);
+      expect(accepted(outcome.schema, dialect)).toEqual({ schema: outcome.schema, told: [], messages: [] });
+    }
+  });
+
+  it.each(RECORDED)("are not changed where they are only shown: $file", ({ schema }) => {
+    expect(accepted(schema, PLAIN).schema).toBe(schema);
+    expect(accepted(schema, TOOL_PARAMETERS).schema).toBe(schema);
+  });
+});
+
+function isEmpty({ properties }: JsonObject): boolean {
+  return Object.keys(properties as JsonObject).length === 0;
+}

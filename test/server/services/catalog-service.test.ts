@@ -1,0 +1,91 @@
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { describe, expect, it } from "vitest";
+import { defaultCatalog } from "../../../src/catalog/catalog.ts";
+import { BadRequestSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
+import { Capability, CatalogService } from "../../../src/gen/outrigger/v1/catalog_service_pb.ts";
+import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { type TestServer, useTestServers } from "../support/test-server.ts";
+
+const servers = useTestServers();
+
+async function start() {
+  const server = await servers.start({}, { catalog: defaultCatalog });
+  return { server, client: createClient(CatalogService, createGrpcTransport({ baseUrl: server.url })) };
+}
+
+async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+  const error = await call.catch(ConnectError.from);
+  if (!(error instanceof ConnectError)) throw new Error("the call did not fail");
+  return error;
+}
+
+function lastLine(server: TestServer) {
+  return server.log.findLast((line) => "rpc" in line);
+}
+
+describe("ListModels", () => {
+  it("gives what the catalog lists", async () => {
+    const { client } = await start();
+    expect((await client.listModels({})).models).toEqual(defaultCatalog.listModels());
+    const provider = "anthropic";
+    const capabilities = [Capability.VISION];
+    expect((await client.listModels({ provider, capabilities })).models).toEqual(
+      defaultCatalog.listModels(provider, capabilities),
+    );
+  });
+});
+
+describe("GetModel", () => {
+  it("gives the entry of an id", async () => {
+    const { client } = await start();
+    const [known] = defaultCatalog.listModels("openai");
+    const { model } = await client.getModel({ model: known?.id ?? "", provider: "openai" });
+    expect(model).toEqual(known);
+  });
+
+  it("of an unknown model is NOT_FOUND and names it", async () => {
+    const { server, client } = await start();
+    const error = await failureOf(client.getModel({ model: "no-such-model", provider: "openai" }));
+    expect(error.code).toBe(Code.NotFound);
+    expect(error.rawMessage).toBe('the catalog knows no model "no-such-model" of provider "openai"');
+    expect(error.findDetails(InferenceErrorSchema)).toMatchObject([{ kind: ErrorKind.NOT_FOUND }]);
+    await expect.poll(() => lastLine(server)).toMatchObject({ code: "NOT_FOUND", error_kind: "NOT_FOUND" });
+  });
+
+  it("of no model is INVALID_ARGUMENT and names the field", async () => {
+    const { client } = await start();
+    const error = await failureOf(client.getModel({}));
+    expect(error.code).toBe(Code.InvalidArgument);
+    expect(error.findDetails(BadRequestSchema)).toMatchObject([{ fieldViolations: [{ field: "model" }] }]);
+  });
+});
+
+describe("GetLatestModel", () => {
+  it("gives a provider's newest", async () => {
+    const { client } = await start();
+    const capabilities = [Capability.TOOLS];
+    const { model } = await client.getLatestModel({ provider: "gemini", capabilities });
+    expect(model?.provider).toBe("gemini");
+    expect(model?.capabilities).toContain(Capability.TOOLS);
+  });
+
+  it("of an unknown provider is NOT_FOUND, of none INVALID_ARGUMENT", async () => {
+    const { client } = await start();
+    expect((await failureOf(client.getLatestModel({ provider: "acme" }))).code).toBe(Code.NotFound);
+    const error = await failureOf(client.getLatestModel({}));
+    expect(error.findDetails(BadRequestSchema)).toMatchObject([{ fieldViolations: [{ field: "provider" }] }]);
+  });
+
+  it("that breaks is INTERNAL and tells nothing", async () => {
+    const broken = () => {
+      throw new Error("secret");
+    };
+    const catalog = { getModelInfo: broken, listModels: broken, getLatestModel: broken };
+    const server = await servers.start({}, { catalog });
+    const client = createClient(CatalogService, createGrpcTransport({ baseUrl: server.url }));
+    const error = await failureOf(client.listModels({}));
+    expect([error.code, error.rawMessage]).toEqual([Code.Internal, "internal error"]);
+    await expect.poll(() => lastLine(server)).toMatchObject({ level: 50, fault: { type: "Error" } });
+  });
+});

@@ -1,0 +1,310 @@
+import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { anyPack, durationMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  errorOf,
+  InternalError,
+  invalidField,
+  invalidFields,
+  isRetryableKind,
+  QuotaExceededError,
+  RateLimitError,
+  ServerError,
+  StreamError,
+} from "../../../src/core/errors.ts";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "../../../src/gen/google/rpc/error_details_pb.ts";
+import { StatusSchema } from "../../../src/gen/google/rpc/status_pb.ts";
+import { ErrorKind, ErrorKindSchema, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
+import { connectErrorOf, describeProtocolError, noteFailure } from "../../../src/server/status/status.ts";
+import { codeName, codeOf, kindName } from "../../../src/server/status/status-code.ts";
+import { MAX_STATUS_BYTES } from "../../../src/server/status/status-details.ts";
+import { createCall } from "../../../src/server/telemetry/call.ts";
+
+// Kinds by name. UNSPECIFIED stands for none.
+const KINDS = ErrorKindSchema.values
+  .filter(({ number }) => number !== ErrorKind.UNSPECIFIED)
+  .map(({ number, localName }) => [localName, number as ErrorKind] as const);
+
+const KIND_OF_THE_FUTURE = 150 as ErrorKind;
+
+// The table of design §4, kind by kind.
+const CODES: Readonly<Record<string, Code>> = {
+  PROVIDER: Code.Unknown,
+  AUTHENTICATION: Code.Unauthenticated,
+  ACCESS_DENIED: Code.PermissionDenied,
+  NOT_FOUND: Code.NotFound,
+  INVALID_REQUEST: Code.InvalidArgument,
+  RATE_LIMIT: Code.ResourceExhausted,
+  SERVER: Code.Unavailable,
+  CONTENT_FILTER: Code.InvalidArgument,
+  CONTEXT_LENGTH: Code.InvalidArgument,
+  QUOTA_EXCEEDED: Code.ResourceExhausted,
+  REQUEST_TIMEOUT: Code.DeadlineExceeded,
+  ABORT: Code.Canceled,
+  NETWORK: Code.Unavailable,
+  STREAM: Code.Unavailable,
+  INVALID_TOOL_CALL: Code.Aborted,
+  NO_OBJECT_GENERATED: Code.Aborted,
+  CONFIGURATION: Code.FailedPrecondition,
+  UNSUPPORTED_TOOL_CHOICE: Code.InvalidArgument,
+  INTERNAL: Code.Internal,
+};
+
+function detail<Desc extends DescMessage>(error: ConnectError, desc: Desc): MessageShape<Desc> | undefined {
+  return error.findDetails(desc)[0];
+}
+
+function sizeOnTheWire(error: ConnectError): number {
+  const details = error.details.map((each) => {
+    if (!("desc" in each)) throw new Error("an outgoing detail has a descriptor");
+    return anyPack(each.desc, create(each.desc, each.value));
+  });
+  return toBinary(
+    StatusSchema,
+    create(StatusSchema, { code: error.code, message: error.rawMessage, details }),
+  ).length;
+}
+
+describe("codeOf()", () => {
+  it("knows every kind of the contract", () => {
+    expect(Object.fromEntries(KINDS.map(([name, kind]) => [name, codeOf(kind)]))).toEqual(CODES);
+  });
+
+  it("calls a kind that was added later UNKNOWN", () => {
+    expect(codeOf(KIND_OF_THE_FUTURE)).toBe(Code.Unknown);
+    expect(kindName(KIND_OF_THE_FUTURE)).toBe("KIND_150");
+  });
+});
+
+describe("codeName()", () => {
+  it("spells like gRPC", () => {
+    expect([undefined, Code.Canceled, Code.DeadlineExceeded].map(codeName)).toEqual([
+      "OK",
+      "CANCELLED",
+      "DEADLINE_EXCEEDED",
+    ]);
+  });
+});
+
+describe("connectErrorOf()", () => {
+  it.each(KINDS)("gives %s its code, its details and its word on retries", (name, kind) => {
+    const error = connectErrorOf(errorOf(kind, "it failed", { provider: "acme", statusCode: 499 }), {
+      model: "m-1",
+    });
+    expect(error.code).toBe(CODES[name]);
+    const inference = detail(error, InferenceErrorSchema);
+    expect(inference?.kind).toBe(kind);
+    expect(inference?.message).toBe(kind === ErrorKind.INTERNAL ? "internal error" : "it failed");
+    expect(inference?.retryable).toBe(isRetryableKind(kind));
+    expect(detail(error, ErrorInfoSchema)).toMatchObject({ reason: name, domain: "outrigger" });
+    expect(error.metadata.get("grpc-retry-pushback-ms")).toBe(isRetryableKind(kind) ? null : "-1");
+  });
+
+  it("names provider, model, HTTP status and the provider's request id", () => {
+    const failed = new ServerError("overloaded", { provider: "acme", statusCode: 529, requestId: "req_9" });
+    expect(detail(connectErrorOf(failed, { model: "m-1" }), ErrorInfoSchema)?.metadata).toEqual({
+      provider: "acme",
+      model: "m-1",
+      http_status: "529",
+      request_id: "req_9",
+    });
+  });
+
+  it("tells when to retry, to gRPC in milliseconds and to HTTP in whole seconds", () => {
+    const error = connectErrorOf(new RateLimitError("slow down", { provider: "acme", retryAfter: 1.2345 }));
+    const info = detail(error, RetryInfoSchema);
+    expect(info?.retryDelay && durationMs(info.retryDelay)).toBe(1235);
+    expect(error.metadata.get("grpc-retry-pushback-ms")).toBe("1235");
+    expect(error.metadata.get("retry-after")).toBe("2");
+  });
+
+  it("gives no delay where a retry brings nothing", () => {
+    const spent = connectErrorOf(
+      new QuotaExceededError("no money left", { provider: "acme", retryAfter: 60 }),
+    );
+    expect(detail(spent, RetryInfoSchema)).toBeUndefined();
+    expect(spent.metadata.get("grpc-retry-pushback-ms")).toBe("-1");
+    expect(spent.metadata.get("retry-after")).toBeNull();
+  });
+
+  it("leaves out a delay that lies in the past", () => {
+    const error = connectErrorOf(new RateLimitError("slow down", { retryAfter: -1 }));
+    expect(detail(error, RetryInfoSchema)).toBeUndefined();
+    expect(error.metadata.get("grpc-retry-pushback-ms")).toBeNull();
+  });
+
+  it("names wrong fields", () => {
+    const error = connectErrorOf(invalidField("messages[2].role", "is UNSPECIFIED, expected a role"));
+    expect(detail(error, BadRequestSchema)?.fieldViolations).toMatchObject([
+      { field: "messages[2].role", description: "is UNSPECIFIED, expected a role" },
+    ]);
+  });
+
+  it("says nothing of a bug of ours, nor of what caused it", () => {
+    const cause = new ServerError("secret of the cause", { provider: "acme" });
+    const error = connectErrorOf(new InternalError("secret of the bug", { cause }));
+    expect(error.rawMessage).toBe("internal error");
+    expect(detail(error, InferenceErrorSchema)?.cause).toBeUndefined();
+    expect(sizeOnTheWire(error)).toBeLessThan(200);
+  });
+
+  it("carries the cause, the cost and whether output had begun", () => {
+    const cause = new ServerError("upstream said so", { provider: "acme" });
+    const usage = create(UsageSchema, { inputTokens: 3, outputTokens: 4, totalTokens: 7, rawJson: "{}" });
+    const error = connectErrorOf(new StreamError("cut", { cause, usage, outputStarted: true }));
+    expect(detail(error, InferenceErrorSchema)).toMatchObject({
+      outputStarted: true,
+      usage: { totalTokens: 7, rawJson: "" },
+      cause: { kind: ErrorKind.SERVER, message: "upstream said so" },
+    });
+  });
+
+  it("carries the provider's body where it fits", () => {
+    const rawJson = JSON.stringify({ error: "x".repeat(1900) });
+    const error = connectErrorOf(new ServerError("broke", { provider: "acme", rawJson }));
+    expect(detail(error, InferenceErrorSchema)?.provider?.rawJson).toBe(rawJson);
+    expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
+  });
+
+  it("keeps as many field violations as there is room for", () => {
+    const violations = Array.from({ length: 400 }, (_, index) => ({
+      field: `messages[${index}].content`,
+      description: "is empty, expected at least one part",
+    }));
+    const error = connectErrorOf(invalidFields(violations));
+    const kept = detail(error, BadRequestSchema)?.fieldViolations ?? [];
+    expect(kept.length).toBeGreaterThan(10);
+    expect(kept[0]?.field).toBe("messages[0].content");
+    expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
+  });
+
+  it("stays within its size and its encoding, whatever the failure says", () => {
+    const text = fc.string({ unit: "binary", maxLength: 5000 });
+    const violation = fc.record({ field: text, description: text });
+    const failure = fc.record({
+      kind: fc.constantFrom(...KINDS.map(([, kind]) => kind)),
+      message: text,
+      provider: text,
+      errorCode: text,
+      requestId: text,
+      rawJson: text,
+      cause: text,
+      model: text,
+      retryAfter: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true }), { nil: undefined }),
+      violations: fc.array(violation, { maxLength: 20 }),
+    });
+    fc.assert(
+      fc.property(failure, ({ kind, message, model, cause, ...options }) => {
+        const inner = new ServerError(cause, { provider: "acme", rawJson: cause });
+        const error = connectErrorOf(errorOf(kind, message, { ...options, cause: inner }), { model });
+        expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
+        expect(() => encodeURIComponent(error.rawMessage)).not.toThrow();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("noteFailure()", () => {
+  const noted = (thrown: unknown) => {
+    const call = createCall({
+      rpc: "outrigger.v1.CatalogService/ListModels",
+      requestId: "",
+      httpVersion: "",
+    });
+    return { status: noteFailure(call, thrown), call };
+  };
+
+  it("takes a status as it is", () => {
+    const thrown = new ConnectError("not here", Code.NotFound);
+    const { status, call } = noted(thrown);
+    expect(status).toBe(thrown);
+    expect(call).toMatchObject({ code: Code.NotFound, fault: undefined });
+  });
+
+  it("takes anything else for a bug of ours, and tells nothing of it", () => {
+    const thrown = new TypeError("secret");
+    const { status, call } = noted(thrown);
+    expect(status).toMatchObject({ code: Code.Internal, rawMessage: "internal error", details: [] });
+    expect(call).toMatchObject({ code: Code.Internal, fault: thrown });
+  });
+
+  it.each(["serialize binary: invalid int32", "cannot encode field x.y to JSON: expected string"])(
+    "takes an answer that cannot be written for a bug of ours: %s",
+    (message) => {
+      const thrown = new ConnectError(message, Code.Internal);
+      expect(noted(thrown).call).toMatchObject({ code: Code.Internal, fault: thrown });
+    },
+  );
+
+  it("does not take a fault of the request for a bug of ours", () => {
+    const { call } = noted(new ConnectError("parse binary: premature EOF", Code.Internal));
+    expect(call).toMatchObject({ code: Code.InvalidArgument, fault: undefined });
+  });
+});
+
+describe("describeProtocolError()", () => {
+  const OUR_CALL = { rpc: "outrigger.v1.InferenceService/Complete" };
+
+  it("gives what Connect found wrong with a message the details of a wrong request", () => {
+    const error = new ConnectError(
+      "message size 9 is larger than configured readMaxBytes 5",
+      Code.ResourceExhausted,
+    );
+    describeProtocolError(error, OUR_CALL);
+    expect(error.code).toBe(Code.ResourceExhausted);
+    expect(error.rawMessage).toContain("at most 5 bytes (limits.max_message_bytes)");
+    expect(detail(error, InferenceErrorSchema)?.kind).toBe(ErrorKind.INVALID_REQUEST);
+    expect(error.metadata.get("grpc-retry-pushback-ms")).toBe("-1");
+  });
+
+  it("does not call it our bug that a message does not parse", () => {
+    const error = new ConnectError("parse binary: premature EOF", Code.Internal);
+    describeProtocolError(error, OUR_CALL);
+    expect(error.code).toBe(Code.InvalidArgument);
+    expect(error.message).toBe("[invalid_argument] parse binary: premature EOF");
+  });
+
+  it.each([
+    ["an answer that cannot be written", "serialize binary: no"],
+    ["a compression that no header names", "received compressed envelope, but do not know how to decompress"],
+  ])("leaves alone as INTERNAL %s", (_case, message) => {
+    const error = new ConnectError(message, Code.Internal);
+    describeProtocolError(error, OUR_CALL);
+    expect(error.code).toBe(Code.Internal);
+    expect(error.details).toEqual([]);
+  });
+
+  it("gives services that do not know our details none", () => {
+    const error = new ConnectError("parse binary: premature EOF", Code.Internal);
+    describeProtocolError(error, { rpc: "grpc.health.v1.Health/Check" });
+    expect(error).toMatchObject({ code: Code.InvalidArgument, details: [] });
+    expect([...error.metadata]).toEqual([]);
+  });
+
+  it("bounds a quoted value", () => {
+    const error = new ConnectError(
+      `cannot decode field x from JSON: ${"y".repeat(100_000)}`,
+      Code.InvalidArgument,
+    );
+    describeProtocolError(error, OUR_CALL);
+    expect(Buffer.byteLength(error.message)).toBeLessThan(420);
+  });
+
+  it("leaves alone what has details, and what is no fault of a message", () => {
+    const detailed = connectErrorOf(invalidField("model", "is empty"));
+    const details = [...detailed.details];
+    describeProtocolError(detailed, OUR_CALL);
+    expect(detailed.details).toEqual(details);
+    const missing = new ConnectError("not here", Code.NotFound);
+    describeProtocolError(missing, OUR_CALL);
+    expect(missing.details).toEqual([]);
+  });
+});
