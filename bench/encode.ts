@@ -72,7 +72,7 @@ function finish(sequence: number): StreamEvent {
       message: { role: Role.ASSISTANT, content: [{ part: { case: "text", value: text } }] },
       finishReason,
       usage,
-      runId: "run_0d5c6f7e8a9b",
+      inferenceId: "inf_0d5c6f7e8a9b",
       providerRequestId: "req_9f8e7d6c5b4a",
     },
   });

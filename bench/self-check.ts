@@ -69,7 +69,7 @@ function comparableEvent(original: StreamEvent): unknown {
   event.elapsedMs = 0;
   if (event.event.case === "streamStart") {
     const start = event.event.value;
-    start.runId = shapeOf(start.runId);
+    start.inferenceId = shapeOf(start.inferenceId);
     ok(start.startedAt !== undefined, "stream_start.started_at is not set");
     delete start.startedAt;
   }
@@ -87,7 +87,9 @@ function comparableResponse(original: Response): unknown {
 function blankOut(response: Response | undefined): void {
   ok(response?.rateLimit?.resetAt !== undefined, "rate_limit.reset_at is not set");
   delete response.rateLimit.resetAt;
-  response.runId = shapeOf(response.runId);
+  ok(response.createdAt !== undefined, "created_at is not set");
+  delete response.createdAt;
+  response.inferenceId = shapeOf(response.inferenceId);
 }
 
 /** An id with zeros in the place of its hexadecimal digits. */

@@ -148,7 +148,7 @@ function overlayPrices(model: OverlayModel): Prices {
 function tierOf(id: string, tier: OverlayTier): PriceTier {
   const { above_input_tokens, ...prices } = tier;
   const micros = Object.entries(prices).map(([name, dollars]) => [
-    `${name}_micro_usd`,
+    `${name}_micro_usd_per_million_tokens`,
     microUsd(dollars, `${id}, ${name}`),
   ]);
   return { above_input_tokens, ...Object.fromEntries(micros) };

@@ -19,11 +19,11 @@ export interface PriceRules {
 
 /** The source's prices for text, and the fields that keep them. */
 const fields = {
-  input_mtok: "input_micro_usd",
-  output_mtok: "output_micro_usd",
-  cache_read_mtok: "cache_read_micro_usd",
-  cache_write_mtok: "cache_write_micro_usd",
-  cache_write_1h_mtok: "cache_write_long_micro_usd",
+  input_mtok: "input_micro_usd_per_million_tokens",
+  output_mtok: "output_micro_usd_per_million_tokens",
+  cache_read_mtok: "cache_read_micro_usd_per_million_tokens",
+  cache_write_mtok: "cache_write_micro_usd_per_million_tokens",
+  cache_write_1h_mtok: "cache_write_long_micro_usd_per_million_tokens",
 } as const;
 
 /** Prices for other things than text: not in the catalog. */
@@ -76,11 +76,20 @@ function tierAt(model: ModelInfo, prices: ModelPrice, start: number, rules: Pric
     const dollars = asTiers(prices[key]).findLast((at) => at.start <= start)?.price;
     if (dollars !== undefined) tier[field] = microUsd(dollars, `${model.id}, ${key}`);
   }
-  const { above_input_tokens = 0, input_micro_usd, output_micro_usd } = tier;
-  if (input_micro_usd === undefined || output_micro_usd === undefined) {
+  const {
+    above_input_tokens = 0,
+    input_micro_usd_per_million_tokens,
+    output_micro_usd_per_million_tokens,
+  } = tier;
+  if (input_micro_usd_per_million_tokens === undefined || output_micro_usd_per_million_tokens === undefined) {
     throw new Error(`${model.id}: expected prices for input and output`);
   }
-  return { ...tier, above_input_tokens, input_micro_usd, output_micro_usd };
+  return {
+    ...tier,
+    above_input_tokens,
+    input_micro_usd_per_million_tokens,
+    output_micro_usd_per_million_tokens,
+  };
 }
 
 function asTiers(price: number | TieredPrices | undefined): { start: number; price: number }[] {

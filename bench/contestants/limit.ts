@@ -62,10 +62,15 @@ function forward(stream: ServerHttp2Stream, request: LimitRequest, receive: Rece
         stream.on("drain", () => controller.resume());
       },
       onResponseStart(_controller, status, answerHeaders) {
-        const runId = `run_${randomBytes(16).toString("hex")}`;
-        if (status === 200) respond(stream, runId);
+        const inferenceId = `inf_${randomBytes(16).toString("hex")}`;
+        if (status === 200) respond(stream, inferenceId);
         else fail(stream);
-        receiver = receive(stream, { runId, model: request.model, headers: answerHeaders });
+        receiver = receive(stream, {
+          inferenceId,
+          acceptedAt: Date.now(),
+          model: request.model,
+          headers: answerHeaders,
+        });
       },
       onResponseData: (controller, chunk) => receiver.data(chunk, controller),
       onResponseEnd: () => receiver.end(),
@@ -74,13 +79,13 @@ function forward(stream: ServerHttp2Stream, request: LimitRequest, receive: Rece
   );
 }
 
-function respond(stream: ServerHttp2Stream, runId: string): void {
+function respond(stream: ServerHttp2Stream, inferenceId: string): void {
   stream.respond(
     {
       ":status": 200,
       "content-type": "application/grpc",
       "x-request-id": randomUUID(),
-      "outrigger-run-id": runId,
+      "outrigger-inference-id": inferenceId,
     },
     { waitForTrailers: true },
   );

@@ -3,10 +3,10 @@ import type { TraitsEntry } from "./model-traits.ts";
 /** Something that a model can do, by the words that data files use. The rest follows from its traits. */
 export type CapabilityWord =
   | "tools"
-  | "vision"
+  | "image_input"
   | "reasoning"
   | "audio_input"
-  | "documents"
+  | "document_input"
   | "structured_output"
   | "sampling"
   | "prompt_caching";
@@ -18,12 +18,12 @@ export type CapabilityWord =
 export interface PriceTier {
   /** The tier holds for prompts of more input tokens than this. 0 in the lowest tier. */
   readonly above_input_tokens: number;
-  readonly input_micro_usd: number;
-  readonly output_micro_usd: number;
-  readonly cache_read_micro_usd?: number;
-  readonly cache_write_micro_usd?: number;
+  readonly input_micro_usd_per_million_tokens: number;
+  readonly output_micro_usd_per_million_tokens: number;
+  readonly cache_read_micro_usd_per_million_tokens?: number;
+  readonly cache_write_micro_usd_per_million_tokens?: number;
   /** Writes that the provider keeps longer, where they cost more: one hour at Anthropic. */
-  readonly cache_write_long_micro_usd?: number;
+  readonly cache_write_long_micro_usd_per_million_tokens?: number;
 }
 
 /** Prices that hold from a day on. */

@@ -178,7 +178,8 @@ function compareEntries(left: CatalogEntry, right: CatalogEntry): number {
   return (
     compareText(left.provider, right.provider) ||
     compareText(right.release_date ?? "", left.release_date ?? "") ||
-    (right.prices?.[0]?.output_micro_usd ?? 0) - (left.prices?.[0]?.output_micro_usd ?? 0) ||
+    (right.prices?.[0]?.output_micro_usd_per_million_tokens ?? 0) -
+      (left.prices?.[0]?.output_micro_usd_per_million_tokens ?? 0) ||
     compareText(left.id, right.id)
   );
 }

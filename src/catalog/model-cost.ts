@@ -47,11 +47,11 @@ export function costWith(
   const read = usage.cacheReadTokens ?? 0;
   const written = usage.cacheWriteTokens ?? 0;
   return sumOf([
-    [usage.inputTokens - read - written, tier.input_micro_usd],
-    [read, tier.cache_read_micro_usd],
-    [written - longCacheWriteTokens, tier.cache_write_micro_usd],
-    [longCacheWriteTokens, tier.cache_write_long_micro_usd],
-    [usage.outputTokens, tier.output_micro_usd],
+    [usage.inputTokens - read - written, tier.input_micro_usd_per_million_tokens],
+    [read, tier.cache_read_micro_usd_per_million_tokens],
+    [written - longCacheWriteTokens, tier.cache_write_micro_usd_per_million_tokens],
+    [longCacheWriteTokens, tier.cache_write_long_micro_usd_per_million_tokens],
+    [usage.outputTokens, tier.output_micro_usd_per_million_tokens],
   ]);
 }
 

@@ -38,27 +38,29 @@ export function capabilitiesOf(entry: CatalogEntry, traits: ModelTraits): Set<Ca
 
 const capabilityNumbers: Readonly<Record<CapabilityWord, Capability>> = {
   tools: Capability.TOOLS,
-  vision: Capability.VISION,
+  image_input: Capability.IMAGE_INPUT,
   reasoning: Capability.REASONING,
   audio_input: Capability.AUDIO_INPUT,
-  documents: Capability.DOCUMENTS,
+  document_input: Capability.DOCUMENT_INPUT,
   structured_output: Capability.STRUCTURED_OUTPUT,
   sampling: Capability.SAMPLING,
   prompt_caching: Capability.PROMPT_CACHING,
 };
 
 function cachesPrompts(entry: CatalogEntry, traits: ModelTraits): boolean {
-  const priced = entry.prices?.some((tier) => tier.cache_read_micro_usd !== undefined) ?? false;
+  const priced =
+    entry.prices?.some((tier) => tier.cache_read_micro_usd_per_million_tokens !== undefined) ?? false;
   return priced || traits.cacheMinimumTokens !== undefined;
 }
 
 function priceOf(tier: PriceTier): MessageInitShape<typeof PriceSchema> {
-  const { cache_read_micro_usd: read, cache_write_micro_usd: write } = tier;
+  const { cache_read_micro_usd_per_million_tokens: read, cache_write_micro_usd_per_million_tokens: write } =
+    tier;
   return {
     aboveInputTokens: tier.above_input_tokens,
-    inputMicroUsd: BigInt(tier.input_micro_usd),
-    outputMicroUsd: BigInt(tier.output_micro_usd),
-    ...(read !== undefined && { cacheReadMicroUsd: BigInt(read) }),
-    ...(write !== undefined && { cacheWriteMicroUsd: BigInt(write) }),
+    inputMicroUsdPerMillionTokens: BigInt(tier.input_micro_usd_per_million_tokens),
+    outputMicroUsdPerMillionTokens: BigInt(tier.output_micro_usd_per_million_tokens),
+    ...(read !== undefined && { cacheReadMicroUsdPerMillionTokens: BigInt(read) }),
+    ...(write !== undefined && { cacheWriteMicroUsdPerMillionTokens: BigInt(write) }),
   };
 }

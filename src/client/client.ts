@@ -2,10 +2,17 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
-import { createRunId } from "../core/inference-id.ts";
-import { type Request, RequestSchema, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
+import { createInferenceId } from "../core/inference-id.ts";
+import {
+  FinalResponse,
+  type Request,
+  RequestSchema,
+  type ToolChoice_Mode,
+} from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { lazyBatches } from "../kit/stream/lazy-batches.ts";
+import { withoutContent } from "./final-response.ts";
 import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
 import { type Middleware, wrapComplete, wrapStream } from "./middleware.ts";
 import { createAdapter } from "./providers.ts";
@@ -94,7 +101,7 @@ export class Client {
    * registered, and what the provider's failure is (specification §6.1).
    */
   async complete(request: RequestInput, options: CallOptions = {}): Promise<Response> {
-    return this.#complete(this.#check(request), withRunId(options));
+    return this.#complete(this.#check(request), withInferenceId(options));
   }
 
   /**
@@ -103,7 +110,13 @@ export class Client {
    * closes the connection to the provider.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
-    const open = async () => this.#stream(this.#check(request), withRunId(options)).batches();
+    const open = async () => {
+      const checked = this.#check(request);
+      const batches = this.#stream(checked, withInferenceId(options)).batches();
+      return checked.finalResponse === FinalResponse.WITHOUT_CONTENT
+        ? eachEvent(batches, withoutContent)
+        : batches;
+    };
     return new EventStream(lazyBatches(open));
   }
 
@@ -148,6 +161,13 @@ export class Client {
   }
 }
 
-function withRunId(options: CallOptions): CallOptions {
-  return options.runId === undefined ? { ...options, runId: createRunId() } : options;
+async function* eachEvent(
+  batches: AsyncIterable<readonly StreamEvent[]>,
+  change: (event: StreamEvent) => StreamEvent,
+): AsyncGenerator<readonly StreamEvent[]> {
+  for await (const batch of batches) yield batch.map(change);
+}
+
+function withInferenceId(options: CallOptions): CallOptions {
+  return options.inferenceId === undefined ? { ...options, inferenceId: createInferenceId() } : options;
 }

@@ -1,8 +1,9 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions } from "../core/adapter.ts";
 import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../core/errors.ts";
 import type { EventStream } from "../core/event-stream.ts";
-import { createRunId } from "../core/inference-id.ts";
+import { createInferenceId } from "../core/inference-id.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type Finish, type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -159,10 +160,11 @@ function replaceLast(
 
 /** A response that came from elsewhere than a provider's stream, as the events of one. */
 function replay(response: Response, request: Request, options: CallOptions): Batch {
-  const runId = options.runId ?? createRunId();
-  const { provider, warnings, rateLimit, providerRequestId } = response;
-  const facts = { request, provider, runId, warnings, rateLimit, providerRequestId };
-  const writer = new StreamWriter(facts, new ToolCallIds(runId, request.messages));
+  const inferenceId = options.inferenceId ?? createInferenceId();
+  const { provider, warnings, rateLimit, providerRequestId, createdAt } = response;
+  const acceptedAt = createdAt === undefined ? Date.now() : timestampMs(createdAt);
+  const facts = { request, provider, inferenceId, acceptedAt, warnings, rateLimit, providerRequestId };
+  const writer = new StreamWriter(facts, new ToolCallIds(inferenceId, request.messages));
   replayResponse(response, writer);
   return writer.take();
 }

@@ -16,7 +16,7 @@ const LIMITS: ReadonlyMap<Role, PartLimits> = new Map([
   [Role.SYSTEM, limitsOf(Role.SYSTEM, "text")],
   [Role.DEVELOPER, limitsOf(Role.DEVELOPER, "text")],
   [Role.USER, limitsOf(Role.USER, "text", "image", "audio", "document", "native")],
-  [Role.ASSISTANT, limitsOf(Role.ASSISTANT, "text", "image", "toolCall", "thinking", "native")],
+  [Role.ASSISTANT, limitsOf(Role.ASSISTANT, "text", "image", "toolCall", "reasoning", "native")],
   [Role.TOOL, limitsOf(Role.TOOL, "text", "toolResult", "native")],
 ]);
 
@@ -92,7 +92,7 @@ class Conversation {
   }
 
   #checkCall(call: ToolCall, field: string): void {
-    const { id, name, type } = call;
+    const { id, name, input } = call;
     if (id === "") this.#violations.add(`${field}.id`, "is empty, expected the id that the result names");
     else if (this.#turn.has(id)) {
       this.#violations.add(`${field}.id`, `${quote(id)} is the id of an earlier call of the same turn`);
@@ -100,10 +100,9 @@ class Conversation {
     this.#turn.add(id);
     this.#calls.add(id);
     if (name === "") this.#violations.add(`${field}.name`, "is empty, expected the name of a tool");
-    if (type !== "" && type !== "function" && type !== "custom") {
-      this.#violations.add(`${field}.type`, `expected function, custom or nothing, found ${quote(type)}`);
-    }
-    if (holdsJson(call)) checkJson(call.argumentsJson, `${field}.arguments_json`, this.#violations);
+    // Some models write no arguments at all for a tool without parameters.
+    if (input.case === "argumentsJson" && input.value !== "" && !call.argumentsInvalid)
+      checkJson(input.value, `${field}.arguments_json`, this.#violations);
   }
 
   #checkResult({ toolCallId, content }: ToolResult, field: string, messageId: string): void {
@@ -125,11 +124,6 @@ class Conversation {
       this.#violations.add(field, `${quote(id)} is not the id of an earlier tool call`);
     }
   }
-}
-
-/** No arguments at all are what some models write for a tool without parameters. */
-function holdsJson({ type, argumentsJson, argumentsInvalid }: ToolCall): boolean {
-  return type !== "custom" && !argumentsInvalid && argumentsJson !== "";
 }
 
 function limitsOf(role: Role, ...kinds: PartKind[]): PartLimits {

@@ -20,7 +20,7 @@ const PART_NAMES: Readonly<Record<PartKind, string>> = {
   document: "document",
   toolCall: "tool_call",
   toolResult: "tool_result",
-  thinking: "thinking",
+  reasoning: "reasoning",
   native: "native",
 };
 

@@ -1,11 +1,18 @@
 import { type ToolChoice, ToolChoice_Mode, ToolChoice_ModeSchema } from "../gen/outrigger/v1/request_pb.ts";
-import type { FunctionTool, HostedTool, Tool } from "../gen/outrigger/v1/tool_pb.ts";
+import {
+  type CustomTool,
+  type FunctionTool,
+  Grammar_Syntax,
+  Grammar_SyntaxSchema,
+  type HostedTool,
+  type Tool,
+} from "../gen/outrigger/v1/tool_pb.ts";
 import type { JsonObject } from "../kit/json/json.ts";
 import { checkEnum } from "./check-enum.ts";
 import { checkJsonObject } from "./check-json.ts";
 import { quote, type Violations } from "./violations.ts";
 
-// Wider than specification §5.1: providers allow dashes, leading underscores and 128 characters.
+// Providers allow dashes, leading underscores and up to 128 characters.
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
 /** Checks the tools. Gives the names that a tool choice may name. */
@@ -15,24 +22,37 @@ export function checkTools(tools: readonly Tool[], violations: Violations): Read
   for (const [index, { tool }] of tools.entries()) {
     const field = `tools[${index}]`;
     if (tool.case === "function") checkFunction(tool.value, `${field}.function`, functions, violations);
+    else if (tool.case === "custom") checkCustom(tool.value, `${field}.custom`, functions, violations);
     else if (tool.case === "hosted") checkHosted(tool.value, `${field}.hosted`, hosted, violations);
-    else violations.add(field, "is empty, expected function or hosted");
+    else violations.add(field, "is empty, expected one of function, hosted and custom");
   }
   return new Set([...functions, ...hosted]);
 }
 
 function checkFunction(tool: FunctionTool, field: string, names: Set<string>, violations: Violations): void {
-  if (!TOOL_NAME.test(tool.name)) {
-    violations.add(
-      `${field}.name`,
-      `expected 1 to 128 letters, digits, "_" or "-", found ${quote(tool.name)}`,
-    );
-  } else if (names.has(tool.name)) {
-    violations.add(`${field}.name`, `${quote(tool.name)} is the name of an earlier tool, names are unique`);
-  }
-  names.add(tool.name);
+  checkName(tool.name, `${field}.name`, names, violations);
   if (tool.parametersJson !== "")
     checkParameters(tool.parametersJson, `${field}.parameters_json`, violations);
+}
+
+function checkCustom(tool: CustomTool, field: string, names: Set<string>, violations: Violations): void {
+  checkName(tool.name, `${field}.name`, names, violations);
+  const { grammar } = tool;
+  if (grammar === undefined) return;
+  checkEnum(Grammar_SyntaxSchema, grammar.syntax, `${field}.grammar.syntax`, violations);
+  if (grammar.syntax === Grammar_Syntax.UNSPECIFIED)
+    violations.add(`${field}.grammar.syntax`, "is not set, expected SYNTAX_LARK or SYNTAX_REGEX");
+  if (grammar.definition === "")
+    violations.add(`${field}.grammar.definition`, "is empty, expected a grammar");
+}
+
+function checkName(name: string, field: string, names: Set<string>, violations: Violations): void {
+  if (!TOOL_NAME.test(name)) {
+    violations.add(field, `expected 1 to 128 letters, digits, "_" or "-", found ${quote(name)}`);
+  } else if (names.has(name)) {
+    violations.add(field, `${quote(name)} is the name of an earlier tool, names are unique`);
+  }
+  names.add(name);
 }
 
 function checkParameters(text: string, field: string, violations: Violations): void {

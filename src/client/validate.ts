@@ -1,5 +1,7 @@
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import {
+  FinalResponseSchema,
+  LossPolicySchema,
   type Request,
   type ResponseFormat,
   ResponseFormat_Type,
@@ -32,6 +34,8 @@ export function validateRequest(request: Request): void {
   if (request.responseFormat !== undefined) checkResponseFormat(request.responseFormat, violations);
   checkSampling(request, violations);
   checkEnum(StatePolicySchema, request.foreignState, "foreign_state", violations);
+  checkEnum(LossPolicySchema, request.lossPolicy, "loss_policy", violations);
+  checkEnum(FinalResponseSchema, request.finalResponse, "final_response", violations);
   if (request.timeouts !== undefined) checkTimeouts(request.timeouts, violations);
   violations.throwIfAny();
 }

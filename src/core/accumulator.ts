@@ -6,14 +6,16 @@ import {
   type ProviderState,
   Role,
 } from "../gen/outrigger/v1/message_pb.ts";
+import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import { type Response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
-import type {
-  ReasoningEnd,
-  StreamEvent,
-  StreamStart,
-  TextEnd,
-  ToolCallEnd,
-  ToolCallStart,
+import {
+  type ReasoningEnd,
+  type StreamEvent,
+  type StreamStart,
+  type TextEnd,
+  type ToolCallEnd,
+  type ToolCallStart,
+  ToolCallStart_InputKind,
 } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { errorFromProto, type SDKError, StreamError } from "./errors.ts";
 import { LawChecker } from "./laws.ts";
@@ -29,6 +31,8 @@ export class StreamAccumulator {
   readonly #partial = create(ResponseSchema, { message: { role: Role.ASSISTANT } });
   #final: Response | undefined;
   #error: SDKError | undefined;
+  /** False where the caller asked for the content once, as deltas. */
+  #endsHaveText = true;
 
   /** Takes the next event. Throws StreamError where it breaks a law of the stream. */
   process(event: StreamEvent): void {
@@ -45,7 +49,7 @@ export class StreamAccumulator {
         this.#endText(step.value);
         break;
       case "reasoningStart":
-        this.#set(step.value.partIndex, { part: { case: "thinking", value: {} } });
+        this.#set(step.value.partIndex, { part: { case: "reasoning", value: {} } });
         break;
       case "reasoningEnd":
         this.#endReasoning(step.value);
@@ -91,23 +95,26 @@ export class StreamAccumulator {
     return clone(ResponseSchema, partial);
   }
 
-  #start({ runId, model, provider, warnings }: StreamStart): void {
-    Object.assign(this.#partial, { runId, model, provider, warnings });
+  #start({ inferenceId, model, provider, warnings, startedAt, finalResponse }: StreamStart): void {
+    Object.assign(this.#partial, { inferenceId, model, provider, warnings });
+    if (startedAt !== undefined) this.#partial.createdAt = startedAt;
+    this.#endsHaveText = finalResponse !== FinalResponse.WITHOUT_CONTENT;
   }
 
   #endText({ partIndex, text, citations, providerState }: TextEnd): void {
-    this.#set(partIndex, { part: { case: "text", value: text }, citations, ...stateOf(providerState) });
+    const value = this.#endsHaveText ? text : this.#textOf(partIndex);
+    this.#set(partIndex, { part: { case: "text", value }, citations, ...stateOf(providerState) });
   }
 
   #endReasoning({ partIndex, text, redacted, providerState }: ReasoningEnd): void {
-    this.#set(partIndex, {
-      part: { case: "thinking", value: { text, redacted } },
-      ...stateOf(providerState),
-    });
+    const value = { text: this.#endsHaveText ? text : this.#textOf(partIndex), redacted };
+    this.#set(partIndex, { part: { case: "reasoning", value }, ...stateOf(providerState) });
   }
 
-  #startToolCall({ partIndex, id, name, type }: ToolCallStart): void {
-    this.#set(partIndex, { part: { case: "toolCall", value: { id, name, type } } });
+  #startToolCall({ partIndex, id, name, inputKind }: ToolCallStart): void {
+    const kind = inputKind === ToolCallStart_InputKind.TEXT ? "text" : "argumentsJson";
+    const input = { case: kind, value: "" } as const;
+    this.#set(partIndex, { part: { case: "toolCall", value: { id, name, input } } });
   }
 
   #endToolCall({ partIndex, toolCall, providerState }: ToolCallEnd): void {
@@ -120,6 +127,13 @@ export class StreamAccumulator {
     return { ...response, message: create(MessageSchema, { role: Role.ASSISTANT, content }) };
   }
 
+  /** The deltas of a text or reasoning part so far. */
+  #textOf(index: number): string {
+    const part = this.#parts.get(index)?.part;
+    if (part?.case === "text") return part.value;
+    return part?.case === "reasoning" ? part.value.text : "";
+  }
+
   #set(index: number, part: PartInit): void {
     this.#parts.set(index, create(ContentPartSchema, part));
   }
@@ -127,8 +141,8 @@ export class StreamAccumulator {
   #append(index: number, delta: string): void {
     const part = this.#parts.get(index)?.part;
     if (part?.case === "text") part.value += delta;
-    else if (part?.case === "thinking") part.value.text += delta;
-    else if (part?.case === "toolCall") part.value.argumentsJson += delta;
+    else if (part?.case === "reasoning") part.value.text += delta;
+    else if (part?.case === "toolCall") part.value.input.value += delta;
   }
 }
 

@@ -6,8 +6,8 @@ import type { EventStream } from "./event-stream.ts";
 export interface CallOptions {
   /** Ends the call, in every phase: the connection to the provider closes at once. */
   readonly signal?: AbortSignal | undefined;
-  /** Id of the call, shown as `run_id`. Given by whoever starts the call; made up where absent. */
-  readonly runId?: string | undefined;
+  /** Id of the call, shown as `inference_id`. Given by whoever starts the call; made up where absent. */
+  readonly inferenceId?: string | undefined;
 }
 
 /**

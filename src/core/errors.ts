@@ -39,7 +39,7 @@ export interface ErrorOptions {
 export interface ProviderErrorOptions extends ErrorOptions {
   /** Name of the provider; empty where Outrigger itself turned the call away. */
   readonly provider?: string;
-  readonly statusCode?: number | undefined;
+  readonly httpStatusCode?: number | undefined;
   readonly errorCode?: string | undefined;
   readonly requestId?: string | undefined;
   /** The provider's body. Only where `include_raw` asked for it. */
@@ -94,7 +94,7 @@ export class ProviderError extends SDKError {
   /** Name of the provider; empty where Outrigger itself turned the call away. */
   readonly provider: string;
   /** HTTP status of the provider's answer. */
-  readonly statusCode: number | undefined;
+  readonly httpStatusCode: number | undefined;
   /** The provider's own code, for instance `insufficient_quota`. */
   readonly errorCode: string | undefined;
   /** The provider's id of the HTTP exchange. */
@@ -105,7 +105,7 @@ export class ProviderError extends SDKError {
   constructor(message: string, options: ProviderErrorOptions = {}, kind: ErrorKind = ErrorKind.PROVIDER) {
     super(kind, message, options);
     this.provider = options.provider ?? "";
-    this.statusCode = options.statusCode;
+    this.httpStatusCode = options.httpStatusCode;
     this.errorCode = options.errorCode;
     this.requestId = options.requestId;
     this.rawJson = options.rawJson;
@@ -120,8 +120,8 @@ export class ProviderError extends SDKError {
       requestId: this.requestId ?? "",
       rawJson: this.rawJson ?? "",
     };
-    if (this.statusCode !== undefined) failure.statusCode = this.statusCode;
-    error.provider = create(ProviderFailureSchema, failure);
+    if (this.httpStatusCode !== undefined) failure.httpStatusCode = this.httpStatusCode;
+    error.providerFailure = create(ProviderFailureSchema, failure);
     return error;
   }
 }
@@ -335,14 +335,14 @@ export function errorOf(kind: ErrorKind, message: string, options: ProviderError
 
 /** The class for an error that came over the wire. */
 export function errorFromProto(error: InferenceError): SDKError {
-  const failure = error.provider;
+  const failure = error.providerFailure;
   return errorOf(error.kind, error.message, {
     retryable: error.retryable,
     retryAfter: error.retryAfter === undefined ? undefined : secondsOf(error.retryAfter),
     outputStarted: error.outputStarted,
     usage: error.usage,
     provider: failure?.provider ?? "",
-    statusCode: failure?.statusCode,
+    httpStatusCode: failure?.httpStatusCode,
     errorCode: failure?.errorCode,
     requestId: failure?.requestId,
     rawJson: failure?.rawJson,
@@ -358,7 +358,7 @@ export function withProgress(
   const provider: ProviderErrorOptions = error instanceof ProviderError ? error : {};
   return errorOf(error.kind, error.message, {
     provider: provider.provider ?? "",
-    statusCode: provider.statusCode,
+    httpStatusCode: provider.httpStatusCode,
     errorCode: provider.errorCode,
     requestId: provider.requestId,
     rawJson: provider.rawJson,

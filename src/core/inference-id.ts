@@ -6,12 +6,12 @@ const ID_BYTES = 16;
 const pool = Buffer.alloc(128 * ID_BYTES);
 let next = pool.byteLength;
 
-/** Makes the id of a call: `run_` and 128 random bits in hexadecimal. */
-export function createRunId(): string {
+/** Makes the id of a call: `inf_` and 128 random bits in hexadecimal. */
+export function createInferenceId(): string {
   if (next === pool.byteLength) {
     randomFillSync(pool);
     next = 0;
   }
   next += ID_BYTES;
-  return `run_${pool.toString("hex", next - ID_BYTES, next)}`;
+  return `inf_${pool.toString("hex", next - ID_BYTES, next)}`;
 }

@@ -1,7 +1,9 @@
 import { equals } from "@bufbuild/protobuf";
 import { type ContentPart, ContentPartSchema, type ToolCall } from "../gen/outrigger/v1/message_pb.ts";
+import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
 import type { Finish, StreamEvent, ToolCallEnd } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { StreamError } from "./errors.ts";
+import { toolInputOf } from "./message.ts";
 
 type BlockKind = "text" | "reasoning" | "toolCall";
 
@@ -24,6 +26,8 @@ interface Block {
 export class LawChecker {
   #next = 0;
   #terminal = false;
+  /** Whether the end of the stream repeats no content: FINAL_RESPONSE_WITHOUT_CONTENT. */
+  #isContentSentOnce = false;
   readonly #blocks = new Map<number, Block>();
   readonly #toolCallIds = new Set<string>();
 
@@ -32,6 +36,9 @@ export class LawChecker {
     this.#checkEnvelope(event);
     const { event: step } = event;
     switch (step.case) {
+      case "streamStart":
+        this.#isContentSentOnce = step.value.finalResponse === FinalResponse.WITHOUT_CONTENT;
+        break;
       case "textStart":
       case "reasoningStart":
         this.#start(step.value.partIndex, step.case === "textStart" ? "text" : "reasoning");
@@ -50,10 +57,10 @@ export class LawChecker {
         this.#delta(step.value.partIndex, "toolCall", step.value.delta);
         break;
       case "textEnd":
-        this.#end(step.value.partIndex, "text", step.value.text);
+        this.#endText(step.value.partIndex, "text", step.value.text);
         break;
       case "reasoningEnd":
-        this.#end(step.value.partIndex, "reasoning", step.value.text);
+        this.#endText(step.value.partIndex, "reasoning", step.value.text);
         break;
       case "toolCallEnd":
         this.#endToolCall(step.value);
@@ -111,8 +118,14 @@ export class LawChecker {
     return block;
   }
 
+  #endText(index: number, kind: "text" | "reasoning", text: string): void {
+    if (!this.#isContentSentOnce) this.#end(index, kind, text);
+    else if (text === "") this.#openBlock(index, kind).open = false;
+    else broken(4, `part ${index} ends with text, which the caller asked to be sent once`);
+  }
+
   #endToolCall({ partIndex, toolCall }: ToolCallEnd): void {
-    const { id } = this.#end(partIndex, "toolCall", toolCall?.argumentsJson ?? "");
+    const { id } = this.#end(partIndex, "toolCall", toolCall === undefined ? "" : toolInputOf(toolCall));
     if (toolCall?.id !== id) broken(5, `tool call "${id}" ends with the id "${toolCall?.id}"`);
     if (toolCall.argumentsInvalid !== hasInvalidArguments(toolCall))
       broken(
@@ -138,6 +151,10 @@ export class LawChecker {
     for (const [index, block] of this.#blocks) {
       if (block.open) broken(3, `part ${index} is open at finish`);
     }
+    if (this.#isContentSentOnce) {
+      if (content.length > 0) broken(4, "the response has content, which the caller asked to be sent once");
+      return;
+    }
     if (content.length !== this.#blocks.size) {
       broken(3, `the response has ${content.length} parts, the stream had ${this.#blocks.size}`);
     }
@@ -158,18 +175,18 @@ export class LawChecker {
 }
 
 function isPartOf({ kind, text }: Block, part: ContentPart["part"]): boolean {
-  return kind === (part.case === "thinking" ? "reasoning" : part.case) && text === finalText(part);
+  return kind === (part.case === "reasoning" ? "reasoning" : part.case) && text === finalText(part);
 }
 
 function isSame(added: ContentPart, final: ContentPart): boolean {
   return added === final || equals(ContentPartSchema, added, final);
 }
 
-/** Whether arguments that should be JSON do not parse. Those of a custom tool are free text. */
-function hasInvalidArguments({ type, argumentsJson }: ToolCall): boolean {
-  if (type === "custom") return false;
+/** Whether arguments that should be JSON do not parse. The input of a custom tool is free text. */
+function hasInvalidArguments({ input }: ToolCall): boolean {
+  if (input.case !== "argumentsJson") return false;
   try {
-    JSON.parse(argumentsJson);
+    JSON.parse(input.value);
     return false;
   } catch {
     return true;
@@ -180,10 +197,10 @@ function finalText(part: ContentPart["part"]): string {
   switch (part.case) {
     case "text":
       return part.value;
-    case "thinking":
+    case "reasoning":
       return part.value.text;
     case "toolCall":
-      return part.value.argumentsJson;
+      return toolInputOf(part.value);
     default:
       return "";
   }

@@ -73,8 +73,13 @@ export function textOf(source: Message | Response | undefined): string {
 
 /** All reasoning of a message or response, joined by blank lines. Empty where there is none. */
 export function reasoningOf(source: Message | Response | undefined): string {
-  const texts = contentOf(source).flatMap(({ part }) => (part.case === "thinking" ? [part.value.text] : []));
+  const texts = contentOf(source).flatMap(({ part }) => (part.case === "reasoning" ? [part.value.text] : []));
   return texts.filter((text) => text !== "").join("\n\n");
+}
+
+/** The input of a tool call as the model wrote it: JSON text or free text. Empty where it has none. */
+export function toolInputOf({ input }: ToolCall): string {
+  return input.value ?? "";
 }
 
 /** The tool calls of a message or response, in order. */

@@ -7,7 +7,7 @@ import { defaultTraits } from "../../src/catalog/model-traits.ts";
 
 const catalog = catalogFile as CatalogData;
 const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-const capabilities = ["tools", "vision", "audio_input", "documents"];
+const capabilities = ["tools", "image_input", "audio_input", "document_input"];
 
 function isDay(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(text).toISOString().startsWith(text);
@@ -94,8 +94,14 @@ function expectSoundPrices(tiers: readonly PriceTier[], model: CatalogEntry): vo
   for (const tier of tiers) {
     for (const value of Object.values(tier)) expect(Number.isSafeInteger(value) && value >= 0).toBe(true);
     expect(tier.above_input_tokens).toBeLessThan(model.context_window ?? 0);
-    expect(tier.output_micro_usd).toBeGreaterThanOrEqual(tier.input_micro_usd);
-    expect(tier.cache_read_micro_usd ?? 0).toBeLessThan(tier.input_micro_usd);
-    expect(tier.cache_write_micro_usd ?? tier.input_micro_usd).toBeGreaterThanOrEqual(tier.input_micro_usd);
+    expect(tier.output_micro_usd_per_million_tokens).toBeGreaterThanOrEqual(
+      tier.input_micro_usd_per_million_tokens,
+    );
+    expect(tier.cache_read_micro_usd_per_million_tokens ?? 0).toBeLessThan(
+      tier.input_micro_usd_per_million_tokens,
+    );
+    expect(
+      tier.cache_write_micro_usd_per_million_tokens ?? tier.input_micro_usd_per_million_tokens,
+    ).toBeGreaterThanOrEqual(tier.input_micro_usd_per_million_tokens);
   }
 }

@@ -45,9 +45,9 @@ describe("getModelInfo()", () => {
     });
     expect(info?.capabilities).toEqual([
       Capability.TOOLS,
-      Capability.VISION,
+      Capability.IMAGE_INPUT,
       Capability.REASONING,
-      Capability.DOCUMENTS,
+      Capability.DOCUMENT_INPUT,
       Capability.STRUCTURED_OUTPUT,
       Capability.SAMPLING,
       Capability.PROMPT_CACHING,
@@ -55,19 +55,23 @@ describe("getModelInfo()", () => {
     expect(info?.prices).toMatchObject([
       {
         aboveInputTokens: 0,
-        inputMicroUsd: 4_000_000n,
-        outputMicroUsd: 20_000_000n,
-        cacheReadMicroUsd: 400_000n,
-        cacheWriteMicroUsd: 5_000_000n,
+        inputMicroUsdPerMillionTokens: 4_000_000n,
+        outputMicroUsdPerMillionTokens: 20_000_000n,
+        cacheReadMicroUsdPerMillionTokens: 400_000n,
+        cacheWriteMicroUsdPerMillionTokens: 5_000_000n,
       },
-      { aboveInputTokens: 272_000, inputMicroUsd: 8_000_000n, outputMicroUsd: 30_000_000n },
+      {
+        aboveInputTokens: 272_000,
+        inputMicroUsdPerMillionTokens: 8_000_000n,
+        outputMicroUsdPerMillionTokens: 30_000_000n,
+      },
     ]);
   });
 
   it("leaves unset what is unknown", () => {
     expect(getModelInfo("codestral-2508")).toMatchObject({ releaseDate: "", endOfLifeDate: "" });
     expect(getModelInfo("codestral-2508")?.maxOutputTokens).toBeUndefined();
-    expect(getModelInfo("gemini-4-carbon")?.prices[0]?.cacheReadMicroUsd).toBeUndefined();
+    expect(getModelInfo("gemini-4-carbon")?.prices[0]?.cacheReadMicroUsdPerMillionTokens).toBeUndefined();
   });
 
   it("resolves aliases, snapshots and prefixed ids", () => {
@@ -97,7 +101,8 @@ describe("getModelInfo()", () => {
 
   it("has the prices of the day", () => {
     const inputOn = (day: string) =>
-      createCatalog().getModelInfo("gemini-3.8-flash", "gemini", new Date(day))?.prices[0]?.inputMicroUsd;
+      createCatalog().getModelInfo("gemini-3.8-flash", "gemini", new Date(day))?.prices[0]
+        ?.inputMicroUsdPerMillionTokens;
     expect(inputOn("2026-12-31T23:59:59Z")).toBe(750_000n);
     expect(inputOn("2027-01-01T00:00:00Z")).toBe(1_500_000n);
   });
@@ -266,7 +271,13 @@ describe("createCatalog()", () => {
         id: "llama-9",
         provider: "rack",
         capabilities: ["tools"],
-        prices: [{ above_input_tokens: 0, input_micro_usd: 100_000, output_micro_usd: 200_000 }],
+        prices: [
+          {
+            above_input_tokens: 0,
+            input_micro_usd_per_million_tokens: 100_000,
+            output_micro_usd_per_million_tokens: 200_000,
+          },
+        ],
         traits: { reasoning_control: "none", forced_tool_choice: "never" },
       },
     ]);
@@ -286,7 +297,13 @@ describe("createCatalog()", () => {
         id: "gemini-3.8-flash",
         provider: "gemini",
         aliases: ["workhorse"],
-        prices: [{ above_input_tokens: 0, input_micro_usd: 500_000, output_micro_usd: 1_000_000 }],
+        prices: [
+          {
+            above_input_tokens: 0,
+            input_micro_usd_per_million_tokens: 500_000,
+            output_micro_usd_per_million_tokens: 1_000_000,
+          },
+        ],
       },
     ]);
     expect(catalog.getModelInfo("workhorse")).toMatchObject({

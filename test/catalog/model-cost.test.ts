@@ -89,15 +89,15 @@ describe("costWith()", () => {
   const tiers: PriceTier[] = [
     {
       above_input_tokens: 0,
-      input_micro_usd: 1_000_000,
-      output_micro_usd: 10_000_000,
-      cache_read_micro_usd: 100_000,
+      input_micro_usd_per_million_tokens: 1_000_000,
+      output_micro_usd_per_million_tokens: 10_000_000,
+      cache_read_micro_usd_per_million_tokens: 100_000,
     },
     {
       above_input_tokens: 200,
-      input_micro_usd: 2_000_000,
-      output_micro_usd: 15_000_000,
-      cache_read_micro_usd: 0,
+      input_micro_usd_per_million_tokens: 2_000_000,
+      output_micro_usd_per_million_tokens: 15_000_000,
+      cache_read_micro_usd_per_million_tokens: 0,
     },
   ];
 
@@ -108,13 +108,25 @@ describe("costWith()", () => {
   });
 
   it("rounds once, half up", () => {
-    const cheap = [{ above_input_tokens: 0, input_micro_usd: 100, output_micro_usd: 400 }];
+    const cheap = [
+      {
+        above_input_tokens: 0,
+        input_micro_usd_per_million_tokens: 100,
+        output_micro_usd_per_million_tokens: 400,
+      },
+    ];
     expect(costWith(cheap, usageOf({ inputTokens: 1, outputTokens: 1 }))).toBe(1n);
     expect(costWith(cheap, usageOf({ inputTokens: 4, outputTokens: 0 }))).toBe(0n);
   });
 
   it("stays exact where numbers would not", () => {
-    const dear = [{ above_input_tokens: 0, input_micro_usd: 9_007_199_254_740_991, output_micro_usd: 0 }];
+    const dear = [
+      {
+        above_input_tokens: 0,
+        input_micro_usd_per_million_tokens: 9_007_199_254_740_991,
+        output_micro_usd_per_million_tokens: 0,
+      },
+    ];
     const most = usageOf({ inputTokens: 2_147_483_647, outputTokens: 0 });
     expect(costWith(dear, most)).toBe((9_007_199_254_740_991n * 2_147_483_647n + 500n) / 1000n);
   });
@@ -124,7 +136,12 @@ describe("costWith()", () => {
     expect(costWith(tiers, usage)).toBeUndefined();
     expect(costWith([], usageOf({ inputTokens: 1, outputTokens: 1 }))).toBeUndefined();
     const written = [
-      { above_input_tokens: 0, input_micro_usd: 1, output_micro_usd: 1, cache_write_micro_usd: 1 },
+      {
+        above_input_tokens: 0,
+        input_micro_usd_per_million_tokens: 1,
+        output_micro_usd_per_million_tokens: 1,
+        cache_write_micro_usd_per_million_tokens: 1,
+      },
     ];
     expect(costWith(written, usage)).toBe(0n);
     expect(costWith(written, usage, 1), "no price for what is kept longer").toBeUndefined();

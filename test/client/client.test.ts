@@ -124,11 +124,14 @@ describe("Client", () => {
   describe("calls", () => {
     it("gives every call an id of its own, or the one it was told", async () => {
       const { client } = clientOf("one");
-      const ids = [(await client.complete(request)).runId, (await client.complete(request)).runId];
+      const ids = [
+        (await client.complete(request)).inferenceId,
+        (await client.complete(request)).inferenceId,
+      ];
       expect(new Set(ids).size).toBe(2);
-      for (const id of ids) expect(id).toMatch(/^run_[0-9a-f]{32}$/);
-      const [start] = await eventsOf(client.stream(request, { runId: "run_mine" }));
-      expect(start?.event).toMatchObject({ case: "streamStart", value: { runId: "run_mine" } });
+      for (const id of ids) expect(id).toMatch(/^inf_[0-9a-f]{32}$/);
+      const [start] = await eventsOf(client.stream(request, { inferenceId: "run_mine" }));
+      expect(start?.event).toMatchObject({ case: "streamStart", value: { inferenceId: "run_mine" } });
     });
 
     it("hands the caller's signal to the adapter", async () => {

@@ -103,12 +103,12 @@ describe("middleware with methods", () => {
 
   it("passes the options of the call on, or others", async () => {
     const own: Middleware = {
-      complete: (passed, next, options) => next(passed, { ...options, runId: "run_own" }),
+      complete: (passed, next, options) => next(passed, { ...options, inferenceId: "run_own" }),
     };
     const { client, one } = clientWith([{ complete: (passed, next) => next(passed) }, own]);
     const { signal } = new AbortController();
-    await client.complete(request, { signal, runId: "run_first" });
-    expect(one.options[0]).toEqual({ signal, runId: "run_own" });
+    await client.complete(request, { signal, inferenceId: "run_first" });
+    expect(one.options[0]).toEqual({ signal, inferenceId: "run_own" });
   });
 
   it("may change, add and withhold events", async () => {
@@ -183,10 +183,10 @@ describe("middleware as a function", () => {
     await client.complete(request);
     const plain = await read(
       new ScriptedAdapter("one").stream(create(RequestSchema, { ...request, provider: "one" }), {
-        runId: "r",
+        inferenceId: "r",
       }),
     );
-    const { events } = await read(client.stream(request, { runId: "r" }));
+    const { events } = await read(client.stream(request, { inferenceId: "r" }));
     const timeless = ({ event }: StreamEvent) =>
       event.case === "streamStart" ? { ...event.value, startedAt: 0 } : event;
     expect(events.map(timeless)).toEqual(plain.events.map(timeless));

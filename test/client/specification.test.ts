@@ -67,7 +67,7 @@ describe("Client.complete() (§4.1)", () => {
     await expect(call).rejects.toThrow(RateLimitError);
     await expect(call).rejects.toMatchObject({
       provider: "openai",
-      statusCode: 429,
+      httpStatusCode: 429,
       retryAfter: 2,
       retryable: true,
     });

@@ -33,7 +33,12 @@ function wrongIn(init: RequestInit): string[] {
 }
 
 function call(id: string, argumentsJson = "{}"): PartInit {
-  return { part: { case: "toolCall", value: { id, name: "get_weather", argumentsJson } } };
+  return {
+    part: {
+      case: "toolCall",
+      value: { id, name: "get_weather", input: { case: "argumentsJson", value: argumentsJson } },
+    },
+  };
 }
 
 function messageOf(role: Role, ...content: PartInit[]): Message {
@@ -51,7 +56,7 @@ describe("validateRequest()", () => {
     const answer = messageOf(
       Role.ASSISTANT,
       {
-        part: { case: "thinking", value: { text: "hm" } },
+        part: { case: "reasoning", value: { text: "hm" } },
         providerState: { provider: "p", dataJson: '{"a":1}' },
       },
       { part: { case: "native", value: { provider: "p", kind: "k", dataJson: "[]" } } },
@@ -61,11 +66,19 @@ describe("validateRequest()", () => {
       {
         part: {
           case: "toolCall",
-          value: { id: "call_3", name: "x", argumentsJson: "{", argumentsInvalid: true },
+          value: {
+            id: "call_3",
+            name: "x",
+            input: { case: "argumentsJson", value: "{" },
+            argumentsInvalid: true,
+          },
         },
       },
       {
-        part: { case: "toolCall", value: { id: "call_4", name: "x", argumentsJson: "free", type: "custom" } },
+        part: {
+          case: "toolCall",
+          value: { id: "call_4", name: "x", input: { case: "text", value: "free" } },
+        },
       },
       image,
     );
@@ -143,8 +156,8 @@ describe("validateRequest()", () => {
     ],
     [
       "thinking in a user message",
-      { role: Role.USER, content: [{ part: { case: "thinking", value: { text: "secret plan" } } }] },
-      "messages[0].content[0].thinking: does not belong in a message of ROLE_USER, which takes text, image, audio, document, native",
+      { role: Role.USER, content: [{ part: { case: "reasoning", value: { text: "secret plan" } } }] },
+      "messages[0].content[0].reasoning: does not belong in a message of ROLE_USER, which takes text, image, audio, document, native",
     ],
     [
       "a tool result outside a tool message",
@@ -280,7 +293,7 @@ describe("validateRequest()", () => {
   });
 
   it.each<[string, RequestInit, string]>([
-    ["an empty tool", { tools: [{}] }, "tools[0]: is empty, expected function or hosted"],
+    ["an empty tool", { tools: [{}] }, "tools[0]: is empty, expected one of function, hosted and custom"],
     [
       "a tool name with spaces",
       { tools: [{ tool: { case: "function", value: { name: "get weather" } } }] },

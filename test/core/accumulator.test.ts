@@ -8,6 +8,7 @@ import type { InferenceErrorSchema } from "../../src/gen/outrigger/v1/error_pb.t
 import { type ContentPart, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type Response, ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { ToolCallStart_InputKind } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import {
   ERROR,
   eventsOf,
@@ -74,18 +75,31 @@ describe("response()", () => {
   it("holds what the ends of the blocks say beside their text", () => {
     const providerState = { provider: "sim", model: "sim-text", dataJson: '{"id":"rs_1"}' };
     const citations = [{ type: "url_citation", url: "https://example.com" }];
-    const call = { id: "call_1", name: "look", argumentsJson: "{", argumentsInvalid: true, type: "function" };
+    const call = {
+      id: "call_1",
+      name: "look",
+      input: { case: "argumentsJson", value: "{" } as const,
+      argumentsInvalid: true,
+    };
     const steps: Step[] = [
       START,
       { case: "reasoningStart", value: { partIndex: 0 } },
       { case: "reasoningEnd", value: { partIndex: 0, redacted: true, providerState } },
       { case: "textStart", value: { partIndex: 1 } },
       { case: "textEnd", value: { partIndex: 1, citations, providerState } },
-      { case: "toolCallStart", value: { partIndex: 2, id: "call_1", name: "look", type: "function" } },
+      {
+        case: "toolCallStart",
+        value: {
+          partIndex: 2,
+          id: "call_1",
+          name: "look",
+          inputKind: ToolCallStart_InputKind.ARGUMENTS_JSON,
+        },
+      },
       { case: "toolCallDelta", value: { partIndex: 2, delta: "{" } },
       { case: "toolCallEnd", value: { partIndex: 2, toolCall: call, providerState } },
       finish(
-        { part: { case: "thinking", value: { redacted: true } }, providerState },
+        { part: { case: "reasoning", value: { redacted: true } }, providerState },
         { part: { case: "text", value: "" }, citations, providerState },
         { part: { case: "toolCall", value: call }, providerState },
       ),
@@ -100,13 +114,13 @@ describe("response()", () => {
   });
 
   it("throws the stream's own error where it failed", () => {
-    const provider = { provider: "sim", statusCode: 503, errorCode: "overloaded" };
+    const provider = { provider: "sim", httpStatusCode: 503, errorCode: "overloaded" };
     const failure: MessageInitShape<typeof InferenceErrorSchema> = {
       kind: 106,
       message: "broke",
       outputStarted: true,
       usage: { inputTokens: 3, totalTokens: 3 },
-      provider,
+      providerFailure: provider,
     };
     const steps = [...STEPS.slice(0, 3), { case: "error", value: failure } satisfies Step];
     const accumulator = fed(eventsOf(steps));
@@ -142,7 +156,7 @@ describe("partialResponse()", () => {
       create(ResponseSchema, { message: { role: Role.ASSISTANT } }),
     );
     expect(fed(eventsOf([START])).partialResponse()).toMatchObject({
-      runId: "run_1",
+      inferenceId: "inf_1",
       provider: "sim",
       model: "sim-text",
       warnings: [{ code: "adjusted_setting" }],
@@ -156,8 +170,8 @@ describe("partialResponse()", () => {
       accumulator.process(event);
       return partsOf(accumulator.partialResponse()).map(({ case: kind, value }) => {
         if (kind === "text") return value;
-        if (kind === "thinking") return `(${value.text})`;
-        return kind === "toolCall" ? `${value.id}${value.argumentsJson}` : kind;
+        if (kind === "reasoning") return `(${value.text})`;
+        return kind === "toolCall" ? `${value.id}${value.input.value}` : kind;
       });
     });
     const call = 'call_1{"x":1}';

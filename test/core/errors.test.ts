@@ -112,21 +112,21 @@ describe("toProto() and errorFromProto()", () => {
       retryAfter: 12.5,
       outputStarted: true,
       usage,
-      cause: new ServerError("beneath", { provider: "openai", statusCode: 503, cause }),
+      cause: new ServerError("beneath", { provider: "openai", httpStatusCode: 503, cause }),
     });
     const arrived = sent(error);
     expect(arrived.constructor).toBe(Class);
     expect(arrived).toMatchObject({ message: "what happened", retryable: true, retryAfter: 12.5 });
     expect(arrived).toMatchObject({ kind: ErrorKind[name], outputStarted: true, usage });
     expect(arrived.cause).toBeInstanceOf(ServerError);
-    expect(arrived.cause).toMatchObject({ message: "beneath", provider: "openai", statusCode: 503 });
+    expect(arrived.cause).toMatchObject({ message: "beneath", provider: "openai", httpStatusCode: 503 });
     expect((arrived.cause as ServerError).cause).toEqual(cause);
   });
 
   it("keep the facts of the provider", () => {
     const facts = {
       provider: "openai",
-      statusCode: 429,
+      httpStatusCode: 429,
       errorCode: "rate_limit_exceeded",
       requestId: "req_1",
       rawJson: '{"error":{}}',
@@ -135,14 +135,14 @@ describe("toProto() and errorFromProto()", () => {
   });
 
   it("tell an unset status from others, and a provider without further words", () => {
-    const { provider } = new ServerError("broke", { provider: "gemini" }).toProto();
+    const { providerFailure: provider } = new ServerError("broke", { provider: "gemini" }).toProto();
     expect(provider).toMatchObject({ provider: "gemini", errorCode: "", requestId: "", rawJson: "" });
-    expect(provider?.statusCode).toBeUndefined();
+    expect(provider?.httpStatusCode).toBeUndefined();
   });
 
   it("give no facts of a provider where Outrigger itself turned the call away", () => {
-    expect(invalidField("model", "expected a name, found none").toProto().provider).toBeUndefined();
-    expect(new AbortError("left").toProto().provider).toBeUndefined();
+    expect(invalidField("model", "expected a name, found none").toProto().providerFailure).toBeUndefined();
+    expect(new AbortError("left").toProto().providerFailure).toBeUndefined();
   });
 
   it("keep a cause that is none of ours on this side", () => {
@@ -169,7 +169,7 @@ describe("toProto() and errorFromProto()", () => {
       retryAfter: fc.option(fc.integer({ min: 0, max: 1e6 }), { nil: undefined }),
       outputStarted: fc.boolean(),
       provider: fc.string({ minLength: 1 }),
-      statusCode: fc.option(fc.integer({ min: 100, max: 599 }), { nil: undefined }),
+      httpStatusCode: fc.option(fc.integer({ min: 100, max: 599 }), { nil: undefined }),
       errorCode: fc.string(),
       requestId: fc.string(),
       rawJson: fc.string(),
@@ -189,7 +189,7 @@ describe("withProgress()", () => {
   it("adds how far the call had come and changes nothing else", () => {
     const error = new RateLimitError("slow down", {
       provider: "openai",
-      statusCode: 429,
+      httpStatusCode: 429,
       errorCode: "rate_limit_exceeded",
       requestId: "req_1",
       rawJson: "{}",

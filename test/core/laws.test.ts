@@ -49,7 +49,7 @@ const callStart = (partIndex: number, id: string): Step => ({
 });
 const callEnd = (value: object): Step => ({
   case: "toolCallEnd",
-  value: { partIndex: 0, toolCall: { id: "call_1", argumentsJson: "{", ...value } },
+  value: { partIndex: 0, toolCall: { id: "call_1", input: { case: "argumentsJson", value: "{" }, ...value } },
 });
 const brokenCall: Step[] = [
   START,
@@ -82,7 +82,10 @@ const VALID: [string, Step[]][] = [
     [START, ...textBlock(1, "two"), ...textBlock(0, "one"), finish(text("one"), text("two"))],
   ],
   ["arguments that do not parse, marked", [...brokenCall, callEnd({ argumentsInvalid: true }), ERROR]],
-  ["free text for a custom tool, unmarked", [...brokenCall, callEnd({ type: "custom" }), ERROR]],
+  [
+    "free text for a custom tool, unmarked",
+    [...brokenCall, callEnd({ input: { case: "text", value: "{" } }), ERROR],
+  ],
   ["an event of a kind that is not known yet", [START, { case: undefined }, finish()]],
 ];
 
@@ -132,7 +135,11 @@ const BROKEN: [number, string, Step[]][] = [
       { case: "reasoningEnd", value: { partIndex: 0, text: "b" } },
     ],
   ],
-  [4, "ends a call with other arguments", [...brokenCall, callEnd({ argumentsJson: "{}" })]],
+  [
+    4,
+    "ends a call with other arguments",
+    [...brokenCall, callEnd({ input: { case: "argumentsJson", value: "{}" } })],
+  ],
   [4, "finishes without a response", [START, { case: "finish", value: {} }]],
   [4, "finishes with another text", [...hello, finish(text("Hallo"))]],
   [
@@ -171,7 +178,7 @@ const BROKEN: [number, string, Step[]][] = [
     [
       START,
       ...toolCallBlock(0, "call_1", "{}").slice(0, 2),
-      callEnd({ argumentsJson: "{}", argumentsInvalid: true }),
+      callEnd({ input: { case: "argumentsJson", value: "{}" }, argumentsInvalid: true }),
     ],
   ],
   [10, "has a delta with a high surrogate alone", [START, textStart, textDelta("a\ud83d")]],

@@ -19,7 +19,7 @@ import { ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
 const bytes = Uint8Array.of(1, 2, 3);
 
 function thinkingPart(text: string): ContentPart {
-  return create(ContentPartSchema, { part: { case: "thinking", value: { text } } });
+  return create(ContentPartSchema, { part: { case: "reasoning", value: { text } } });
 }
 
 function toolCallPart(id: string): ContentPart {

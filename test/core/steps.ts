@@ -1,8 +1,13 @@
 /** Streams by hand: the steps of a stream without the numbers that count them. */
+
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { PartInit } from "../../src/core/message.ts";
 import { FinishReason_Reason } from "../../src/gen/outrigger/v1/response_pb.ts";
-import { type StreamEvent, StreamEventSchema } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
+import {
+  type StreamEvent,
+  StreamEventSchema,
+  ToolCallStart_InputKind,
+} from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 
 /** What happens in one event. */
 export type Step = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
@@ -15,7 +20,12 @@ export function eventsOf(steps: readonly Step[]): StreamEvent[] {
 /** `stream_start`. */
 export const START: Step = {
   case: "streamStart",
-  value: { runId: "run_1", provider: "sim", model: "sim-text", warnings: [{ code: "adjusted_setting" }] },
+  value: {
+    inferenceId: "inf_1",
+    provider: "sim",
+    model: "sim-text",
+    warnings: [{ code: "adjusted_setting" }],
+  },
 };
 
 /** `error`. */
@@ -41,9 +51,16 @@ export function reasoningBlock(partIndex: number, ...deltas: string[]): Step[] {
 
 /** A tool call of some deltas, whose arguments parse. */
 export function toolCallBlock(partIndex: number, id: string, ...deltas: string[]): Step[] {
-  const toolCall = { id, name: "look", type: "function", argumentsJson: deltas.join("") };
+  const toolCall = {
+    id,
+    name: "look",
+    input: { case: "argumentsJson", value: deltas.join("") } as const,
+  };
   return [
-    { case: "toolCallStart", value: { partIndex, id, name: "look", type: "function" } },
+    {
+      case: "toolCallStart",
+      value: { partIndex, id, name: "look", inputKind: ToolCallStart_InputKind.ARGUMENTS_JSON },
+    },
     ...deltas.map((delta): Step => ({ case: "toolCallDelta", value: { partIndex, delta } })),
     { case: "toolCallEnd", value: { partIndex, toolCall } },
   ];
@@ -58,7 +75,14 @@ export function partAdded(partIndex: number, part: PartInit): Step {
 export function finish(...content: PartInit[]): Step {
   const finishReason = { reason: FinishReason_Reason.STOP, raw: "completed" };
   const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
-  const response = { id: "resp_1", runId: "run_1", provider: "sim", model: "sim-text", finishReason, usage };
+  const response = {
+    id: "resp_1",
+    inferenceId: "inf_1",
+    provider: "sim",
+    model: "sim-text",
+    finishReason,
+    usage,
+  };
   return {
     case: "finish",
     value: { finishReason, usage, response: { ...response, message: { role: 3, content } } },
@@ -72,12 +96,17 @@ export function text(value: string): PartInit {
 
 /** A thinking part. */
 export function thinking(value: string): PartInit {
-  return { part: { case: "thinking", value: { text: value } } };
+  return { part: { case: "reasoning", value: { text: value } } };
 }
 
 /** A tool call part of the tool that `toolCallBlock` calls. */
 export function toolCall(id: string, argumentsJson: string): PartInit {
-  return { part: { case: "toolCall", value: { id, name: "look", type: "function", argumentsJson } } };
+  return {
+    part: {
+      case: "toolCall",
+      value: { id, name: "look", input: { case: "argumentsJson", value: argumentsJson } },
+    },
+  };
 }
 
 /** An image part. */

@@ -55,7 +55,7 @@ proveTable("§8.2 Adapter", [
       const [request] = stage.requests;
       expect(response).toMatchObject({
         id: expect.stringMatching(/./),
-        runId: expect.stringMatching(/./),
+        inferenceId: expect.stringMatching(/./),
         model: column.model,
         provider: column.name,
         message: { role: Role.ASSISTANT },
@@ -88,7 +88,7 @@ proveTable("§8.2 Adapter", [
       const response = responseIn(events);
       expect(first?.event).toMatchObject({
         case: "streamStart",
-        value: { provider: column.name, model: column.model, runId: response.runId },
+        value: { provider: column.name, model: column.model, inferenceId: response.inferenceId },
       });
       expect(reasonOf(response)).toBe(Reason.STOP);
       expect(response.usage?.totalTokens).toBeGreaterThan(10);

@@ -111,7 +111,7 @@ proveTable("§8.3 Content", [
       const given = facts.flatMap((fact) => (fact.kind === "result" ? [fact] : []));
       expect(facts).toContainEqual({ kind: "text", speaker: "assistant", text: textOf(asked) });
       expect(calls.map((call) => call.arguments)).toEqual(
-        [paris, osaka].map((call) => JSON.parse(call?.argumentsJson ?? "")),
+        [paris, osaka].map((call) => JSON.parse(call?.input.value ?? "")),
       );
       const textFor = (place: number) => given.find(({ id }) => id === calls[place]?.id)?.text;
       expect(textFor(0)).toBe("Rain, see:");
@@ -196,7 +196,8 @@ async function proveThinking(column: Column, script: string): Promise<void> {
 /** What only the provider understands of a message: texts too long to be there by chance. */
 function statesIn({ content }: Message): string[] {
   return content.flatMap(({ part, providerState }) => {
-    const strings = part.case === "thinking" && !part.value.redacted ? [JSON.stringify(part.value.text)] : [];
+    const strings =
+      part.case === "reasoning" && !part.value.redacted ? [JSON.stringify(part.value.text)] : [];
     const state = providerState?.dataJson ?? "";
     return [...strings.map((text) => text.slice(1, -1)), ...(state.match(LONG_STRING) ?? [])].filter(
       (text) => text.length >= 40,

@@ -119,8 +119,8 @@ const weather = ["get_weather", "get_weather", "get_weather"];
 function conversationWith(ids: readonly string[], names: readonly string[] = weather): Message[] {
   const [first = "", second = "", third = ""] = ids;
   const callOf = (place: number, city: string) => {
-    const argumentsJson = JSON.stringify({ city });
-    const value = { id: ids[place] ?? "", name: names[place] ?? "", argumentsJson };
+    const input = { case: "argumentsJson", value: JSON.stringify({ city }) } as const;
+    const value = { id: ids[place] ?? "", name: names[place] ?? "", input };
     return { part: { case: "toolCall", value } } as const;
   };
   return [

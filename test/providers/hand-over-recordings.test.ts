@@ -59,8 +59,8 @@ function shapeOf({ part, citations, providerState }: ContentPart): string {
     case "native":
       return [...facts, part.value.kind].join();
     case "toolCall":
-      return [...facts, part.value.type, part.value.argumentsInvalid].join();
-    case "thinking":
+      return [...facts, part.value.input.case, part.value.argumentsInvalid].join();
+    case "reasoning":
       return [...facts, part.value.redacted, part.value.text === ""].join();
     default:
       return facts.join();
@@ -99,7 +99,7 @@ async function conversationSentTo(
 function expectTold({ warnings }: Response, { content }: Message): void {
   const told = warnings.filter(({ code }) => code.startsWith("foreign_state")).map(({ field }) => field);
   const left = content.flatMap(({ part }, index) =>
-    part.case === "thinking" || part.case === "native" ? [`messages[1].content[${index}]`] : [],
+    part.case === "reasoning" || part.case === "native" ? [`messages[1].content[${index}]`] : [],
   );
   expect(told).toEqual(left);
 }

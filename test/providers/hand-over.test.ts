@@ -4,6 +4,7 @@
  * calls, results with pictures. The simulator stands at both ends and refuses what providers
  * refuse: altered signatures, calls without results, ids that do not match.
  */
+
 import {
   type ContentPart,
   InvalidRequestError,
@@ -19,6 +20,7 @@ import {
   userMessage,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
+import { LossPolicy } from "../../src/gen/outrigger/v1/request_pb.ts";
 import {
   answerTo,
   collect,
@@ -82,10 +84,10 @@ describe.each(pairs)("$from.title to $to.title", ({ from, to }) => {
     // What a model wrote itself is no foreign state.
     while (await walk.ask(from)) walk.answerCalls();
     walk.say("And in Osaka?");
-    const thinking = walk.partsOf("thinking");
+    const thinking = walk.partsOf("reasoning");
     const sent = stage.requests.length;
     const rejected = await walk.refusalBy(to, { foreignState: REJECT });
-    const strict = await walk.refusalBy(to, { foreignState: STRIP, strict: true });
+    const strict = await walk.refusalBy(to, { foreignState: STRIP, lossPolicy: LossPolicy.REFUSE });
     expect(rejected).toEqual([thinking[0]]);
     expect(strict).toEqual(expect.arrayContaining(thinking));
     expect(stage.requests).toHaveLength(sent);
@@ -163,7 +165,10 @@ class Walk {
   }
 
   /** The fields for which a request is refused. */
-  async refusalBy(place: Place, more: { foreignState: StatePolicy; strict?: boolean }): Promise<string[]> {
+  async refusalBy(
+    place: Place,
+    more: { foreignState: StatePolicy; lossPolicy?: LossPolicy },
+  ): Promise<string[]> {
     const error = await failureOf(() => collect(this.#stage.client.stream(this.#requestTo(place, more))));
     expect(error).toBeInstanceOf(InvalidRequestError);
     return (error as InvalidRequestError).violations.map(({ field }) => field);
@@ -175,7 +180,7 @@ class Walk {
     expect(conversationIn(this.#stage.bodyAt(after)).slice(0, earlier.length)).toEqual(earlier);
   }
 
-  #requestTo(place: Place, more: { foreignState: StatePolicy; strict?: boolean }) {
+  #requestTo(place: Place, more: { foreignState: StatePolicy; lossPolicy?: LossPolicy }) {
     return requestTo(place, {
       ...more,
       messages: this.#messages,
@@ -228,7 +233,7 @@ function lossesOf(
 ): string[] {
   const isForeign = !isBy(place, part);
   switch (part.part.case) {
-    case "thinking": {
+    case "reasoning": {
       if (!isForeign) return [];
       const becomesText = toText && part.part.value.text !== "";
       return [`${becomesText ? "foreign_state_to_text" : "foreign_state_stripped"} ${field}`];
@@ -264,7 +269,7 @@ function isBy({ name, model }: Place, { providerState }: ContentPart): boolean {
 
 /** What remains of thinking where it becomes text. */
 function asText(part: ContentPart): ContentPart {
-  return part.part.case === "thinking" ? textPart(part.part.value.text) : part;
+  return part.part.case === "reasoning" ? textPart(part.part.value.text) : part;
 }
 
 /** What only its author understands of a part: signatures and encrypted texts. */

@@ -116,8 +116,8 @@ proveTable("§8.9 Test case", [
       for (const [index, call] of calls.entries()) {
         expect(callStepsAt(events, index)).toEqual({
           start: { id: call.id, name: call.name },
-          deltas: call.argumentsJson,
-          end: call.argumentsJson,
+          deltas: call.input.value,
+          end: call.input.value,
         });
       }
       expect(reasonOf(responseIn(events))).toBe(Reason.TOOL_CALLS);
@@ -178,7 +178,7 @@ proveTable("§8.9 Test case", [
       expect(failures).toEqual([expect.any(RateLimitError)]);
       expect(failures[0]).toMatchObject({
         provider: column.name,
-        statusCode: 429,
+        httpStatusCode: 429,
         retryable: true,
         retryAfter: 7,
       });
@@ -286,7 +286,7 @@ function roundOf(step: Response, before: number): Fact[] {
   const calls = toolCallsOf(step);
   return [
     ...calls.map((call, index): Fact => {
-      const given = JSON.parse(call.argumentsJson);
+      const given = JSON.parse(call.input.value ?? "");
       return { kind: "call", id: String(before + index), name: call.name, arguments: given };
     }),
     ...calls.map((call, index): Fact => {
@@ -338,7 +338,7 @@ function callStepsAt(events: readonly StreamEvent[], place: number) {
     start: { id, name },
     deltas: own.flatMap(({ case: kind, value }) => (kind === "toolCallDelta" ? [value.delta] : [])).join(""),
     end: own.flatMap(({ case: kind, value }) =>
-      kind === "toolCallEnd" ? [value.toolCall?.argumentsJson] : [],
+      kind === "toolCallEnd" ? [value.toolCall?.input.value] : [],
     )[0],
   };
 }

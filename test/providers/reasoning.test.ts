@@ -59,7 +59,7 @@ proveTable("§8.5 Reasoning", [
       await using stage = await setStage("sim-reasoning");
       const request = requestTo(column, { ...question, ...SHOWN[column.name], reasoningEffort: "high" });
       const response = await stage.client.complete(request);
-      expect(messageOf(response).content.map(({ part }) => part.case)).toEqual(["thinking", "text"]);
+      expect(messageOf(response).content.map(({ part }) => part.case)).toEqual(["reasoning", "text"]);
       expect(reasoningOf(response).length).toBeGreaterThan(40);
     },
   },

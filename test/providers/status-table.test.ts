@@ -157,7 +157,7 @@ proveTable("§8.8 Retries", [
       expect(error).toMatchObject({
         kind: ErrorKind.SERVER,
         outputStarted: true,
-        provider: { provider: column.name },
+        providerFailure: { provider: column.name },
       });
     },
   },
@@ -188,7 +188,7 @@ async function proveFailure(
   const retryable = retryableKinds.has(kind);
   expect(error).toMatchObject({ kind: ErrorKind[kind], retryable, retryAfter, outputStarted: false });
   if (error instanceof ProviderError)
-    expect(error).toMatchObject({ provider: column.name, statusCode: status });
+    expect(error).toMatchObject({ provider: column.name, httpStatusCode: status });
 }
 
 /** What came of trying until it succeeds or the policy is used up. */

@@ -50,7 +50,13 @@ describe("buildCatalog()", () => {
         aliases: ["em", "m-1-0229"],
         capabilities: ["tools"],
         release_date: "2026-01-01",
-        prices: [{ above_input_tokens: 0, input_micro_usd: 1_000_000, output_micro_usd: 2_000_000 }],
+        prices: [
+          {
+            above_input_tokens: 0,
+            input_micro_usd_per_million_tokens: 1_000_000,
+            output_micro_usd_per_million_tokens: 2_000_000,
+          },
+        ],
       },
     ]);
   });
@@ -85,10 +91,10 @@ describe("readPrices()", () => {
     });
     const periods = [{ prices: { input_mtok: 1, output_mtok: 9 } }, at("2026-11-21", 2), at("2027-01-01", 3)];
     const { prices, price_changes } = readPrices(modelOf(periods), rules);
-    expect(prices[0]?.input_micro_usd).toBe(2_000_000);
-    expect(price_changes.map(({ from, prices: [tier] }) => [from, tier?.input_micro_usd])).toEqual([
-      ["2027-01-01", 3_000_000],
-    ]);
+    expect(prices[0]?.input_micro_usd_per_million_tokens).toBe(2_000_000);
+    expect(
+      price_changes.map(({ from, prices: [tier] }) => [from, tier?.input_micro_usd_per_million_tokens]),
+    ).toEqual([["2027-01-01", 3_000_000]]);
   });
 
   it("reads tiers, corrects their thresholds and drops those that can never hold", () => {
@@ -104,15 +110,15 @@ describe("readPrices()", () => {
     expect(readPrices(model, rules).prices).toEqual([
       {
         above_input_tokens: 0,
-        input_micro_usd: 1_000_000,
-        output_micro_usd: 5_000_000,
-        cache_read_micro_usd: 100_000,
+        input_micro_usd_per_million_tokens: 1_000_000,
+        output_micro_usd_per_million_tokens: 5_000_000,
+        cache_read_micro_usd_per_million_tokens: 100_000,
       },
       {
         above_input_tokens: 272_000,
-        input_micro_usd: 2_000_000,
-        output_micro_usd: 10_000_000,
-        cache_read_micro_usd: 100_000,
+        input_micro_usd_per_million_tokens: 2_000_000,
+        output_micro_usd_per_million_tokens: 10_000_000,
+        cache_read_micro_usd_per_million_tokens: 100_000,
       },
     ]);
   });

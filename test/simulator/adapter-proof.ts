@@ -55,7 +55,8 @@ export function goingOn(request: Request, answer: Response, result = "rain"): Re
 /** What differs from call to call, whatever was asked. */
 const ownOfEachCall = new Set([
   "id",
-  "runId",
+  "inferenceId",
+  "createdAt",
   "toolCallId",
   "dataJson",
   "rawJson",
@@ -117,7 +118,7 @@ export function proveAnswers({ open }: Stage): void {
       const adapter = open();
       const request = asking("sim-tools:calls=2", { tools: [weatherTool] });
       for (const first of await bothWays(adapter, request)) {
-        expect(toolCallsOf(first).map(({ argumentsJson }) => JSON.parse(argumentsJson) as unknown)).toEqual([
+        expect(toolCallsOf(first).map(({ input }) => JSON.parse(input.value ?? "") as unknown)).toEqual([
           { city: "Paris" },
           { city: "Paris" },
         ]);

@@ -12,7 +12,8 @@ export function factsFor(provider: string, request: MessageInitShape<typeof Requ
   return {
     request: create(RequestSchema, request),
     provider,
-    runId: "run_test",
+    inferenceId: "inf_test",
+    acceptedAt: 0,
     warnings: [],
     rateLimit: undefined,
     providerRequestId: "",
@@ -31,7 +32,7 @@ export async function decode(
   facts: CallFacts,
   decoderOf: (facts: CallFacts, writer: StreamWriter) => StreamDecoder,
 ): Promise<Decoded> {
-  const writer = new StreamWriter(facts, new ToolCallIds(facts.runId, facts.request.messages), () => 0);
+  const writer = new StreamWriter(facts, new ToolCallIds(facts.inferenceId, facts.request.messages), () => 0);
   const laws = new LawChecker();
   const events: StreamEvent[] = [];
   let error: unknown;

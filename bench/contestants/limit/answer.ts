@@ -4,7 +4,9 @@ import type { ProtoWriter } from "./wire.ts";
 
 /** What of an answer does not stand in its body. */
 export interface AnswerFacts {
-  readonly runId: string;
+  readonly inferenceId: string;
+  /** When the upstream's headers arrived, in milliseconds since the epoch. */
+  readonly acceptedAt: number;
   /** The model that was asked for. */
   readonly model: string;
   readonly headers: IncomingHttpHeaders;
@@ -38,8 +40,9 @@ export function writeResponse(writer: ProtoWriter, object: ResponseObject, facts
   writeFinishReason(writer, 5, object);
   writeUsage(writer, 6, object);
   writeRateLimit(writer, facts.headers);
-  writer.text(10, facts.runId);
+  writer.text(10, facts.inferenceId);
   writer.text(11, String(facts.headers["x-request-id"] ?? ""));
+  writeTimestamp(writer, 12, facts.acceptedAt);
 }
 
 /** FinishReason, as a field. */

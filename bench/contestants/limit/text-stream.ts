@@ -80,10 +80,11 @@ export class TextStream {
     this.#answeredBy = model;
     this.#startedAt = Date.now();
     this.#event(STREAM_START, () => {
-      writer.text(1, this.#facts.runId);
+      writer.text(1, this.#facts.inferenceId);
       writer.text(2, "openai");
       writer.text(3, model);
-      writeTimestamp(writer, 4, this.#startedAt);
+      writeTimestamp(writer, 4, this.#facts.acceptedAt);
+      writer.number(6, FINAL_RESPONSE_FULL);
     });
   }
 
@@ -106,3 +107,5 @@ const TEXT_START = 11;
 const TEXT_DELTA = 12;
 const TEXT_END = 13;
 const FINISH = 20;
+
+const FINAL_RESPONSE_FULL = 1;

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { costOf } from "../../catalog/catalog.ts";
 import { type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -20,7 +21,9 @@ export interface CallFacts {
   /** Name of the provider in the model catalog, for prices; undefined where it has none. */
   readonly catalogProvider?: string | undefined;
   /** Id of the call. */
-  readonly runId: string;
+  readonly inferenceId: string;
+  /** When the provider accepted the request, in milliseconds since the epoch. */
+  readonly acceptedAt: number;
   /** What was changed or left out on the way to the provider. More may be added while the answer is read. */
   readonly warnings: Warning[];
   /** From the response headers; undefined where there are none. */
@@ -54,7 +57,8 @@ export function responseOf(facts: CallFacts, answer: Answer): Response {
     finishReason: answer.finishReason,
     warnings: facts.warnings,
     rawJson: answer.rawJson,
-    runId: facts.runId,
+    inferenceId: facts.inferenceId,
+    createdAt: timestampFromMs(facts.acceptedAt),
     providerRequestId: answer.providerRequestId ?? facts.providerRequestId,
   });
   if (answer.usage !== undefined) response.usage = priced(answer.usage, response.model, facts);

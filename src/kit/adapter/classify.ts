@@ -1,4 +1,5 @@
 /** What all adapters know about failures: statuses, and how much of a provider's words may be repeated. */
+import { toolInputOf } from "../../core/message.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { ContentPart, Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -102,10 +103,10 @@ function textsIn({ part }: ContentPart): string[] {
   switch (part.case) {
     case "text":
       return [part.value];
-    case "thinking":
+    case "reasoning":
       return [part.value.text];
     case "toolCall":
-      return [part.value.argumentsJson];
+      return [toolInputOf(part.value)];
     case "toolResult":
       return part.value.content.flatMap(textsIn);
     default:

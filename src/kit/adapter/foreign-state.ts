@@ -17,11 +17,11 @@ export function replaceForeignPart(
   field: string,
   loss: LossReport,
 ): ContentPart | undefined {
-  const what = part.part.case === "thinking" ? "thinking" : "a native part";
+  const what = part.part.case === "reasoning" ? "thinking" : "a native part";
   if (policy === StatePolicy.REJECT) {
     throw invalidField(field, `${what} of another provider or model, and foreign_state is REJECT`);
   }
-  const text = part.part.case === "thinking" ? part.part.value.text : "";
+  const text = part.part.case === "reasoning" ? part.part.value.text : "";
   if (policy === StatePolicy.TO_TEXT && text !== "") {
     loss.lose(field, "foreign_state_to_text", `${what} of another provider or model was sent as text`);
     return create(ContentPartSchema, { part: { case: "text", value: text } });

@@ -6,7 +6,7 @@
 import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
 import type { SDKError } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
-import { createRunId } from "../../core/inference-id.ts";
+import { createInferenceId } from "../../core/inference-id.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
@@ -161,7 +161,8 @@ export class HttpAdapter implements ProviderAdapter {
       request,
       provider: this.name,
       catalogProvider: this.#catalogProvider,
-      runId: options.runId ?? createRunId(),
+      inferenceId: options.inferenceId ?? createInferenceId(),
+      acceptedAt: Date.now(),
       warnings: wire.warnings,
       rateLimit: this.#protocol.rateLimitOf(headers),
       providerRequestId: this.#protocol.requestIdOf(headers),
@@ -179,8 +180,8 @@ async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined):
   }
 }
 
-function toolCallIdsOf({ runId, request }: CallFacts): ToolCallIds {
-  return new ToolCallIds(runId, request.messages);
+function toolCallIdsOf({ inferenceId, request }: CallFacts): ToolCallIds {
+  return new ToolCallIds(inferenceId, request.messages);
 }
 
 /** Whether the answer is a stream of events; whatever does not say that it is JSON is taken for one. */

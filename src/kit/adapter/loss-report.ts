@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type FieldViolation, invalidFields } from "../../core/errors.ts";
+import { LossPolicy } from "../../gen/outrigger/v1/request_pb.ts";
 import { type Warning, WarningSchema } from "../../gen/outrigger/v1/response_pb.ts";
 
 /**
@@ -20,28 +21,28 @@ export type WarningCode =
   | "further_candidates";
 
 /**
- * Collects what a provider cannot honour while a request is being translated: warnings for a
- * caller who takes what there is, a refusal for one who is strict.
+ * Collects what a provider cannot honour while a request is being translated: warnings under
+ * LOSS_POLICY_WARN, a refusal under LOSS_POLICY_REFUSE.
  */
 export class LossReport {
   /** What became of the request, in the order in which it was found. */
   readonly warnings: Warning[] = [];
   readonly #violations: FieldViolation[] = [];
 
-  /** Something of the request is changed or left out. A strict request is refused for it. */
+  /** Records that part of the request is changed or left out, which LOSS_POLICY_REFUSE refuses. */
   lose(field: string, code: WarningCode, message: string): void {
     this.note(field, code, message);
     this.#violations.push({ field, description: message });
   }
 
-  /** Something that the caller may want to know and that no strictness refuses. */
+  /** Records something that the caller should know and that no policy refuses. */
   note(field: string, code: WarningCode, message: string): void {
     this.warnings.push(warning(field, code, message));
   }
 
-  /** Throws InvalidRequestError where anything was lost. For strict requests, before anything is sent. */
-  refuse(): void {
-    if (this.#violations.length > 0) throw invalidFields(this.#violations);
+  /** Throws InvalidRequestError where anything was lost and the policy is REFUSE. Call before anything is sent. */
+  enforce(policy: LossPolicy): void {
+    if (policy === LossPolicy.REFUSE && this.#violations.length > 0) throw invalidFields(this.#violations);
   }
 }
 

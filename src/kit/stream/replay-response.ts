@@ -27,18 +27,16 @@ function replayPart(whole: ContentPart, writer: StreamWriter): void {
       block.end({ citations, providerState });
       break;
     }
-    case "thinking": {
+    case "reasoning": {
       const block = writer.startReasoning();
       block.append(part.value.text);
       block.end({ redacted: part.value.redacted, providerState });
       break;
     }
     case "toolCall": {
-      const block = writer.startToolCall({
-        ...part.value,
-        type: part.value.type === "custom" ? "custom" : "function",
-      });
-      block.append(part.value.argumentsJson);
+      const { id, name, input } = part.value;
+      const block = writer.startToolCall({ id, name, inputKind: input.case ?? "argumentsJson" });
+      block.append(input.value ?? "");
       block.end({ providerState });
       break;
     }

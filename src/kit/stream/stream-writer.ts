@@ -9,6 +9,7 @@ import {
   type ToolCall,
   ToolCallSchema,
 } from "../../gen/outrigger/v1/message_pb.ts";
+import { FinalResponse } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import {
   FinishSchema,
@@ -20,6 +21,7 @@ import {
   TextEndSchema,
   TextStartSchema,
   ToolCallEndSchema,
+  ToolCallStart_InputKind,
   ToolCallStartSchema,
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
@@ -61,8 +63,8 @@ export class StreamWriter {
   /** What the provider has said of the cost so far; rides along in an error. */
   usage: Usage | undefined;
 
-  /** @param now Milliseconds of a clock, for `elapsed_ms` and `started_at`. */
-  constructor(facts: CallFacts, toolCallIds: ToolCallIds, now: () => number = Date.now) {
+  /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
+  constructor(facts: CallFacts, toolCallIds: ToolCallIds, now: () => number = monotonicNow) {
     this.#facts = facts;
     this.#toolCallIds = toolCallIds;
     this.#now = now;
@@ -95,10 +97,16 @@ export class StreamWriter {
     if (this.started) return;
     this.#model = model || this.#facts.request.model;
     this.#startedAt = this.#now();
-    const { runId, provider, warnings } = this.#facts;
-    const startedAt = timestampFromMs(this.#startedAt);
-    const value = { runId, provider, model: this.#model, startedAt, warnings: [...warnings] };
-    this.#emit({ case: "streamStart", value: create(StreamStartSchema, value) });
+    const { inferenceId, provider, acceptedAt, warnings } = this.#facts;
+    const value = create(StreamStartSchema, {
+      inferenceId,
+      provider,
+      model: this.#model,
+      startedAt: timestampFromMs(acceptedAt),
+      warnings: [...warnings],
+      finalResponse: FinalResponse.FULL,
+    });
+    this.#emit({ case: "streamStart", value });
   }
 
   /** Begins a text part. */
@@ -117,17 +125,13 @@ export class StreamWriter {
 
   /** Begins a tool call, at a place that was reserved or at the next one. An id that is taken or empty is replaced. */
   startToolCall(
-    call: { id: string; name: string; type?: "function" | "custom" },
+    { id, name, inputKind = "argumentsJson" }: { id: string; name: string; inputKind?: ToolInputKind },
     partIndex: number = this.reserve(),
   ): ToolCallBlock {
-    const value = {
-      partIndex,
-      id: this.#toolCallIds.take(call.id),
-      name: call.name,
-      type: call.type ?? "function",
-    };
+    const call = { id: this.#toolCallIds.take(id), name, inputKind };
+    const value = { partIndex, id: call.id, name, inputKind: INPUT_KINDS[inputKind] };
     this.#emit({ case: "toolCallStart", value: create(ToolCallStartSchema, value) });
-    return this.#opened(new ToolCallBlock(this.#sinkOf(partIndex), value));
+    return this.#opened(new ToolCallBlock(this.#sinkOf(partIndex), call));
   }
 
   /** Keeps the next place in the message for a part that will arrive whole. */
@@ -174,7 +178,7 @@ export class StreamWriter {
   // Events and deltas are as `create` would make them, which takes ten times as long to find that out.
   #emit(event: Happening): void {
     const sequence = this.#sequence;
-    const elapsedMs = Math.max(0, Math.round(this.#now() - this.#startedAt));
+    const elapsedMs = Math.round(this.#now() - this.#startedAt);
     this.#ready.push({ $typeName: "outrigger.v1.StreamEvent", sequence, elapsedMs, event });
     this.#sequence += 1;
   }
@@ -295,7 +299,7 @@ export class ReasoningBlock extends OpenBlock {
     const state = providerState === undefined ? {} : { providerState };
     const value = create(ReasoningEndSchema, { partIndex, text: this.text, redacted, ...state });
     this.sink.emit({ case: "reasoningEnd", value });
-    const part = { case: "thinking", value: { text: this.text, redacted } } as const;
+    const part = { case: "reasoning", value: { text: this.text, redacted } } as const;
     this.sink.close(this, create(ContentPartSchema, { part, ...state }));
   }
 
@@ -307,20 +311,20 @@ export class ReasoningBlock extends OpenBlock {
 
 /** A tool call that is being written. */
 export class ToolCallBlock extends OpenBlock {
-  readonly #call: { readonly id: string; readonly name: string; readonly type: string };
+  readonly #call: ToolCallHead;
 
-  constructor(sink: BlockSink, call: { id: string; name: string; type: string }) {
+  constructor(sink: BlockSink, call: ToolCallHead) {
     super(sink);
     this.#call = call;
   }
 
   /** Ends the call: parses its arguments and marks them where they do not parse. A second call is ignored. */
   end({ providerState }: BlockEnd = {}): void {
-    // No arguments at all mean an empty object, so that whoever runs the tool can parse them.
-    if (this.#call.type === "function" && this.isEmpty) this.append("{}");
+    // No arguments at all mean an empty object, so that the caller can parse them.
+    if (this.#call.inputKind === "argumentsJson" && this.isEmpty) this.append("{}");
     if (!this.flush()) return;
     const { partIndex } = this.sink;
-    const toolCall = toolCallOf({ ...this.#call, argumentsJson: this.text });
+    const toolCall = toolCallOf(this.#call, this.text);
     const state = providerState === undefined ? {} : { providerState };
     const value = create(ToolCallEndSchema, { partIndex, toolCall, ...state });
     this.sink.emit({ case: "toolCallEnd", value });
@@ -336,21 +340,35 @@ export class ToolCallBlock extends OpenBlock {
   }
 }
 
-/** A tool call as the contract wants it: empty arguments become `{}`, broken ones are marked and kept. */
-export function toolCallOf(call: {
-  id: string;
-  name: string;
-  type: string;
-  argumentsJson: string;
-}): ToolCall {
-  const isFunction = call.type === "function";
-  const text = call.argumentsJson.toWellFormed();
-  const argumentsJson = isFunction && text === "" ? "{}" : text;
-  return create(ToolCallSchema, {
-    ...call,
-    argumentsJson,
-    argumentsInvalid: isFunction && !isJson(argumentsJson),
-  });
+/** What is known of a tool call before its input. */
+interface ToolCallHead {
+  readonly id: string;
+  readonly name: string;
+  readonly inputKind: ToolInputKind;
+}
+
+/** What the input of a tool call is: arguments of a function, or the free text of a custom tool. */
+export type ToolInputKind = "argumentsJson" | "text";
+
+const INPUT_KINDS: Readonly<Record<ToolInputKind, ToolCallStart_InputKind>> = {
+  argumentsJson: ToolCallStart_InputKind.ARGUMENTS_JSON,
+  text: ToolCallStart_InputKind.TEXT,
+};
+
+/**
+ * A tool call as the contract defines it: empty arguments become `{}`; arguments that do not parse are marked and kept.
+ * @param input What the model wrote.
+ */
+export function toolCallOf({ id, name, inputKind }: ToolCallHead, input: string): ToolCall {
+  const text = input.toWellFormed();
+  if (inputKind === "text") return create(ToolCallSchema, { id, name, input: { case: "text", value: text } });
+  const value = text === "" ? "{}" : text;
+  const argumentsInvalid = !isJson(value);
+  return create(ToolCallSchema, { id, name, argumentsInvalid, input: { case: "argumentsJson", value } });
+}
+
+function monotonicNow(): number {
+  return performance.now();
 }
 
 function endsInHighSurrogate(text: string): boolean {

@@ -7,11 +7,11 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
  */
 export class ToolCallIds {
   readonly #used = new Set<string>();
-  readonly #runId: string;
+  readonly #inferenceId: string;
 
   /** @param history The conversation so far, whose ids are taken. */
-  constructor(runId: string, history: readonly Message[] = []) {
-    this.#runId = runId;
+  constructor(inferenceId: string, history: readonly Message[] = []) {
+    this.#inferenceId = inferenceId;
     for (const { content } of history) {
       for (const { part } of content) if (part.case === "toolCall") this.#used.add(part.value.id);
     }
@@ -19,8 +19,8 @@ export class ToolCallIds {
 
   /** The id to use for the next call, given what the provider said: the same where that is free. */
   take(id: string): string {
-    // Some servers take ids of at most 40 characters; without its prefix the run's id leaves room.
-    const base = id === "" ? `call_${this.#runId.replace(/^run_/, "")}` : id;
+    // Some servers accept ids of at most 40 characters: without its prefix the inference id leaves room for a suffix.
+    const base = id === "" ? `call_${this.#inferenceId.replace(/^inf_/, "")}` : id;
     let free = base;
     for (let n = 2; this.#used.has(free); n += 1) free = `${base}_${n}`;
     this.#used.add(free);

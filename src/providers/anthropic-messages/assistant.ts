@@ -49,7 +49,7 @@ export class AssistantBlocks {
     switch (part.case) {
       case "text":
         return this.#addText(part.value, whole);
-      case "thinking":
+      case "reasoning":
         return this.#addThinking(part.value.text, whole, field);
       case "toolCall":
         return this.#addToolCall(part.value, whole, field);
@@ -105,11 +105,11 @@ export class AssistantBlocks {
   }
 
   /** The arguments letter by letter; what is no JSON object is put into one. */
-  #inputOf({ argumentsJson, type }: ToolCall, field: string): JsonObject {
-    const text = argumentsJson === "" && type !== "custom" ? "{}" : argumentsJson;
-    if (type !== "custom" && asObject(tryParseJson(text)) !== undefined) return sourceObject(text);
-    this.#note(`${field}.tool_call`, "arguments that are no JSON object were put into one as text");
-    return type === "custom" ? { input: text } : { invalid_arguments: text };
+  #inputOf({ input }: ToolCall, field: string): JsonObject {
+    const text = input.value || "{}";
+    if (input.case !== "text" && asObject(tryParseJson(text)) !== undefined) return sourceObject(text);
+    this.#note(`${field}.tool_call`, "input that is not a JSON object was sent as the text of one");
+    return input.case === "text" ? { input: input.value } : { invalid_arguments: text };
   }
 
   #addNative({ provider, kind, dataJson }: NativePart, whole: ContentPart, field: string): void {

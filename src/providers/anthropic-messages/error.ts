@@ -32,7 +32,7 @@ export function toError({ provider, status, headers, body, request }: WireFailur
   const complaint = complaintIn(asObject(tryParseJson(body)));
   return failed(kindOf(complaint, status), complaint, request, {
     provider,
-    statusCode: status,
+    httpStatusCode: status,
     requestId: requestIdOf(headers) || complaint.requestId,
     retryable: shouldRetryOf(headers),
     retryAfter: retryAfterOf(headers),
@@ -78,7 +78,8 @@ function failed(
 ): SDKError {
   const word = code || type;
   const said = [repeatableMessage(message, request), HINTS.get(type) ?? ""].filter(Boolean).join("; ");
-  const status = options.statusCode === undefined ? "reported a failure" : `answered ${options.statusCode}`;
+  const status =
+    options.httpStatusCode === undefined ? "reported a failure" : `answered ${options.httpStatusCode}`;
   const text = `${options.provider} ${status}${word === "" ? "" : ` (${word})`}${said === "" ? "" : `: ${said}`}`;
   const errorCode = word === "" ? undefined : word;
   if (kind !== ErrorKind.QUOTA_EXCEEDED) return errorOf(kind, text, { ...options, errorCode });

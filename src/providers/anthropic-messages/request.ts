@@ -70,7 +70,7 @@ export async function toRequestBody(
   const options = readOptions(request, settings.provider);
   const budget = new SchemaBudget();
   const own = await ownBody({ ...settings, request, traits, options, loss, budget }, streaming);
-  if (request.strict) loss.refuse();
+  loss.enforce(request.lossPolicy);
   const merged = mergeObjects(withoutReplaced(own, options.body), options.body, APPENDED_OPTIONS);
   if (objectsIn(merged.messages).length === 0)
     throw invalidField(

@@ -114,7 +114,7 @@ function thinkingPart(
   providerState: ReturnType<StateWriter["ofThinking"]>,
 ): ContentPart {
   const value = { text: text.toWellFormed(), redacted };
-  return create(ContentPartSchema, { part: { case: "thinking", value }, providerState });
+  return create(ContentPartSchema, { part: { case: "reasoning", value }, providerState });
 }
 
 function toolCallPart(
@@ -125,12 +125,11 @@ function toolCallPart(
   const call = {
     id: toolCallIds.take(textIn(block.id)),
     name: textIn(block.name),
-    type: "function",
-    argumentsJson: inputOf(source),
-  };
+    inputKind: "argumentsJson",
+  } as const;
   const providerState = states.ofToolUse(block);
   return create(ContentPartSchema, {
-    part: { case: "toolCall", value: toolCallOf(call) },
+    part: { case: "toolCall", value: toolCallOf(call, inputOf(source)) },
     ...(providerState === undefined ? {} : { providerState }),
   });
 }

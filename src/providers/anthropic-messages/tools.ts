@@ -4,6 +4,7 @@ import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, Tool } from "../../gen/outrigger/v1/tool_pb.ts";
+import { functionForCustomTool } from "../../kit/adapter/custom-tool.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
@@ -31,7 +32,12 @@ export function toolsOf({ tools }: Request, context: ToolContext): Block[] {
 
 function toolOf({ tool }: Tool, field: string, context: ToolContext): Block[] {
   if (tool.case === "function") return [functionTool(tool.value, `${field}.function`, context)];
-  if (tool.case !== "hosted") throw invalidField(field, "expected `function` or `hosted`, found neither");
+  if (tool.case === "custom") {
+    const customField = `${field}.custom`;
+    return [functionTool(functionForCustomTool(tool.value, customField, context.loss), customField, context)];
+  }
+  if (tool.case !== "hosted")
+    throw invalidField(field, "expected one of `function`, `hosted` and `custom`, found none");
   const { provider: owner, configJson } = tool.value;
   if (isOwnProvider(owner, context.provider))
     return [parseObjectField(configJson, `${field}.hosted.config_json`)];

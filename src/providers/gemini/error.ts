@@ -40,7 +40,7 @@ export function toError({ provider, status, headers, body, request }: WireFailur
   const complaint = complaintIn(tryParseJson(body));
   return failed(complaint, request, {
     provider,
-    statusCode: status,
+    httpStatusCode: status,
     retryAfter: retryAfterOf(headers),
     rawJson: request.includeRaw ? boundedRaw(body) : undefined,
   });
@@ -81,10 +81,11 @@ function detailIn(details: readonly JsonObject[], name: string): JsonObject {
 }
 
 function failed(complaint: Complaint, request: Request, options: ProviderErrorOptions): SDKError {
-  const kind = kindOf(complaint, options.statusCode);
+  const kind = kindOf(complaint, options.httpStatusCode);
   const word = complaint.reason || complaint.status;
   const said = repeatableMessage(complaint.message, request);
-  const status = options.statusCode === undefined ? "reported a failure" : `answered ${options.statusCode}`;
+  const status =
+    options.httpStatusCode === undefined ? "reported a failure" : `answered ${options.httpStatusCode}`;
   const text = `${options.provider} ${status}${word === "" ? "" : ` (${word})`}${said === "" ? "" : `: ${said}`}`;
   const delay = options.retryAfter ?? complaint.retryDelay ?? retryDelayInText(complaint.message);
   return errorOf(kind, text, {

@@ -51,7 +51,7 @@ export class ModelTurn {
     switch (part.case) {
       case "text":
         return this.#addText(part.value, rest ?? {});
-      case "thinking":
+      case "reasoning":
         return this.#addThinking(whole, part.value.text, origin === "own" ? rest : undefined, field);
       case "toolCall":
         return this.#addCall(part.value, origin === "own" ? (rest ?? {}) : undefined, `${field}.tool_call`);
@@ -108,12 +108,13 @@ export class ModelTurn {
   }
 
   /** The API takes arguments as an object and nothing else; free text and broken JSON go inside one. */
-  #argumentsOf({ argumentsJson, type }: ToolCall, field: string): JsonObject {
-    if (argumentsJson === "" && type !== "custom") return {};
-    if (type !== "custom" && isObject(tryParseJson(argumentsJson))) return sourceObject(argumentsJson);
+  #argumentsOf({ input }: ToolCall, field: string): JsonObject {
+    const text = input.value ?? "";
+    if (text === "" && input.case !== "text") return {};
+    if (input.case !== "text" && isObject(tryParseJson(text))) return sourceObject(text);
     const message = "the arguments are no JSON object; they were sent as the text `input` in one";
     this.#context.loss.note(`${field}.arguments_json`, "converted_content", message);
-    return { input: argumentsJson };
+    return { input: text };
   }
 
   async #addImage(part: MediaPart & { case: "image" }, rest: Part, field: string): Promise<void> {

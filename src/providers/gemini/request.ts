@@ -54,7 +54,7 @@ export async function toRequestBody(request: Request, settings: RequestSettings)
   };
   reportMetadata(request, loss);
   const fresh = withoutCached(body, options, loss);
-  if (request.strict) loss.refuse();
+  loss.enforce(request.lossPolicy);
   return { body: mergeObjects(fresh, options, APPENDED_OPTIONS), warnings: loss.warnings };
 }
 

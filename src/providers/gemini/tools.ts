@@ -4,6 +4,7 @@ import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import type { FunctionTool, HostedTool } from "../../gen/outrigger/v1/tool_pb.ts";
+import { functionForCustomTool } from "../../kit/adapter/custom-tool.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { isObject, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
@@ -51,8 +52,11 @@ function sortTools({ tools, toolChoice }: Request, provider: string, loss: LossR
   for (const [index, { tool }] of tools.entries()) {
     const field = `tools[${index}]`;
     if (tool.case === "function") functions.push({ tool: tool.value, field: `${field}.function` });
-    else if (tool.case === "hosted") hosted.push(...ownTool(tool.value, `${field}.hosted`, provider, loss));
-    else throw invalidField(field, "expected `function` or `hosted`, found neither");
+    else if (tool.case === "custom") {
+      const customField = `${field}.custom`;
+      functions.push({ tool: functionForCustomTool(tool.value, customField, loss), field: customField });
+    } else if (tool.case === "hosted") hosted.push(...ownTool(tool.value, `${field}.hosted`, provider, loss));
+    else throw invalidField(field, "expected one of `function`, `hosted` and `custom`, found none");
   }
   // The API's own NONE holds for functions alone.
   return { functions, hosted: toolChoice?.mode === Mode.NONE ? [] : hosted };

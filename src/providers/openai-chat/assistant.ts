@@ -3,6 +3,7 @@
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { wireCallName } from "../../kit/adapter/call-names.ts";
+import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
@@ -68,7 +69,7 @@ class TurnBuilder {
     switch (part.case) {
       case "text":
         return this.#addText(part.value, whole);
-      case "thinking":
+      case "reasoning":
         return this.#addThinking(whole, part.value.text, field);
       case "toolCall":
         return this.#addCall(part.value, whole, `${field}.tool_call`);
@@ -169,21 +170,35 @@ class TurnBuilder {
     this.#waiting.push({ id: call.id, field });
   }
 
-  #wireCall(
-    id: string,
-    { name: said, type, argumentsJson }: ToolCall,
-    rest: JsonObject,
-    field: string,
-  ): JsonObject {
+  #wireCall(id: string, { name: said, input }: ToolCall, rest: JsonObject, field: string): JsonObject {
     const { profile, loss } = this.#context;
     const rule = { refused: REFUSED_IN_NAMES, maxChars: profile.maxToolNameChars };
     const name = wireCallName(said, rule, `${field}.name`, loss);
-    if (type === "custom") {
-      const custom = { ...objectIn(rest.custom), name, input: argumentsJson };
-      return { ...rest, id, type, custom };
+    if (input.case === "text" && this.#isFunctionNow(name)) {
+      const called = {
+        ...objectIn(rest.function),
+        name,
+        arguments: JSON.stringify({ [CUSTOM_INPUT]: input.value }),
+      };
+      return { ...rest, id, type: "function", function: called };
     }
-    const called = { ...objectIn(rest.function), name, arguments: this.#argumentsOf(argumentsJson, field) };
+    if (input.case === "text") {
+      const custom = { ...objectIn(rest.custom), name, input: input.value };
+      return { ...rest, id, type: "custom", custom };
+    }
+    const called = {
+      ...objectIn(rest.function),
+      name,
+      arguments: this.#argumentsOf(input.value ?? "", field),
+    };
     return { ...rest, id, type: "function", function: called };
+  }
+
+  /** Whether the request declares a custom tool of that name and the server is given a function instead. */
+  #isFunctionNow(name: string): boolean {
+    const { profile, request } = this.#context;
+    if (profile.supportsCustomTools) return false;
+    return request.tools.some(({ tool }) => tool.case === "custom" && tool.value.name === name);
   }
 
   #argumentsOf(text: string, field: string): string {

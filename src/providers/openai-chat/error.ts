@@ -20,7 +20,7 @@ export function toError(failure: WireFailure, profile: CompatProfile): SDKError 
   const isOverflow = status === 400 && body.trim() === "" && profile.emptyErrorIsOverflow;
   return failed(complaint, request, isOverflow ? ErrorKind.CONTEXT_LENGTH : undefined, {
     provider,
-    statusCode: status,
+    httpStatusCode: status,
     requestId: requestIdOf(headers),
     retryable: shouldRetryOf(headers),
     retryAfter: retryAfterOf(headers),
@@ -75,10 +75,11 @@ function failed(
 ): SDKError {
   const word = complaint.code || complaint.type;
   const said = repeatableMessage(complaint.message, request);
-  const status = options.statusCode === undefined ? "reported a failure" : `answered ${options.statusCode}`;
+  const status =
+    options.httpStatusCode === undefined ? "reported a failure" : `answered ${options.httpStatusCode}`;
   const text = `${options.provider} ${status}${word === "" ? "" : ` (${word})`}${said === "" ? "" : `: ${said}`}`;
   // What may not be repeated is not read either: it is the caller's own text.
-  const kind = known ?? kindOf({ ...complaint, message: said }, options.statusCode);
+  const kind = known ?? kindOf({ ...complaint, message: said }, options.httpStatusCode);
   const isQuota = kind === ErrorKind.QUOTA_EXCEEDED;
   const delay = options.retryAfter ?? retryDelayInText(complaint.message);
   return errorOf(kind, text, {

@@ -36,6 +36,8 @@ export interface CompatProfile {
   readonly supportsUsageInStreaming: boolean;
   /** Whether a function tool may ask for `strict`. Default false. */
   readonly supportsStrictTools: boolean;
+  /** Whether tools of type `custom` are accepted; elsewhere they become functions. Default false. */
+  readonly supportsCustomTools: boolean;
   /**
    * What a schema that is to be enforced must look like: OpenAI's strict mode, Mistral's, or any
    * schema, as servers take it that hold the model to a grammar. Default `any`.

@@ -54,7 +54,7 @@ export async function toRequestBody(
     ...retention(context, options.body),
     ...(streaming ? streamSettings(context) : {}),
   };
-  if (request.strict) loss.refuse();
+  loss.enforce(request.lossPolicy);
   return { body: mergeObjects(body, options.body, APPENDED_OPTIONS), warnings: loss.warnings };
 }
 

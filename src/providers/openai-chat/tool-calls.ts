@@ -13,7 +13,7 @@ import {
   textIn,
   without,
 } from "../../kit/json/json.ts";
-import type { StreamWriter, ToolCallBlock } from "../../kit/stream/stream-writer.ts";
+import type { StreamWriter, ToolCallBlock, ToolInputKind } from "../../kit/stream/stream-writer.ts";
 import type { StateWriter } from "./state.ts";
 
 /** One entry of `tool_calls`, as far as it is there. */
@@ -22,7 +22,7 @@ interface Piece {
   readonly id: string;
   readonly name: string;
   readonly input: string;
-  readonly type: "function" | "custom";
+  readonly inputKind: ToolInputKind;
   /** What the entry says beside, for instance `extra_content` with a thought signature (Gemini); mostly nothing. */
   readonly rest: JsonObject | undefined;
 }
@@ -34,7 +34,7 @@ interface Call {
   /** What came before the call began to be written. */
   held: string;
   rest: JsonObject;
-  readonly type: "function" | "custom";
+  readonly inputKind: ToolInputKind;
   /** Undefined until name and arguments have begun. */
   block: ToolCallBlock | undefined;
 }
@@ -99,11 +99,11 @@ export class ToolCallReader {
     return position > 0 && name !== "" ? undefined : last;
   }
 
-  #add({ index, id, type }: Piece): Call {
+  #add({ index, id, inputKind }: Piece): Call {
     // Calls keep the order in which they came.
     for (const earlier of this.#calls)
       if (earlier.block === undefined && earlier.name !== "") this.#start(earlier);
-    const call: Call = { id, name: "", held: "", rest: {}, type, block: undefined };
+    const call: Call = { id, name: "", held: "", rest: {}, inputKind, block: undefined };
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;
@@ -125,7 +125,7 @@ function pieceOf(entry: JsonObject): Piece {
     id: textIn(entry.id),
     name: textIn(said.name),
     input: inputOf(kind === "custom" ? said.input : said.arguments),
-    type: kind,
+    inputKind: kind === "custom" ? "text" : "argumentsJson",
     rest: restOf(entry, said, kind),
   };
 }
@@ -133,7 +133,7 @@ function pieceOf(entry: JsonObject): Piece {
 const OUTER_KEYS: readonly string[] = ["index", "id", "type", "function", "custom"];
 const INNER_KEYS: readonly string[] = ["name", "arguments", "input"];
 
-function restOf(entry: JsonObject, said: JsonObject, kind: Piece["type"]): JsonObject | undefined {
+function restOf(entry: JsonObject, said: JsonObject, kind: "function" | "custom"): JsonObject | undefined {
   const hasInner = Object.keys(said).some((key) => !INNER_KEYS.includes(key));
   if (!hasInner && Object.keys(entry).every((key) => OUTER_KEYS.includes(key))) return undefined;
   const outer = without(entry, ...OUTER_KEYS);

@@ -2,7 +2,14 @@
 
 import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
-import type { FunctionTool, Tool } from "../../gen/outrigger/v1/tool_pb.ts";
+import {
+  type CustomTool,
+  type FunctionTool,
+  type Grammar,
+  Grammar_Syntax,
+  type Tool,
+} from "../../gen/outrigger/v1/tool_pb.ts";
+import { functionForCustomTool } from "../../kit/adapter/custom-tool.ts";
 import { type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import type { RequestContext } from "./context.ts";
 import type { ProviderOptions } from "./options.ts";
@@ -28,13 +35,32 @@ export function toolSettings(context: RequestContext, options: ProviderOptions):
 
 function toolOf({ tool }: Tool, field: string, context: RequestContext): JsonObject[] {
   if (tool.case === "function") return [functionTool(tool.value, `${field}.function`, context)];
-  if (tool.case !== "hosted") throw invalidField(field, "expected `function` or `hosted`, found neither");
+  if (tool.case === "custom") return [customTool(tool.value, `${field}.custom`, context)];
+  if (tool.case !== "hosted")
+    throw invalidField(field, "expected one of `function`, `hosted` and `custom`, found none");
   const { provider: owner, configJson } = tool.value;
   if (owner === context.provider || owner === WIRE_NAME)
     return [parseObjectField(configJson, `${field}.hosted.config_json`)];
   const message = `the hosted tool belongs to provider "${owner}"; it was left out`;
   context.loss.lose(field, "unsupported_setting", message);
   return [];
+}
+
+/** A tool with free text as its input (provider documentation: "Create chat completion", `tools`). */
+function customTool(tool: CustomTool, field: string, context: RequestContext): JsonObject {
+  if (!context.profile.supportsCustomTools)
+    return functionTool(functionForCustomTool(tool, field, context.loss), field, context);
+  const { name, description, grammar } = tool;
+  const custom = {
+    name,
+    ...(description === "" ? {} : { description }),
+    ...(grammar === undefined ? {} : { format: { type: "grammar", grammar: grammarOf(grammar) } }),
+  };
+  return { type: "custom", custom };
+}
+
+function grammarOf({ syntax, definition }: Grammar): JsonObject {
+  return { syntax: syntax === Grammar_Syntax.REGEX ? "regex" : "lark", definition };
 }
 
 function functionTool(tool: FunctionTool, field: string, context: RequestContext): JsonObject {
@@ -75,7 +101,8 @@ function chosen(
     const saysAuto = choice.mode === Mode.AUTO && profile.toolChoices.length > 0;
     return { tools, ...(saysAuto ? { tool_choice: "auto" } : {}) };
   }
-  if (profile.toolChoices.includes(word)) return { tools, tool_choice: wireChoice(word, choice.toolName) };
+  if (profile.toolChoices.includes(word))
+    return { tools, tool_choice: wireChoice(word, choice.toolName, tools) };
   // What is not offered is not called.
   if (word === "none") return {};
   if (!frees) throw new UnsupportedToolChoiceError(unsupportedChoice(word));
@@ -106,8 +133,10 @@ function unsupportedChoice(word: ToolChoiceWord): string {
     : "the server lets no request force a tool call";
 }
 
-function wireChoice(word: ToolChoiceWord, name: string): JsonObject[string] {
-  return word === "named" ? { type: "function", function: { name } } : word;
+function wireChoice(word: ToolChoiceWord, name: string, tools: readonly JsonObject[]): JsonObject[string] {
+  if (word !== "named") return word;
+  const isCustom = tools.some((tool) => tool.type === "custom" && nameOf(tool) === name);
+  return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
 }
 
 function nameOf(tool: JsonObject): JsonObject[string] {

@@ -50,7 +50,7 @@ class Turn {
     this.#context = context;
     // An item whose id stands for reasoning that is not there is refused.
     this.#keepsIds = content.every(
-      (part) => part.part.case !== "thinking" || reasoningItem(part, context) !== undefined,
+      (part) => part.part.case !== "reasoning" || reasoningItem(part, context) !== undefined,
     );
   }
 
@@ -60,7 +60,7 @@ class Turn {
     switch (part.case) {
       case "text":
         return this.#addText(part.value, whole);
-      case "thinking":
+      case "reasoning":
         return this.#addThinking(whole, field);
       case "toolCall":
         return this.#addCall(part.value, whole, `${field}.tool_call`);
@@ -138,7 +138,7 @@ class Turn {
   }
 
   #addCall(call: ToolCall, whole: ContentPart, field: string): void {
-    const { argumentsJson, type } = call;
+    const { input } = call;
     const callId = this.#context.calls.add(call, field);
     const rest = this.#stateOf(whole)?.item;
     // What the API itself wrote it takes back.
@@ -146,9 +146,9 @@ class Turn {
       rest === undefined
         ? wireCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss)
         : call.name;
-    if (type === "custom")
-      this.#addItem({ ...rest, type: "custom_tool_call", call_id: callId, name, input: argumentsJson });
-    else this.#addItem({ ...rest, type: "function_call", call_id: callId, name, arguments: argumentsJson });
+    const item = { ...rest, call_id: callId, name };
+    if (input.case === "text") this.#addItem({ ...item, type: "custom_tool_call", input: input.value });
+    else this.#addItem({ ...item, type: "function_call", arguments: input.value ?? "" });
   }
 
   /** A block of a hosted tool is an item; one with state is content of a message. */

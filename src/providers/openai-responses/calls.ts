@@ -15,8 +15,8 @@ export class Calls {
   }
 
   /** Takes note of a call and gives its id on the wire. @param field Path of the call, for the warning. */
-  add({ id, type }: ToolCall, field: string): string {
-    if (type === "custom") this.#custom.add(id);
+  add({ id, input }: ToolCall, field: string): string {
+    if (input.case === "text") this.#custom.add(id);
     else this.#custom.delete(id);
     return this.#ids.ofCall(id, `${field}.id`);
   }

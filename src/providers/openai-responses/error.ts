@@ -22,7 +22,7 @@ interface Complaint {
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
   return failed(complaintIn(asObject(tryParseJson(body)), request), {
     provider,
-    statusCode: status,
+    httpStatusCode: status,
     requestId: headers.get("x-request-id"),
     retryable: shouldRetryOf(headers),
     retryAfter: retryAfterOf(headers),
@@ -64,10 +64,11 @@ function codeIn(code: unknown): string {
 }
 
 function failed(complaint: Complaint, options: ProviderErrorOptions): SDKError {
-  const kind = kindOf(complaint, options.statusCode);
+  const kind = kindOf(complaint, options.httpStatusCode);
   const { code, type, message } = complaint;
   const word = code || type;
-  const status = options.statusCode === undefined ? "reported a failure" : `answered ${options.statusCode}`;
+  const status =
+    options.httpStatusCode === undefined ? "reported a failure" : `answered ${options.httpStatusCode}`;
   const text = `${options.provider} ${status}${word === "" ? "" : ` (${word})`}${message === "" ? "" : `: ${message}`}`;
   const errorCode = word === "" ? undefined : word;
   // Waiting does not bring money back.

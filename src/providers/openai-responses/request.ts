@@ -66,7 +66,7 @@ export async function toRequestBody(
       "the Responses API has no stop sequences; they were left out",
     );
   }
-  if (request.strict) loss.refuse();
+  loss.enforce(request.lossPolicy);
   return { body: withOptions(body, options), warnings: loss.warnings };
 }
 

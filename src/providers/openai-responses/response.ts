@@ -20,7 +20,7 @@ import {
   textIn,
   tryParseJson,
 } from "../../kit/json/json.ts";
-import { toolCallOf } from "../../kit/stream/stream-writer.ts";
+import { type ToolInputKind, toolCallOf } from "../../kit/stream/stream-writer.ts";
 import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish.ts";
@@ -126,7 +126,7 @@ function citationOf(annotation: JsonObject): Citation {
 function thinkingPart(item: Item, states: StateWriter): ContentPart {
   const value = { text: reasoningText(item).toWellFormed(), redacted: isRedacted(item) };
   return create(ContentPartSchema, {
-    part: { case: "thinking", value },
+    part: { case: "reasoning", value },
     providerState: states.ofReasoning(item),
   });
 }
@@ -149,17 +149,16 @@ function toolCallPart(item: Item, states: StateWriter, toolCallIds: ToolCallIds)
   const call = {
     ...callHead(item),
     id: toolCallIds.take(textIn(item.call_id)),
-    argumentsJson: callInput(item),
   };
   return create(ContentPartSchema, {
-    part: { case: "toolCall", value: toolCallOf(call) },
+    part: { case: "toolCall", value: toolCallOf(call, callInput(item)) },
     providerState: states.ofCall(item),
   });
 }
 
 /** Name and kind of a call item. */
-export function callHead(item: Item): { name: string; type: "function" | "custom" } {
-  return { name: textIn(item.name), type: item.type === "custom_tool_call" ? "custom" : "function" };
+export function callHead(item: Item): { name: string; inputKind: ToolInputKind } {
+  return { name: textIn(item.name), inputKind: item.type === "custom_tool_call" ? "text" : "argumentsJson" };
 }
 
 /** What a call item is called with: JSON text, or free text for a custom tool. */

@@ -2,7 +2,14 @@
 
 import { invalidField } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
-import type { FunctionTool, HostedTool, Tool } from "../../gen/outrigger/v1/tool_pb.ts";
+import {
+  type CustomTool,
+  type FunctionTool,
+  type Grammar,
+  Grammar_Syntax,
+  type HostedTool,
+  type Tool,
+} from "../../gen/outrigger/v1/tool_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, objectsIn, parseObjectField, textIn } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
@@ -43,10 +50,12 @@ function toolOf({ tool }: Tool, field: string, provider: string, loss: LossRepor
       const wire = functionTool(tool.value, `${field}.function`, loss);
       return [{ wire, declaration: { type: "function", name: tool.value.name } }];
     }
+    case "custom":
+      return [{ wire: customTool(tool.value), declaration: { type: "custom", name: tool.value.name } }];
     case "hosted":
       return hostedTool(tool.value, field, provider, loss);
     default:
-      throw invalidField(field, "expected `function` or `hosted`, found neither");
+      throw invalidField(field, "expected one of `function`, `hosted` and `custom`, found none");
   }
 }
 
@@ -69,6 +78,20 @@ const NO_PARAMETERS: JsonObject = {
   required: [],
   additionalProperties: false,
 };
+
+/** A tool with free text as its input (provider documentation: "Function calling", "Custom tools"). */
+function customTool({ name, description, grammar }: CustomTool): JsonObject {
+  return {
+    type: "custom",
+    name,
+    ...(description === "" ? {} : { description }),
+    ...(grammar === undefined ? {} : { format: { type: "grammar", ...grammarOf(grammar) } }),
+  };
+}
+
+function grammarOf({ syntax, definition }: Grammar): JsonObject {
+  return { syntax: syntax === Grammar_Syntax.REGEX ? "regex" : "lark", definition };
+}
 
 function hostedTool(
   { provider: owner, configJson }: HostedTool,

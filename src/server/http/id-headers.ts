@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 export const REQUEST_ID_HEADER = "x-request-id";
 
 /** Header that carries the id of a run to its caller. */
-export const RUN_ID_HEADER = "outrigger-run-id";
+export const INFERENCE_ID_HEADER = "outrigger-inference-id";
 
 // Visible, short, and nothing that a log viewer or a shell could take for its own.
 const SANE_ID = /^[\w.:@/+=-]{1,128}$/;

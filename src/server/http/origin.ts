@@ -7,7 +7,7 @@ import { cors } from "@connectrpc/connect";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { CorsOptions } from "../options.ts";
 import { RETRY_AFTER_HEADER, RETRY_PUSHBACK_TRAILER } from "../status/status.ts";
-import { REQUEST_ID_HEADER, RUN_ID_HEADER } from "./id-headers.ts";
+import { INFERENCE_ID_HEADER, REQUEST_ID_HEADER } from "./id-headers.ts";
 
 /** What is to happen with a request: it goes on, it was a preflight that is answered, or it is to be turned away. */
 export type OriginVerdict = "pass" | "answered" | "refused";
@@ -34,7 +34,7 @@ export function createOriginCheck(options: CorsOptions | undefined): OriginCheck
 const EXPOSED_HEADERS = [
   ...cors.exposedHeaders,
   REQUEST_ID_HEADER,
-  RUN_ID_HEADER,
+  INFERENCE_ID_HEADER,
   RETRY_AFTER_HEADER,
   RETRY_PUSHBACK_TRAILER,
 ].join(", ");

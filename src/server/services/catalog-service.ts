@@ -16,10 +16,11 @@ import { callOf } from "../telemetry/call.ts";
 /** CatalogService over the three lookups of the catalog. */
 export function createCatalogService(catalog: Catalog): ServiceImpl<typeof CatalogService> {
   return {
-    listModels: ({ provider, capabilities }, context) =>
-      answer(context, () =>
-        create(ListModelsResponseSchema, { models: catalog.listModels(named(provider), capabilities) }),
-      ),
+    listModels: ({ provider, capabilities, pageSize, pageToken }, context) =>
+      answer(context, () => {
+        const page = pageOf(catalog.listModels(named(provider), capabilities), pageSize, pageToken);
+        return create(ListModelsResponseSchema, page);
+      }),
 
     getModel: ({ model, provider }, context) =>
       answer(context, () => {
@@ -37,6 +38,37 @@ export function createCatalogService(catalog: Catalog): ServiceImpl<typeof Catal
         });
       }),
   };
+}
+
+/** Largest page, and the size of a page where none is asked for. */
+const MAX_PAGE_SIZE = 1000;
+
+/**
+ * The models after the one that the token names. A token holds that model's provider and id, so that it stays valid
+ * when the catalog grows.
+ * @throws InvalidRequestError for a negative size or a token that no earlier response gave.
+ */
+function pageOf(
+  models: readonly ModelInfo[],
+  pageSize: number,
+  pageToken: string,
+): { models: ModelInfo[]; nextPageToken: string } {
+  if (pageSize < 0) throw invalidField("page_size", `expected 0 to ${MAX_PAGE_SIZE}, found ${pageSize}`);
+  const start = pageToken === "" ? 0 : models.findIndex((model) => tokenAfter(model) === pageToken) + 1;
+  if (pageToken !== "" && start === 0)
+    throw invalidField(
+      "page_token",
+      "expected the next_page_token of an earlier response to the same request",
+    );
+  const size = Math.min(pageSize || MAX_PAGE_SIZE, MAX_PAGE_SIZE);
+  const page = models.slice(start, start + size);
+  const last = page.at(-1);
+  const isWhole = start + size >= models.length;
+  return { models: page, nextPageToken: isWhole || last === undefined ? "" : tokenAfter(last) };
+}
+
+function tokenAfter({ provider, id }: ModelInfo): string {
+  return Buffer.from(`${provider}/${id}`).toString("base64url");
 }
 
 const MAX_QUOTE_BYTES = 128;

@@ -1,13 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import type { ConnectError, HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { type SDKError, StreamError } from "../../core/errors.ts";
-import { createRunId } from "../../core/inference-id.ts";
+import { createInferenceId } from "../../core/inference-id.ts";
 import type { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Batched } from "../batches.ts";
-import { RUN_ID_HEADER } from "../http/id-headers.ts";
+import { INFERENCE_ID_HEADER } from "../http/id-headers.ts";
 import type { Inference } from "../options.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { connectErrorOf } from "../status/status.ts";
@@ -31,7 +31,7 @@ async function complete(inference: Inference, request: Request, context: Handler
   const call = beginCall(request, context);
   const { signal, release } = callSignalOf(context.signal);
   try {
-    const response = await inference.complete(request, { signal, runId: call.runId });
+    const response = await inference.complete(request, { signal, inferenceId: call.inferenceId });
     noteResponse(call, response);
     return response;
   } catch (thrown) {
@@ -66,7 +66,9 @@ async function* streamBatches(
   const { signal, release } = callSignalOf(context.signal);
   let last: StreamEvent | undefined;
   try {
-    for await (const batch of inference.stream(request, { signal, runId: call.runId }).batches()) {
+    for await (const batch of inference
+      .stream(request, { signal, inferenceId: call.inferenceId })
+      .batches()) {
       for (const event of batch) noteEvent(call, event);
       last = batch.at(-1) ?? last;
       yield batch;
@@ -84,9 +86,9 @@ async function* streamBatches(
 
 function beginCall(request: Request, context: HandlerContext): Call {
   const call = callOf(context);
-  call.runId = createRunId();
+  call.inferenceId = createInferenceId();
   noteTarget(call, request);
-  context.responseHeader.set(RUN_ID_HEADER, call.runId);
+  context.responseHeader.set(INFERENCE_ID_HEADER, call.inferenceId);
   return call;
 }
 

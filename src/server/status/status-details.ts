@@ -99,7 +99,7 @@ function errorInfoOf(error: SDKError, facts: ErrorFacts): MessageInitShape<typeo
   add("model", facts.model);
   if (error instanceof ProviderError) {
     add("provider", error.provider);
-    add("http_status", error.statusCode);
+    add("http_status", error.httpStatusCode);
     add("request_id", error.requestId);
   }
   return { reason: kindName(error.kind), domain: "outrigger", metadata };
@@ -116,11 +116,11 @@ function boundedError(error: InferenceError, maxMessageBytes: number, causes: nu
     bounded.cause = boundedError(error.cause, MAX_CAUSE_BYTES, causes - 1);
   }
   if (error.usage !== undefined) bounded.usage = { ...error.usage, rawJson: "" };
-  if (error.provider !== undefined) bounded.provider = boundedFailure(error.provider);
+  if (error.providerFailure !== undefined) bounded.providerFailure = boundedFailure(error.providerFailure);
   return bounded;
 }
 
-function boundedFailure(failure: NonNullable<InferenceError["provider"]>): typeof failure {
+function boundedFailure(failure: NonNullable<InferenceError["providerFailure"]>): typeof failure {
   return {
     ...failure,
     provider: boundedText(failure.provider, MAX_WORD_BYTES),
@@ -133,7 +133,7 @@ function boundedFailure(failure: NonNullable<InferenceError["provider"]>): typeo
 function withoutExtras(error: InferenceError): InferenceError {
   const bare = { ...error };
   delete bare.cause;
-  if (bare.provider !== undefined) bare.provider = { ...bare.provider, rawJson: "" };
+  if (bare.providerFailure !== undefined) bare.providerFailure = { ...bare.providerFailure, rawJson: "" };
   return bare;
 }
 
@@ -144,9 +144,9 @@ function addExtras(bare: InferenceError, full: InferenceError, room: number): vo
     bare.cause = full.cause;
     if (sizeOfError(bare) - before > room) delete bare.cause;
   }
-  if (bare.provider === undefined || full.provider === undefined) return;
-  bare.provider.rawJson = full.provider.rawJson;
-  if (sizeOfError(bare) - before > room) bare.provider.rawJson = "";
+  if (bare.providerFailure === undefined || full.providerFailure === undefined) return;
+  bare.providerFailure.rawJson = full.providerFailure.rawJson;
+  if (sizeOfError(bare) - before > room) bare.providerFailure.rawJson = "";
 }
 
 function sizeOfError(error: InferenceError): number {

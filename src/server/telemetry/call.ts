@@ -26,7 +26,7 @@ export interface Call {
   /** Ends with the call, its deadline or its caller. Undefined until the transport made it. */
   signal: AbortSignal | undefined;
   /** Id that the service gave the call; empty where it gives none. */
-  runId: string;
+  inferenceId: string;
   /** Provider that answers, bounded; empty where there is none. */
   provider: string;
   /** Model that answers, or was asked for, bounded; empty where there is none. */
@@ -52,7 +52,7 @@ export function createCall(init: CallInit): Call {
     abandoned: false,
     moreReady: false,
     signal: undefined,
-    runId: "",
+    inferenceId: "",
     provider: "",
     model: "",
     usage: undefined,

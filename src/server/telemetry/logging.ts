@@ -114,7 +114,7 @@ function lineOf(call: Call, durationMs: number): Record<string, unknown> {
     code: codeName(call.code),
     request_id: call.requestId,
     duration_ms: Math.round(durationMs * 10) / 10,
-    ...(call.runId === "" ? {} : { run_id: call.runId }),
+    ...(call.inferenceId === "" ? {} : { inference_id: call.inferenceId }),
     ...(call.provider === "" ? {} : { provider: call.provider }),
     ...(call.model === "" ? {} : { model: call.model }),
     ...(call.usage === undefined
@@ -128,7 +128,7 @@ function errorFields({ error }: Call): Record<string, unknown> {
   if (error === undefined) return {};
   const fields: Record<string, unknown> = { error_kind: kindName(error.kind) };
   if (error instanceof ProviderError) {
-    if (error.statusCode !== undefined) fields.http_status = error.statusCode;
+    if (error.httpStatusCode !== undefined) fields.http_status = error.httpStatusCode;
     if (error.requestId !== undefined) fields.provider_request_id = error.requestId;
   }
   return fields;

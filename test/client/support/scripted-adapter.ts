@@ -61,16 +61,17 @@ export class ScriptedAdapter implements ProviderAdapter {
     }
   }
 
-  *#write(request: Request, { runId = "" }: CallOptions): Generator<readonly StreamEvent[]> {
+  *#write(request: Request, { inferenceId = "" }: CallOptions): Generator<readonly StreamEvent[]> {
     const facts = {
       request,
       provider: this.name,
-      runId,
+      inferenceId,
       warnings: [],
+      acceptedAt: 0,
       rateLimit: undefined,
       providerRequestId: "",
     };
-    const writer = new StreamWriter(facts, new ToolCallIds(runId), () => 0);
+    const writer = new StreamWriter(facts, new ToolCallIds(inferenceId), () => 0);
     writer.start(request.model);
     const text = writer.startText();
     yield writer.take();

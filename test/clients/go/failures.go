@@ -62,8 +62,8 @@ func checkErrorDetails(ctx context.Context, to sidecar) error {
 		return fmt.Errorf("want a retryable RATE_LIMIT, got %v", failed)
 	case failed.GetRetryAfter().AsDuration() != 2*time.Second:
 		return fmt.Errorf("retry_after %v, want 2s", failed.GetRetryAfter().AsDuration())
-	case failed.GetProvider().GetStatusCode() != 429:
-		return fmt.Errorf("provider status %d, want 429", failed.GetProvider().GetStatusCode())
+	case failed.GetProviderFailure().GetHttpStatusCode() != 429:
+		return fmt.Errorf("provider status %d, want 429", failed.GetProviderFailure().GetHttpStatusCode())
 	case found.info.GetReason() != "RATE_LIMIT" || found.info.GetDomain() != "outrigger":
 		return fmt.Errorf("unexpected ErrorInfo %v", found.info)
 	case found.retry.GetRetryDelay().AsDuration() != 2*time.Second:
@@ -81,7 +81,7 @@ func checkValidationError(ctx context.Context, to sidecar) error {
 	if found.inference.GetKind() != pb.ErrorKind_ERROR_KIND_INVALID_REQUEST {
 		return fmt.Errorf("want INVALID_REQUEST, got %v", found.inference)
 	}
-	if found.inference.GetProvider() != nil {
+	if found.inference.GetProviderFailure() != nil {
 		return errors.New("no provider was asked, yet the error names one")
 	}
 	for _, violation := range found.fields.GetFieldViolations() {

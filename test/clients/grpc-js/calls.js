@@ -110,7 +110,7 @@ function runTools(message, result) {
   const calls = message.content.filter((part) => part.part === "toolCall").map((part) => part.toolCall);
   assert.notEqual(calls.length, 0, "the model called no tool");
   for (const { name, argumentsJson } of calls) {
-    // Arguments are the model's own words and may be no JSON at all; then this throws.
+    // A model can write arguments that are not JSON; then this throws.
     const { city } = JSON.parse(argumentsJson);
     assert.equal(name, "get_weather");
     assert.ok(city, `unexpected arguments ${argumentsJson}`);

@@ -52,7 +52,7 @@ export async function checkErrorDetails(inference) {
   assert.equal(failed.kind, "ERROR_KIND_RATE_LIMIT");
   assert.equal(failed.retryable, true);
   assert.deepEqual(failed.retryAfter, { seconds: "2", nanos: 0 });
-  assert.equal(failed.provider.statusCode, 429);
+  assert.equal(failed.providerFailure.httpStatusCode, 429);
   const { reason, domain } = detail("google.rpc.ErrorInfo");
   assert.deepEqual({ reason, domain }, { reason: "RATE_LIMIT", domain: "outrigger" });
   assert.deepEqual(detail("google.rpc.RetryInfo").retryDelay, { seconds: "2", nanos: 0 });
@@ -62,9 +62,9 @@ export async function checkValidationError(inference) {
   const { code, detail } = await failureOf(() => complete(inference, { model: "sim-text" }));
   const fields = detail("google.rpc.BadRequest").fieldViolations.map((violation) => violation.field);
   assert.equal(code, status.INVALID_ARGUMENT);
-  const { kind, provider } = detail("outrigger.v1.InferenceError");
+  const { kind, providerFailure } = detail("outrigger.v1.InferenceError");
   assert.equal(kind, "ERROR_KIND_INVALID_REQUEST");
-  assert.equal(provider, null, "no provider was asked, yet one is named");
+  assert.equal(providerFailure, null, "no provider was asked, yet one is named");
   assert.ok(fields.includes("messages"), `BadRequest names ${fields}, want messages`);
 }
 

@@ -49,7 +49,7 @@ answer=$("$grpcurl" -plaintext -max-time 20 \
   -d '{"model": "sim-text:status=429,retry_after=2", "messages": [{"role": "ROLE_USER", "content": [{"text": "Hello?"}]}]}' \
   "$OUTRIGGER_ADDR" outrigger.v1.InferenceService/Complete 2>&1)
 expect error_details 'Code: ResourceExhausted' \
-  outrigger.v1.InferenceError '"kind": "ERROR_KIND_RATE_LIMIT"' '"statusCode": 429' \
+  outrigger.v1.InferenceError '"kind": "ERROR_KIND_RATE_LIMIT"' '"httpStatusCode": 429' \
   google.rpc.ErrorInfo '"reason": "RATE_LIMIT"' \
   google.rpc.RetryInfo '"retryDelay": "2s"'
 

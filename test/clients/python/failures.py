@@ -68,7 +68,7 @@ def check_error_details(inference: InferenceServiceStub) -> None:
         f"want a retryable RATE_LIMIT, got {{{failed}}}",
     )
     expect(failed.retry_after.ToMilliseconds() == 2000, f"want retry_after 2s: {failed}")
-    expect(failed.provider.status_code == 429, f"want the provider's status 429: {failed}")
+    expect(failed.provider_failure.http_status_code == 429, f"want the provider's status 429: {failed}")
     expect(
         (found.info.reason, found.info.domain) == ("RATE_LIMIT", "outrigger"),
         f"unexpected ErrorInfo {{{found.info}}}",
@@ -84,7 +84,7 @@ def check_validation_error(inference: InferenceServiceStub) -> None:
     fields = [violation.field for violation in found.fields.field_violations]
     expect(found.code is grpc.StatusCode.INVALID_ARGUMENT, f"status {found.code}")
     expect(found.inference.kind == ERROR_KIND_INVALID_REQUEST, f"got {{{found.inference}}}")
-    expect(not found.inference.HasField("provider"), "no provider was asked, yet one is named")
+    expect(not found.inference.HasField("provider_failure"), "no provider was asked, yet one is named")
     expect("messages" in fields, f"BadRequest names {fields}, want messages")
 
 

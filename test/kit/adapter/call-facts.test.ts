@@ -36,7 +36,7 @@ describe("responseOf()", () => {
       warnings: facts.warnings,
       rateLimit: facts.rateLimit,
       rawJson: '{"id":"resp_1"}',
-      runId: "run_test",
+      inferenceId: "inf_test",
       providerRequestId: "req_1",
     });
   });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { type CallIdRule, CallIds } from "../../../src/kit/adapter/call-ids.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 
@@ -33,7 +34,7 @@ describe("CallIds", () => {
   it("never makes a strict request fail", () => {
     const loss = new LossReport();
     new CallIds(NINE, loss).ofCall("call_1", "messages[0].id");
-    expect(() => loss.refuse()).not.toThrow();
+    expect(() => loss.enforce(LossPolicy.REFUSE)).not.toThrow();
   });
 
   it("gives a result the id of the latest call that it can answer", () => {

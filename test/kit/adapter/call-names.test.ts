@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { wireCallName } from "../../../src/kit/adapter/call-names.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 
@@ -22,6 +23,6 @@ describe("wireCallName()", () => {
     expect(loss.warnings).toMatchObject([
       { code: "converted_content", field: "messages[0].content[0].tool_call.name" },
     ]);
-    expect(() => loss.refuse()).not.toThrow();
+    expect(() => loss.enforce(LossPolicy.REFUSE)).not.toThrow();
   });
 });

@@ -147,7 +147,10 @@ describe("repeatableMessage()", () => {
       create(RequestSchema, {
         messages: [
           assistantMessage({
-            part: { case: "toolCall", value: { id: "a", argumentsJson: '{"name":"Winterbottom"}' } },
+            part: {
+              case: "toolCall",
+              value: { id: "a", input: { case: "argumentsJson", value: '{"name":"Winterbottom"}' } },
+            },
           }),
         ],
       }),
@@ -156,7 +159,9 @@ describe("repeatableMessage()", () => {
     [
       "what the model thought",
       create(RequestSchema, {
-        messages: [assistantMessage({ part: { case: "thinking", value: { text: "The user keeps hens." } } })],
+        messages: [
+          assistantMessage({ part: { case: "reasoning", value: { text: "The user keeps hens." } } }),
+        ],
       }),
       "Cannot take: The user keeps hens.",
     ],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { EFFORTS, effortFor } from "../../../src/kit/adapter/effort.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 
@@ -31,7 +32,7 @@ describe("effortFor()", () => {
     expect(loss.warnings[0]?.message).toBe(
       `the model has no effort "${wanted}"; the nearest, "${want}", was asked for`,
     );
-    expect(() => loss.refuse()).toThrow("reasoning_effort");
+    expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow("reasoning_effort");
   });
 
   it.each([[[]], [["auto"]]])(

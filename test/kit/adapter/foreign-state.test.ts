@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { textPart } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { replaceForeignPart } from "../../../src/kit/adapter/foreign-state.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 
 function thinking(text: string): ContentPart {
   const providerState = { provider: "other", model: "m", dataJson: '{"signature":"x"}' };
-  return create(ContentPartSchema, { part: { case: "thinking", value: { text } }, providerState });
+  return create(ContentPartSchema, { part: { case: "reasoning", value: { text } }, providerState });
 }
 
 const native = create(ContentPartSchema, {
@@ -30,7 +30,7 @@ describe("replaceForeignPart()", () => {
     expect(replaceForeignPart(part, StatePolicy[policy], FIELD, loss)).toBeUndefined();
     expect(loss.warnings).toMatchObject([{ field: FIELD, code: "foreign_state_stripped" }]);
     expect(loss.warnings[0]?.message).toBe(`${what} of another provider or model was left out`);
-    expect(() => loss.refuse()).toThrow(FIELD);
+    expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow(FIELD);
   });
 
   it("with policy TO_TEXT sends thinking as text, without its signature, and says so", () => {

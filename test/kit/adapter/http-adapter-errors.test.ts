@@ -55,7 +55,7 @@ describe("a failed answer", () => {
         kind: ErrorKind[kind],
         retryable,
         provider: "openai",
-        statusCode: Number(/\d+/.exec(fault)?.[0]),
+        httpStatusCode: Number(/\d+/.exec(fault)?.[0]),
         outputStarted: false,
         rawJson: undefined,
       });
@@ -85,7 +85,7 @@ describe("a failed answer", () => {
     for (const error of await failures(server, ask("m", { includeRaw: true }))) {
       expect(error).toBeInstanceOf(ServerError);
       expect(error).toMatchObject({
-        statusCode: 503,
+        httpStatusCode: 503,
         retryable: true,
         message: "openai answered 503",
         rawJson: "",

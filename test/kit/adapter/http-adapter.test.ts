@@ -4,6 +4,9 @@ import { describe, expect, it } from "vitest";
 import { accumulate } from "../../../src/core/accumulator.ts";
 import { RateLimitError, ServerError } from "../../../src/core/errors.ts";
 import { textOf, toolCallsOf } from "../../../src/core/message.ts";
+import type { ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { MAX_ANSWER_BYTES } from "../../../src/kit/adapter/http-adapter.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";
@@ -38,18 +41,10 @@ describe("complete() and stream()", () => {
     "give the same answer of %s",
     async (model) => {
       const adapter = openAdapter(simulator());
-      const whole = await adapter.complete(ask(model), { runId: "run_1" });
-      const streamed = await accumulate(adapter.stream(ask(model), { runId: "run_1" }));
+      const whole = await adapter.complete(ask(model), { inferenceId: "inf_1" });
+      const streamed = await accumulate(adapter.stream(ask(model), { inferenceId: "inf_1" }));
       expect(textOf(streamed)).toBe(textOf(whole));
-      const facts = ({
-        argumentsJson,
-        name,
-        type,
-      }: {
-        argumentsJson: string;
-        name: string;
-        type: string;
-      }) => [name, type, argumentsJson];
+      const facts = ({ name, input }: ToolCall) => [name, input];
       expect(toolCallsOf(streamed).map(facts)).toEqual(toolCallsOf(whole).map(facts));
       expect([streamed.usage, streamed.finishReason]).toEqual([whole.usage, whole.finishReason]);
     },
@@ -68,11 +63,11 @@ describe("complete() and stream()", () => {
   it("tell the facts of the call: run, provider, limits and the provider's id of the exchange", async () => {
     const adapter = openAdapter(simulator(), { name: "main" });
     for (const call of [
-      adapter.complete(ask("sim-text"), { runId: "run_1" }),
-      accumulate(adapter.stream(ask("sim-text"), { runId: "run_1" })),
+      adapter.complete(ask("sim-text"), { inferenceId: "inf_1" }),
+      accumulate(adapter.stream(ask("sim-text"), { inferenceId: "inf_1" })),
     ]) {
       const response = await call;
-      expect(response).toMatchObject({ provider: "main", runId: "run_1", model: "sim-text" });
+      expect(response).toMatchObject({ provider: "main", inferenceId: "inf_1", model: "sim-text" });
       expect(response.rateLimit?.requestsLimit).toBeGreaterThan(0);
       expect(response.providerRequestId).toBe(simulator().requests.at(-1)?.requestId);
     }
@@ -81,12 +76,12 @@ describe("complete() and stream()", () => {
   it("make up an id of the run where none is given, another for each call", async () => {
     const adapter = openAdapter(simulator());
     const ids = [
-      (await adapter.complete(ask("sim-text"))).runId,
-      (await accumulate(adapter.stream(ask("sim-text")))).runId,
+      (await adapter.complete(ask("sim-text"))).inferenceId,
+      (await accumulate(adapter.stream(ask("sim-text")))).inferenceId,
     ];
     expect(ids).toEqual([
-      expect.stringMatching(/^run_[0-9a-f]{32}$/),
-      expect.stringMatching(/^run_[0-9a-f]{32}$/),
+      expect.stringMatching(/^inf_[0-9a-f]{32}$/),
+      expect.stringMatching(/^inf_[0-9a-f]{32}$/),
     ]);
     expect(ids[0]).not.toBe(ids[1]);
   });
@@ -103,7 +98,7 @@ describe("complete() and stream()", () => {
 
   it("send nothing of a strict request that they cannot honour, nor before the first event is asked for", async () => {
     const adapter = openAdapter(simulator());
-    const request = ask("sim-text", { stopSequences: ["END"], strict: true });
+    const request = ask("sim-text", { stopSequences: ["END"], lossPolicy: LossPolicy.REFUSE });
     await expect(adapter.complete(request)).rejects.toThrow("stop_sequences");
     expect(casesOf((await read(adapter.stream(request))).events)).toEqual([]);
     adapter.stream(ask("sim-text"));
@@ -119,7 +114,7 @@ describe("complete() and stream()", () => {
       const got = await accumulate(adapter.stream(ask(`sim-tools:preamble=1,${fault}`)));
       expect(textOf(got)).toBe(textOf(want));
       expect(got.message?.content.map(({ part }) => part.case)).toEqual(["text", "toolCall"]);
-      expect(toolCallsOf(got)[0]?.argumentsJson).toBe(toolCallsOf(want)[0]?.argumentsJson);
+      expect(toolCallsOf(got)[0]?.input.value).toBe(toolCallsOf(want)[0]?.input.value);
     },
   );
 
@@ -182,10 +177,15 @@ describe("a whole answer to a request for a stream", () => {
     expect(recordings.length).toBeGreaterThan(20);
     for (const { file } of recordings) {
       const request = ask(file);
-      const whole = await adapter.complete(request, { runId: "run_1" }).catch((error: unknown) => error);
-      const { events, error } = await read(adapter.stream(request, { runId: "run_1" }));
+      const whole = await adapter
+        .complete(request, { inferenceId: "inf_1" })
+        .catch((error: unknown) => error);
+      const { events, error } = await read(adapter.stream(request, { inferenceId: "inf_1" }));
       if (whole instanceof Error) expect([events, error], file).toEqual([[], whole]);
-      else expect(events.at(-1)?.event, file).toMatchObject({ case: "finish", value: { response: whole } });
+      else {
+        const response = { ...(whole as Response), createdAt: expect.anything() };
+        expect(events.at(-1)?.event, file).toMatchObject({ case: "finish", value: { response } });
+      }
     }
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { LossReport, warning } from "../../../src/kit/adapter/loss-report.ts";
 
 describe("LossReport", () => {
@@ -21,11 +22,11 @@ describe("LossReport", () => {
   it("refuses a strict request for everything that is lost, and for nothing that is noted", () => {
     const loss = new LossReport();
     loss.note("messages[0]", "converted_content", "sent as text");
-    expect(() => loss.refuse()).not.toThrow();
+    expect(() => loss.enforce(LossPolicy.REFUSE)).not.toThrow();
     loss.lose("top_p", "unsupported_setting", "left out");
     loss.lose("seed", "unsupported_setting", "left out, too");
-    expect(() => loss.refuse()).toThrow(InvalidRequestError);
-    expect(() => loss.refuse()).toThrow(
+    expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow(InvalidRequestError);
+    expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow(
       expect.objectContaining({
         retryable: false,
         violations: [

@@ -1,4 +1,5 @@
 import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 import type { JsonObject } from "../../../src/kit/json/json.ts";
 import { compileSchema } from "../../../src/kit/json-schema/compile-schema.ts";
@@ -47,7 +48,7 @@ function toldBy(loss: LossReport): string[] {
 
 function violationsOf(loss: LossReport): string[] {
   try {
-    loss.refuse();
+    loss.enforce(LossPolicy.REFUSE);
     return [];
   } catch (error) {
     if (error instanceof InvalidRequestError) return error.violations.map(({ field }) => field);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 import type { JsonObject } from "../../../src/kit/json/json.ts";
 import { ANTHROPIC_STRICT, OPENAI_STRICT, TOOL_PARAMETERS } from "../../../src/kit/json-schema/dialects.ts";
@@ -59,7 +60,7 @@ describe("enforceSchema()", () => {
   it("makes a strict request fail where it does so", () => {
     const loss = new LossReport();
     enforceSchema({ type: "object" }, OPENAI, FIELD, loss);
-    expect(() => loss.refuse()).toThrow(InvalidRequestError);
+    expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow(InvalidRequestError);
   });
 
   it("refuses what is no schema in any form", () => {

@@ -22,7 +22,7 @@ import { factsFor } from "../../support/decode.ts";
 
 const usage = create(UsageSchema, { inputTokens: 3, outputTokens: 1, totalTokens: 4 });
 const DONE = { done: true, value: undefined } as const;
-const overloaded = new ServerError("overloaded", { provider: "sim", statusCode: 529, retryAfter: 2 });
+const overloaded = new ServerError("overloaded", { provider: "sim", httpStatusCode: 529, retryAfter: 2 });
 
 /** A protocol of five words: `start`, `text` with what follows it, `usage`, `stop`, `fail` and `bug`. */
 class WordDecoder implements StreamDecoder {
@@ -221,7 +221,7 @@ describe("a failure after the first event", () => {
     expect(error).toMatchObject({
       message: "overloaded",
       provider: "sim",
-      statusCode: 529,
+      httpStatusCode: 529,
       retryAfter: 2,
       retryable: true,
       outputStarted: true,

@@ -15,7 +15,8 @@ const WHOLE: MessageInitShape<typeof ResponseSchema> = {
   id: "resp_1",
   model: "reported",
   provider: "sim",
-  runId: "run_test",
+  inferenceId: "inf_test",
+  createdAt: { seconds: 0n, nanos: 0 },
   finishReason: { reason: 3, raw: "tool_calls" },
   usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3, reasoningTokens: 0 },
   rawJson: '{"id":"resp_1"}',
@@ -23,25 +24,37 @@ const WHOLE: MessageInitShape<typeof ResponseSchema> = {
   message: {
     role: 3,
     content: [
-      { part: { case: "thinking", value: { text: "hm" } }, providerState },
-      { part: { case: "thinking", value: { text: "", redacted: true } }, providerState },
+      { part: { case: "reasoning", value: { text: "hm" } }, providerState },
+      { part: { case: "reasoning", value: { text: "", redacted: true } }, providerState },
       { part: { case: "text", value: "Hi 😀" }, citations: [{ url: "https://example.com" }], providerState },
       { part: { case: "text", value: "" } },
       {
         part: {
           case: "toolCall",
-          value: { id: "a", name: "look", argumentsJson: '{"x":1.0}', type: "function" },
+          value: {
+            id: "a",
+            name: "look",
+            input: { case: "argumentsJson", value: '{"x":1.0}' },
+          },
         },
         providerState,
       },
       {
         part: {
           case: "toolCall",
-          value: { id: "b", name: "look", argumentsJson: "{", argumentsInvalid: true, type: "function" },
+          value: {
+            id: "b",
+            name: "look",
+            input: { case: "argumentsJson", value: "{" },
+            argumentsInvalid: true,
+          },
         },
       },
       {
-        part: { case: "toolCall", value: { id: "c", name: "run", argumentsJson: "free {", type: "custom" } },
+        part: {
+          case: "toolCall",
+          value: { id: "c", name: "run", input: { case: "text", value: "free {" } },
+        },
       },
       {
         part: {
@@ -55,7 +68,7 @@ const WHOLE: MessageInitShape<typeof ResponseSchema> = {
 };
 
 function replayed(response: Response): StreamEvent[] {
-  const writer = new StreamWriter(factsFor("sim", { model: "asked" }), new ToolCallIds("run_test"), () => 0);
+  const writer = new StreamWriter(factsFor("sim", { model: "asked" }), new ToolCallIds("inf_test"), () => 0);
   replayResponse(response, writer);
   expect(writer.ended).toBe(true);
   return writer.take();

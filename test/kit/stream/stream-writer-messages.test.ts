@@ -17,7 +17,7 @@ import { factsFor } from "../../support/decode.ts";
 
 /** A stream with every kind of event but `error`, whose message is made elsewhere. */
 function writtenEvents(): StreamEvent[] {
-  const writer = new StreamWriter(factsFor("sim", { model: "m" }), new ToolCallIds("run_test"), () => 0);
+  const writer = new StreamWriter(factsFor("sim", { model: "m" }), new ToolCallIds("inf_test"), () => 0);
   writer.start("m");
   const thinking = writer.startReasoning();
   thinking.append("hm");

@@ -8,7 +8,7 @@ import { toolCallsOf } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import { StreamWriter, toolCallOf } from "../../../src/kit/stream/stream-writer.ts";
+import { StreamWriter, type ToolInputKind, toolCallOf } from "../../../src/kit/stream/stream-writer.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { factsFor } from "../../support/decode.ts";
 
@@ -31,7 +31,7 @@ const image: ContentPart = create(ContentPartSchema, {
 type Call =
   | { readonly do: "start" | "reserve" | "fill" | "whole" | "event" }
   | { readonly do: "text" | "reasoning" }
-  | { readonly do: "call"; readonly id: string; readonly type: "function" | "custom" }
+  | { readonly do: "call"; readonly id: string; readonly inputKind: ToolInputKind }
   | { readonly do: "append" | "complete"; readonly block: number; readonly text: string }
   | { readonly do: "end"; readonly block: number };
 
@@ -56,7 +56,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant("call" as const),
       id: fc.constantFrom("", "a", "a_2", "call_test"),
-      type: fc.constantFrom("function" as const, "custom" as const),
+      inputKind: fc.constantFrom<ToolInputKind>("argumentsJson", "text"),
     }),
   },
   { weight: 5, arbitrary: fc.record({ do: fc.constant("append" as const), block, text: fragment }) },
@@ -81,7 +81,7 @@ interface Written {
 class Play {
   readonly writer = new StreamWriter(
     factsFor("sim", { model: "asked" }),
-    new ToolCallIds("run_test"),
+    new ToolCallIds("inf_test"),
     () => 0,
   );
   readonly written: Written[] = [];
@@ -115,8 +115,8 @@ class Play {
         return this.#open("reasoning", this.writer.startReasoning());
       case "call":
         return this.#open(
-          call.type,
-          this.writer.startToolCall({ id: call.id, name: "look", type: call.type }),
+          call.inputKind,
+          this.writer.startToolCall({ id: call.id, name: "look", inputKind: call.inputKind }),
         );
       default:
         return this.#write(call);
@@ -181,10 +181,13 @@ describe("any script of calls", () => {
           const part = message?.content[partIndex]?.part;
           const whole = raw.toWellFormed();
           if (part?.case === "text") expect([type, part.value]).toEqual(["text", whole]);
-          else if (part?.case === "thinking") expect([type, part.value.text]).toEqual(["reasoning", whole]);
+          else if (part?.case === "reasoning") expect([type, part.value.text]).toEqual(["reasoning", whole]);
           else if (part?.case === "toolCall")
             expect(part.value).toEqual(
-              toolCallOf({ id: part.value.id, name: "look", type, argumentsJson: raw }),
+              toolCallOf(
+                { id: part.value.id, name: "look", inputKind: type === "text" ? "text" : "argumentsJson" },
+                raw,
+              ),
             );
           else expect.unreachable(`part ${partIndex} is ${part?.case}`);
         }

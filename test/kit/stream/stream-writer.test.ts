@@ -28,7 +28,7 @@ const ANSWER = {
 };
 
 function writerOf(request: Parameters<typeof factsFor>[1] = { model: "asked" }): StreamWriter {
-  return new StreamWriter(factsFor("sim", request), new ToolCallIds("run_test"), () => 0);
+  return new StreamWriter(factsFor("sim", request), new ToolCallIds("inf_test"), () => 0);
 }
 
 function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
@@ -63,9 +63,9 @@ const image: ContentPart = create(ContentPartSchema, {
 
 describe("start()", () => {
   it("tells run, provider, model, time and warnings, once", () => {
-    const facts = factsFor("sim", { model: "asked" });
+    const facts = { ...factsFor("sim", { model: "asked" }), acceptedAt: 1_500 };
     facts.warnings.push(warning("top_p", "unsupported_setting", "left out"));
-    const writer = new StreamWriter(facts, new ToolCallIds("run_test"), () => 1_500);
+    const writer = new StreamWriter(facts, new ToolCallIds("inf_test"), () => 0);
     expect(writer.started).toBe(false);
     writer.start("reported");
     writer.start("another");
@@ -74,7 +74,7 @@ describe("start()", () => {
     expect(more).toEqual([]);
     expect(event).toMatchObject({ sequence: 0, elapsedMs: 0 });
     expect(event?.event.value).toMatchObject({
-      runId: "run_test",
+      inferenceId: "inf_test",
       provider: "sim",
       model: "reported",
       startedAt: { seconds: 1n, nanos: 500_000_000 },
@@ -92,7 +92,7 @@ describe("start()", () => {
 
 describe("take()", () => {
   it("gives every event once, counted, with whole milliseconds since the start", () => {
-    const times = [1_000, 1_000, 1_012.6, 900];
+    const times = [1_000, 1_000, 1_012.6, 1_900];
     const writer = new StreamWriter(factsFor("sim", {}), new ToolCallIds(""), () => times.shift() ?? 2_000);
     writer.start("m");
     const first = writer.take();
@@ -101,7 +101,7 @@ describe("take()", () => {
     expect([...first, ...rest].map(({ sequence, elapsedMs }) => [sequence, elapsedMs])).toEqual([
       [0, 0],
       [1, 13],
-      [2, 0],
+      [2, 900],
     ]);
     expect(writer.take()).toEqual([]);
   });
@@ -192,12 +192,11 @@ describe("the tool calls", () => {
       expect(call).toMatchObject({
         id: "call_1",
         name: "look",
-        type: "function",
-        argumentsJson,
+        input: { case: "argumentsJson", value: argumentsJson },
         argumentsInvalid,
       });
       expect(call).toEqual(
-        toolCallOf({ id: "call_1", name: "look", type: "function", argumentsJson: deltas.join("") }),
+        toolCallOf({ id: "call_1", name: "look", inputKind: "argumentsJson" }, deltas.join("")),
       );
     },
   );
@@ -205,13 +204,13 @@ describe("the tool calls", () => {
   it.each(["", "free text {"])("of a custom tool take free text as it is (%j)", (input) => {
     const writer = writerOf();
     writer.start("m");
-    const block = writer.startToolCall({ id: "call_1", name: "look", type: "custom" });
+    const block = writer.startToolCall({ id: "call_1", name: "look", inputKind: "text" });
     block.append(input);
     block.end();
     writer.finish(ANSWER);
     const [call] = toolCallsOf(accumulated(writer.take()));
-    expect(call).toMatchObject({ type: "custom", argumentsJson: input, argumentsInvalid: false });
-    expect(call).toEqual(toolCallOf({ id: "call_1", name: "look", type: "custom", argumentsJson: input }));
+    expect(call).toMatchObject({ input: { case: "text", value: input }, argumentsInvalid: false });
+    expect(call).toEqual(toolCallOf({ id: "call_1", name: "look", inputKind: "text" }, input));
   });
 
   it("have ids of their own where the provider repeats ids or gives none", () => {
@@ -238,7 +237,7 @@ describe("the parts", () => {
     const response = writer.finish(ANSWER);
     expect(response.message?.content).toMatchObject([
       { part: { case: "text" }, citations, providerState },
-      { part: { case: "thinking", value: { redacted: true } }, providerState },
+      { part: { case: "reasoning", value: { redacted: true } }, providerState },
       { part: { case: "toolCall" }, providerState },
     ]);
     expect(accumulated(writer.take())).toEqual(response);
@@ -301,7 +300,7 @@ describe("finish()", () => {
       id: "resp_1",
       model: "reported",
       provider: "sim",
-      runId: "run_test",
+      inferenceId: "inf_test",
       providerRequestId: "req_1",
       finishReason: ANSWER.finishReason,
       usage,

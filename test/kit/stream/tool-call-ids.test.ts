@@ -17,12 +17,12 @@ describe("ToolCallIds.take()", () => {
     ["passes over ids that it made itself", [], ["a", "a", "a_2"], ["a", "a_2", "a_2_2"]],
     ["passes over made ids of an earlier turn", ["call_1"], [""], ["call_1_2"]],
   ])("%s", (_what, history, given, want) => {
-    const ids = new ToolCallIds("run_1", historyOf(...history));
+    const ids = new ToolCallIds("inf_1", historyOf(...history));
     expect(given.map((id) => ids.take(id))).toEqual(want);
   });
 
   it("takes no other part of the conversation for a call", () => {
-    expect(new ToolCallIds("run_1", [userMessage("a")]).take("a")).toBe("a");
+    expect(new ToolCallIds("inf_1", [userMessage("a")]).take("a")).toBe("a");
   });
 
   it("gives every call an id of its own, the same ones for the same ids of the provider", () => {

@@ -85,11 +85,11 @@ async function eventsOf(adapter: AnthropicAdapter): Promise<StreamEvent[]> {
 describe("AnthropicAdapter", () => {
   it("asks for a whole answer", async () => {
     const { adapter, asked } = await setUp(whole);
-    const response = await adapter.complete(request(), { runId: "run_1" });
+    const response = await adapter.complete(request(), { inferenceId: "inf_1" });
     expect(textOf(response)).toBe("Hello.");
     expect(response).toMatchObject({
       provider: "anthropic",
-      runId: "run_1",
+      inferenceId: "inf_1",
       providerRequestId: "req_1",
       rateLimit: { requestsRemaining: 9 },
       usage: { inputTokens: 3, totalTokens: 5 },
@@ -153,7 +153,7 @@ describe("AnthropicAdapter", () => {
       response.setHeader("request-id", "req_2");
       response.end('{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}');
     });
-    const failure = { kind: ErrorKind.SERVER, retryable: true, statusCode: 529, requestId: "req_2" };
+    const failure = { kind: ErrorKind.SERVER, retryable: true, httpStatusCode: 529, requestId: "req_2" };
     await expect(adapter.complete(request())).rejects.toMatchObject(failure);
     await expect(eventsOf(adapter)).rejects.toMatchObject(failure);
   });

@@ -74,7 +74,11 @@ function readMessage({ role, content }: Wire, model: string): MessageInitShape<t
 /** What the assistant said came as an answer before. */
 function readAnswer(content: unknown, model: string): Message {
   const facts = factsFor("anthropic", { model });
-  const { message } = toResponse(JSON.stringify({ model, content }), facts, new ToolCallIds(facts.runId));
+  const { message } = toResponse(
+    JSON.stringify({ model, content }),
+    facts,
+    new ToolCallIds(facts.inferenceId),
+  );
   if (message?.role !== Role.ASSISTANT) throw new Error("an answer is the assistant's");
   return message;
 }

@@ -70,7 +70,7 @@ describe("toError()", () => {
 
   it("tells what the provider told, with its id of the exchange", () => {
     const error = fail(404, complaint("not_found_error", "model: claude-x"), { "request-id": "req_head" });
-    expect(error).toMatchObject({ statusCode: 404, errorCode: "not_found_error", requestId: "req_head" });
+    expect(error).toMatchObject({ httpStatusCode: 404, errorCode: "not_found_error", requestId: "req_head" });
     expect(error.message).toBe("anthropic answered 404 (not_found_error): model: claude-x");
     expect(fail(404, complaint("not_found_error")).requestId).toBe("req_body");
     expect(fail(413, complaint("request_too_large")).message).toContain("bytes");

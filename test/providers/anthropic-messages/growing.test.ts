@@ -52,7 +52,7 @@ function answerOf(turn: Turns[number], calls: readonly string[]): Message {
   );
   const body = `{"model":"${MODEL}","content":[${[...blocks, ...uses].join(",")}]}`;
   const facts = factsFor("anthropic", { model: MODEL });
-  const { message } = toResponse(body, facts, new ToolCallIds(facts.runId));
+  const { message } = toResponse(body, facts, new ToolCallIds(facts.inferenceId));
   if (message === undefined) throw new Error("an answer has a message");
   return message;
 }

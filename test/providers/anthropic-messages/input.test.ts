@@ -30,7 +30,10 @@ async function converse(messages: MessageInit[], more: RequestInit = {}) {
 }
 
 const call = (id: string, argumentsJson = "{}"): PartInit => ({
-  part: { case: "toolCall", value: { id, name: "look", argumentsJson } },
+  part: {
+    case: "toolCall",
+    value: { id, name: "look", input: { case: "argumentsJson", value: argumentsJson } },
+  },
 });
 const thinking = (
   text: string,
@@ -38,7 +41,7 @@ const thinking = (
   model = "claude-sonnet-4-5",
   provider = "anthropic",
 ): PartInit => ({
-  part: { case: "thinking", value: { text } },
+  part: { case: "reasoning", value: { text } },
   providerState: { provider, model, dataJson: JSON.stringify({ block }) },
 });
 const native = (provider: string, block: Record<string, unknown>): PartInit => ({
@@ -264,7 +267,11 @@ describe("tool calls and results", () => {
       {
         part: {
           case: "toolCall",
-          value: { id: "c", name: "api.look", argumentsJson: "free", type: "custom" },
+          value: {
+            id: "c",
+            name: "api.look",
+            input: { case: "text", value: "free" },
+          },
         },
       },
     ];
@@ -406,7 +413,7 @@ describe("what the assistant said", () => {
         .warnings,
     ).toEqual([]);
     const deployed: PartInit = {
-      part: { case: "thinking", value: { text: "Hm." } },
+      part: { case: "reasoning", value: { text: "Hm." } },
       providerState: {
         provider: "anthropic",
         model: "claude-x",

@@ -100,10 +100,11 @@ export function readParts(parts: readonly ContentPart[], wanted: readonly Said[]
     switch (part.case) {
       case "text":
         return { text: part.value, citations: citations.map(({ rawJson }) => JSON.parse(rawJson)) };
-      case "thinking":
+      case "reasoning":
         return { thinking: part.value.text, signature: block.signature, redacted: block.data };
       case "toolCall": {
-        const { id, name, argumentsJson } = part.value;
+        const { id, name, input } = part.value;
+        const argumentsJson = input.value ?? "";
         const json = wanted[index]?.json === undefined ? undefined : argumentsJson;
         return { call: name, id, json, input: parsed(argumentsJson), caller: block.caller };
       }

@@ -133,7 +133,7 @@ describe("a stream that was broken on purpose", () => {
     const response = finalOf(events);
     const part = response.message?.content.at(-1)?.part;
     expect(part?.case === "toolCall" && part.value.argumentsInvalid).toBe(true);
-    expect(part?.case === "toolCall" && part.value.argumentsJson).toMatch(/Filing taxes$/);
+    expect(part?.case === "toolCall" && part.value.input.value).toMatch(/Filing taxes$/);
     expect(response.finishReason).toMatchObject({ reason: Reason.LENGTH, raw: "max_tokens" });
   });
 });
@@ -167,7 +167,7 @@ describe("a recorded whole answer of the Messages API", () => {
     expect(error).toBeInstanceOf(ProviderError);
     expect(error.kind).toBe(KIND_OF_STATUS[recording.status]);
     expect(error).toMatchObject({
-      statusCode: recording.status,
+      httpStatusCode: recording.status,
       errorCode: body.error.type,
       retryable: false,
     });
@@ -237,7 +237,7 @@ function accumulated(events: readonly StreamEvent[]): Response {
 /** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
 function expectUnfinished(bytes: Uint8Array): number {
   const facts = factsFor(PROVIDER, { model: "claude-test" });
-  const writer = new StreamWriter(facts, new ToolCallIds(facts.runId));
+  const writer = new StreamWriter(facts, new ToolCallIds(facts.inferenceId));
   const decoder = new MessagesDecoder(facts, writer);
   let count = 0;
   const sse = new SseDecoder((event) => {
@@ -279,7 +279,7 @@ function bodyOf(recording: Recording): Record<string, unknown> {
 
 function respond(body: string): Response {
   const facts = factsFor(PROVIDER, { model: "claude-test" });
-  return toResponse(body, facts, new ToolCallIds(facts.runId));
+  return toResponse(body, facts, new ToolCallIds(facts.inferenceId));
 }
 
 /** The blocks of an answer as the next request has them, its tool calls answered. */

@@ -3,6 +3,7 @@ import { assistantMessage, systemMessage, toolResult, userMessage } from "../../
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import {
   ResponseFormat_Type as Format,
+  LossPolicy,
   ToolChoice_Mode as Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { build, options, type RequestInit } from "./build.ts";
@@ -128,7 +129,10 @@ describe("reasoning_effort", () => {
     const messages = [
       userMessage("hi"),
       assistantMessage({
-        part: { case: "toolCall", value: { id: "a", name: "weather", argumentsJson: "{}" } },
+        part: {
+          case: "toolCall",
+          value: { id: "a", name: "weather", input: { case: "argumentsJson", value: "{}" } },
+        },
       }),
       toolResult({ toolCallId: "a", content: "sun" }),
     ];
@@ -446,7 +450,7 @@ describe("provider options", () => {
 
 describe("a strict request", () => {
   it("is refused for what would be changed or left out, all of it at once", async () => {
-    const request = { strict: true, temperature: 2, topP: 0.5, metadata: { team: "blue" } };
+    const request = { lossPolicy: LossPolicy.REFUSE, temperature: 2, topP: 0.5, metadata: { team: "blue" } };
     await expect(build(request)).rejects.toMatchObject({
       kind: ErrorKind.INVALID_REQUEST,
       violations: [{ field: "top_p" }, { field: "temperature" }, { field: "metadata" }],

@@ -10,7 +10,7 @@ import { factsFor } from "../../support/decode.ts";
 function respond(body: unknown, includeRaw = false) {
   const facts = factsFor("anthropic", { model: "claude-opus-5", includeRaw });
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return toResponse(text, facts, new ToolCallIds(facts.runId));
+  return toResponse(text, facts, new ToolCallIds(facts.inferenceId));
 }
 
 const answer = (more: object) => ({ id: "msg_1", model: "claude-opus-5", content: [], ...more });
@@ -39,8 +39,8 @@ describe("toResponse()", () => {
     );
     expect(message?.content.map(({ part }) => part)).toMatchObject([
       { value: { dataJson: native, provider: "anthropic", kind: "web_search_tool_result" } },
-      { value: { argumentsJson: '{"2":1.0, "1":[]}' } },
-      { value: { argumentsJson: "{}", argumentsInvalid: false } },
+      { value: { input: { value: '{"2":1.0, "1":[]}' } } },
+      { value: { input: { value: "{}" }, argumentsInvalid: false } },
     ]);
   });
 

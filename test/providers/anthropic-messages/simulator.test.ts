@@ -44,7 +44,7 @@ describe("thinking", () => {
     const request = asking(model, { tools: [weatherTool], reasoningEffort: "high" });
     for (const first of await bothWays(adapter, request)) {
       const kinds = first.message?.content.map(({ part }) => part.case) ?? [];
-      expect(kinds[0]).toBe("thinking");
+      expect(kinds[0]).toBe("reasoning");
       expect(kinds.at(-1)).toBe("toolCall");
       expect(first.usage?.reasoningTokens).toBeGreaterThan(100);
       expect(reasoningOf(first) !== "").toBe(model !== "claude-opus-4-6");

@@ -74,8 +74,8 @@ describe("blocks", () => {
       STOP,
     ]);
     expect(partsOf(response)).toMatchObject([
-      { value: { id: "a", name: "look", argumentsJson: '{"x":1}', type: "function" } },
-      { value: { id: "b", argumentsJson: "{}" } },
+      { value: { id: "a", name: "look", input: { case: "argumentsJson", value: '{"x":1}' } } },
+      { value: { id: "b", input: { case: "argumentsJson", value: "{}" } } },
       { value: "So." },
       { value: { redacted: true, text: "" } },
       { value: { kind: "container_upload", dataJson: '{"type":"container_upload","file_id":"f"}' } },

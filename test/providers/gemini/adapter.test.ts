@@ -117,7 +117,7 @@ describe("GeminiAdapter", () => {
       .catch((reason: unknown) => reason);
     expect(thrown).toMatchObject({
       kind: ErrorKind.AUTHENTICATION,
-      statusCode: 400,
+      httpStatusCode: 400,
       errorCode: "API_KEY_INVALID",
     });
     expect(JSON.stringify(thrown) + String(thrown)).not.toContain(KEY);

@@ -116,7 +116,7 @@ describe("what another model or provider wrote", () => {
     part,
     providerState: { provider: "openai", model: "gpt-5.2", dataJson },
   });
-  const thought = foreign({ case: "thinking", value: { text: "hm" } });
+  const thought = foreign({ case: "reasoning", value: { text: "hm" } });
 
   it("is stripped of thinking and native parts, with warnings", async () => {
     const native = foreign({
@@ -210,7 +210,7 @@ describe("what another model or provider wrote", () => {
   it.each([
     ["broken JSON", call("a", "f", '{"x":'), '{"x":'],
     ["a list", call("a", "f", "[1]"), "[1]"],
-    ["free text", call("a", "f", "SELECT 1", "custom"), "SELECT 1"],
+    ["free text", call("a", "f", "SELECT 1", "text"), "SELECT 1"],
   ])("arguments that are %s go inside an object, with a warning", async (_, part, input) => {
     const messages = [
       userMessage("hi"),
@@ -231,7 +231,7 @@ describe("the spelling of arguments and native parts", () => {
 
   it("goes back letter by letter", async () => {
     const turn = readTurn(`{"candidates":[{"content":{"parts":[${part},${native}]}}]}`, OLD_MODEL);
-    expect(toolCallsOf(turn)[0]?.argumentsJson).toBe(args);
+    expect(toolCallsOf(turn)[0]?.input.value).toBe(args);
     expect(turn.content[1]?.part.value).toMatchObject({ dataJson: spelled });
     const messages = [userMessage("hi"), turn, ...resultsFor(turn)];
     const { text } = await translate({ model: OLD_MODEL, messages });
@@ -248,7 +248,7 @@ describe("the spelling of arguments and native parts", () => {
     const other = '{"index":1,"content":{"parts":[{"functionCall":{"name":"g","args":{"wrong":1}}}]}}';
     const first = `{"index":0,"content":{"parts":[{"text":"a"},${part}]}}`;
     const turn = readTurn(`{"candidates":[${other},${first}]}`, OLD_MODEL);
-    expect(toolCallsOf(turn)[0]?.argumentsJson).toBe(args);
+    expect(toolCallsOf(turn)[0]?.input.value).toBe(args);
   });
 
   it("loses nothing but the signature where another model is asked", async () => {

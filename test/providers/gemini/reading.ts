@@ -97,12 +97,12 @@ function saidByOurs({ part, providerState }: ContentPart): Said {
   switch (part.case) {
     case "text":
       return { text: part.value, signature };
-    case "thinking":
+    case "reasoning":
       return { thought: part.value.text, signature };
     case "toolCall":
       return {
         call: part.value.name,
-        args: JSON.parse(part.value.argumentsJson),
+        args: JSON.parse(part.value.input.value ?? ""),
         id: object(state.functionCall).id,
         signature,
       };

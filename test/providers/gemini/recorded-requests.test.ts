@@ -138,7 +138,10 @@ function partOf({ text, functionCall, ...rest }: Wire, id: string, model: string
   if (functionCall === undefined) return nativePart(rest);
   const { name, args, ...call } = functionCall as Wire;
   return create(ContentPartSchema, {
-    part: { case: "toolCall", value: { id, name: String(name), argumentsJson: JSON.stringify(args) } },
+    part: {
+      case: "toolCall",
+      value: { id, name: String(name), input: { case: "argumentsJson", value: JSON.stringify(args) } },
+    },
     ...(rest.thoughtSignature === undefined
       ? {}
       : { providerState: stateOf({ ...rest, functionCall: call }, model) }),

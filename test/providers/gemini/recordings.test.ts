@@ -79,7 +79,7 @@ describe("a recorded stream of streamGenerateContent", () => {
       const whole = toResponse(
         JSON.stringify(inOnePiece(native, reading)),
         facts,
-        new ToolCallIds(facts.runId),
+        new ToolCallIds(facts.inferenceId),
       );
       expect(inAnyOrder(finalOf(events))).toEqual(inAnyOrder(whole));
     });
@@ -134,7 +134,11 @@ describe("a recorded whole answer of generateContent", () => {
     "$file is the same as the list of answers that a stream without events is",
     (recording) => {
       const facts = factsFor(PROVIDER, { model: "gemini-test" });
-      const listed = toResponse(JSON.stringify([bodyOf(recording)]), facts, new ToolCallIds(facts.runId));
+      const listed = toResponse(
+        JSON.stringify([bodyOf(recording)]),
+        facts,
+        new ToolCallIds(facts.inferenceId),
+      );
       expect(listed).toEqual(respond(recording));
     },
   );
@@ -332,7 +336,7 @@ function bodyOf(recording: Recording): Wire {
 
 function respond(recording: Recording): Response {
   const facts = factsFor(PROVIDER, { model: "gemini-test" });
-  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIds(facts.runId));
+  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIds(facts.inferenceId));
 }
 
 function jsonOf(events: readonly StreamEvent[]): unknown {

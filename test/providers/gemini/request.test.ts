@@ -11,6 +11,7 @@ import {
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   ResponseFormat_Type as Format,
+  LossPolicy,
   ToolChoice_Mode as Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { pathOf } from "../../../src/providers/gemini/request.ts";
@@ -290,7 +291,12 @@ describe("the response format", () => {
     expect(JSON.stringify(body.systemInstruction)).toContain("Be brief.\\n\\nAnswer with JSON that fits");
     expect(JSON.stringify(body.systemInstruction)).toContain("city");
     expect(codesOf(warnings)).toEqual(["adjusted_setting response_format"]);
-    const strict = { model: OLD_MODEL, tools: [functionTool("now")], responseFormat: schema, strict: true };
+    const strict = {
+      model: OLD_MODEL,
+      tools: [functionTool("now")],
+      responseFormat: schema,
+      lossPolicy: LossPolicy.REFUSE,
+    };
     await expect(translate(strict)).rejects.toThrow("response_format:");
   });
 
@@ -337,9 +343,9 @@ describe("settings", () => {
   it("metadata has no place, and the caller is told", async () => {
     const { warnings } = await translate({ metadata: { team: "a" } });
     expect(codesOf(warnings)).toEqual(["unsupported_setting metadata"]);
-    await expect(translate({ metadata: { team: "a" }, strict: true })).rejects.toBeInstanceOf(
-      InvalidRequestError,
-    );
+    await expect(
+      translate({ metadata: { team: "a" }, lossPolicy: LossPolicy.REFUSE }),
+    ).rejects.toBeInstanceOf(InvalidRequestError);
   });
 });
 

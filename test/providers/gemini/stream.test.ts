@@ -43,7 +43,7 @@ describe("the parts of a stream", () => {
         event([{ text: "c" }], STOP),
       ]),
     ).toMatchObject([
-      ["thinking", "hmm"],
+      ["reasoning", "hmm"],
       ["text", "ab"],
       ["native", {}],
       ["text", "c"],
@@ -82,7 +82,7 @@ describe("the parts of a stream", () => {
       { text: "hm", thought: true },
     ];
     const content = contentOf(await decodeEvents([event([...thoughts, { text: "a" }], STOP)]));
-    expect(content.map(({ part }) => (part.case === "thinking" ? part.value.redacted : undefined))).toEqual([
+    expect(content.map(({ part }) => (part.case === "reasoning" ? part.value.redacted : undefined))).toEqual([
       true,
       false,
       undefined,
@@ -136,10 +136,10 @@ describe("the parts of a stream", () => {
 
 describe("tool calls of a stream", () => {
   const callsOf = async (events: readonly object[]) =>
-    toolCallsOf(finalOf(await decodeEvents(events))).map(({ id, name, argumentsJson, argumentsInvalid }) => ({
+    toolCallsOf(finalOf(await decodeEvents(events))).map(({ id, name, input, argumentsInvalid }) => ({
       id,
       name,
-      argumentsJson,
+      argumentsJson: input.value,
       argumentsInvalid,
     }));
   const begun = { functionCall: { name: "f", willContinue: true }, thoughtSignature: "S" };
@@ -173,7 +173,7 @@ describe("tool calls of a stream", () => {
       "toolCallEnd",
       "finish",
     ]);
-    expect(toolCallsOf(finalOf(decoded))[0]?.argumentsJson).toBe('{"x":"ab"}');
+    expect(toolCallsOf(finalOf(decoded))[0]?.input.value).toBe('{"x":"ab"}');
     expect(contentOf(decoded)[0]?.providerState?.dataJson).toContain('"thoughtSignature":"S"');
   });
 

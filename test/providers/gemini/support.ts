@@ -6,6 +6,7 @@ import type { Response, Warning } from "../../../src/gen/outrigger/v1/response_p
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
+import type { ToolInputKind } from "../../../src/kit/stream/stream-writer.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
@@ -49,7 +50,7 @@ export function answered(parts: readonly object[], model = NEW_MODEL, beside: ob
 /** The message of a whole answer. */
 export function readTurn(body: string, model: string): Message {
   const facts = factsFor("gemini", { model });
-  const { message } = toResponse(body, facts, new ToolCallIds(facts.runId));
+  const { message } = toResponse(body, facts, new ToolCallIds(facts.inferenceId));
   return message ?? create(MessageSchema);
 }
 
@@ -59,8 +60,18 @@ export function resultsFor(turn: Message): Message[] {
 }
 
 /** A call of a tool that no provider wrote. */
-export function call(id: string, name = "weather", argumentsJson = "{}", type = ""): PartInit {
-  return { part: { case: "toolCall", value: { id, name, argumentsJson, type } } };
+export function call(
+  id: string,
+  name = "weather",
+  value = "{}",
+  kind: ToolInputKind = "argumentsJson",
+): PartInit {
+  return {
+    part: {
+      case: "toolCall",
+      value: { id, name, input: { case: kind, value } },
+    },
+  };
 }
 
 /** Codes and fields of warnings. */

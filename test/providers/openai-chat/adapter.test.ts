@@ -158,7 +158,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
       response.setHeader("retry-after", "3");
       response.end('{"error":{"message":"slow down"}}');
     });
-    const expected = { kind: ErrorKind.RATE_LIMIT, statusCode: 429, retryAfter: 3 };
+    const expected = { kind: ErrorKind.RATE_LIMIT, httpStatusCode: 429, retryAfter: 3 };
     await expect(adapter.complete(request())).rejects.toMatchObject(expected);
     await expect(eventsOf(adapter)).rejects.toMatchObject(expected);
   });

@@ -303,7 +303,7 @@ describe("the shapes of a failure", () => {
     ],
     ["JSON that says nothing", 500, "null", { message: "compatible answered 500: null" }],
   ])("are read: %s", (_, status, body, expected) => {
-    expect(failed(status, body)).toMatchObject({ ...expected, statusCode: status, provider: PROVIDER });
+    expect(failed(status, body)).toMatchObject({ ...expected, httpStatusCode: status, provider: PROVIDER });
   });
 
   it("hold no key and no more than a part of a long body", () => {

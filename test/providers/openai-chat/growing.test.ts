@@ -22,12 +22,15 @@ function turn(random: () => number, number: number): Message[] {
   const state = { provider: own ? PROVIDER : "other", model: "model-1", dataJson: '{"field":"reasoning"}' };
   const parts: PartInit[] = [];
   if (random() < 0.5)
-    parts.push({ part: { case: "thinking", value: { text: `thought ${number}` } }, providerState: state });
+    parts.push({ part: { case: "reasoning", value: { text: `thought ${number}` } }, providerState: state });
   if (random() < 0.7) parts.push(textPart(`answer ${number} with JSON`));
   const calls = Array.from({ length: Math.floor(random() * 3) }, (_, index) => `call_${number}_${index}`);
   for (const id of calls)
     parts.push({
-      part: { case: "toolCall", value: { id, name: "f", argumentsJson: random() < 0.2 ? "{" : "{}" } },
+      part: {
+        case: "toolCall",
+        value: { id, name: "f", input: { case: "argumentsJson", value: random() < 0.2 ? "{" : "{}" } },
+      },
     });
   if (random() < 0.2) parts.push(imagePart(PNG));
   const results = calls.map((toolCallId) =>

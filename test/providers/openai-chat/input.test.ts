@@ -13,7 +13,7 @@ import {
   userMessage,
 } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { list, type Wire } from "./reading.ts";
 import {
   answerTo,
@@ -36,12 +36,14 @@ async function converted(messages: Messages, init: ProfileInit = {}, more: Reque
 }
 
 function call(id: string, name = "f", argumentsJson = "{}"): PartInit {
-  return { part: { case: "toolCall", value: { id, name, argumentsJson } } };
+  return {
+    part: { case: "toolCall", value: { id, name, input: { case: "argumentsJson", value: argumentsJson } } },
+  };
 }
 
 function thinking(text: string, provider = "other"): PartInit {
   return {
-    part: { case: "thinking", value: { text } },
+    part: { case: "reasoning", value: { text } },
     providerState: { provider, model: "model-1", dataJson: "{}" },
   };
 }
@@ -472,7 +474,11 @@ describe("what an assistant said", () => {
 
   it("goes without its reasoning where the server takes none back, and says so", async () => {
     const response = respond({ model: "model-1", choices: [{ message: { reasoning: "hm", content: "x" } }] });
-    const { messages, warnings } = await converted([response.message ?? {}], {}, { strict: true });
+    const { messages, warnings } = await converted(
+      [response.message ?? {}],
+      {},
+      { lossPolicy: LossPolicy.REFUSE },
+    );
     expect(messages).toEqual([{ role: "assistant", content: "x" }]);
     expect(warnings).toEqual(["foreign_state_stripped messages[0].content[0]"]);
   });

@@ -162,10 +162,10 @@ export function readParts(parts: readonly ContentPart[]): Said[] {
     switch (part.case) {
       case "text":
         return { text: part.value, citations: citations.map(({ rawJson }) => JSON.parse(rawJson)) };
-      case "thinking":
+      case "reasoning":
         return { reasoning: part.value.text };
       case "toolCall":
-        return { call: part.value.name, id: part.value.id, input: part.value.argumentsJson };
+        return { call: part.value.name, id: part.value.id, input: part.value.input.value };
       default:
         throw new Error(`none of the recordings holds a ${part.case} part`);
     }

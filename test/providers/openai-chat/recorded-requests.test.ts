@@ -186,7 +186,7 @@ function thinkingOf({ reasoning_details }: Wire, model: string): ContentPart[] {
   const text = details.map((detail) => detail.text).join("");
   return [
     create(ContentPartSchema, {
-      part: { case: "thinking", value: { text } },
+      part: { case: "reasoning", value: { text } },
       providerState: states.ofThinking({ field: "reasoning", details, chunk: undefined, tags: undefined }),
     }),
   ];
@@ -197,7 +197,11 @@ function callOf({ id, function: said }: Wire): ContentPart {
   return create(ContentPartSchema, {
     part: {
       case: "toolCall",
-      value: { id: String(id), name: name ?? "", argumentsJson: argumentsJson ?? "" },
+      value: {
+        id: String(id),
+        name: name ?? "",
+        input: { case: "argumentsJson", value: argumentsJson ?? "" },
+      },
     },
   });
 }

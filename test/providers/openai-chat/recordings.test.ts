@@ -129,7 +129,7 @@ describe("a recorded whole answer of the Chat Completions API", () => {
     );
     expect(error).toBeInstanceOf(ProviderError);
     expect(error.kind).toBe(KIND_OF_FAILURE[recording.file.slice(FOLDER.length + 1)]);
-    expect((error as ProviderError).statusCode).toBe(recording.status);
+    expect((error as ProviderError).httpStatusCode).toBe(recording.status);
   });
 });
 
@@ -218,7 +218,7 @@ function expectUsage(response: Response, usage: unknown): void {
 /** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
 function expectUnfinished(bytes: Uint8Array): void {
   const facts = factsFor(PROVIDER, { model: "model-1" });
-  const writer = new StreamWriter(facts, new ToolCallIds(facts.runId));
+  const writer = new StreamWriter(facts, new ToolCallIds(facts.inferenceId));
   const decoder = new ChatDecoder(facts, writer, profile());
   const sse = new SseDecoder((event) => {
     decoder.push(event);

@@ -2,7 +2,11 @@ import { describe, expect, it } from "vitest";
 import { UnsupportedToolChoiceError } from "../../../src/core/errors.ts";
 import { developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolChoice_Mode as Mode, ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import {
+  LossPolicy,
+  ToolChoice_Mode as Mode,
+  ResponseFormat_Type,
+} from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { CompatProfile } from "../../../src/providers/openai-chat/profile.ts";
 import { takesToolChoice } from "../../../src/providers/openai-chat/tools.ts";
 import { messagesOf, PROVIDER, type ProfileInit, profile, type RequestInit, sent } from "./support.ts";
@@ -58,7 +62,7 @@ describe("the settings of a request", () => {
         "unsupported_setting stop_sequences",
       ],
     });
-    await expect(settingsOf({ ...request, strict: true }, "openai")).rejects.toMatchObject({
+    await expect(settingsOf({ ...request, lossPolicy: LossPolicy.REFUSE }, "openai")).rejects.toMatchObject({
       violations: [{ field: "temperature" }, { field: "top_p" }, { field: "stop_sequences" }],
     });
   });
@@ -256,7 +260,9 @@ describe("tools", () => {
   });
 
   it("are neither function nor hosted: refused", async () => {
-    await expect(settingsOf({ tools: [{}] })).rejects.toThrow("tools[0]: expected `function` or `hosted`");
+    await expect(settingsOf({ tools: [{}] })).rejects.toThrow(
+      "tools[0]: expected one of `function`, `hosted` and `custom`, found none",
+    );
   });
 
   it.each<[Mode, unknown]>([
@@ -355,7 +361,9 @@ describe("the shape of the answer", () => {
     expect(system?.content).toContain(SCHEMA);
     expect(user?.content).toBe("hi");
     expect(warnings).toEqual(["adjusted_setting response_format"]);
-    await expect(sent({ ...turn, strict: true }, "deepseek")).rejects.toThrow("response_format");
+    await expect(sent({ ...turn, lossPolicy: LossPolicy.REFUSE }, "deepseek")).rejects.toThrow(
+      "response_format",
+    );
   });
 
   it("is asked for in words alone where the server has no JSON mode", async () => {

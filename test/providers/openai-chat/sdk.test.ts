@@ -24,7 +24,7 @@ describe("OpenAI's own SDK, fed the same stream", () => {
     const { content, refusal, tool_calls: calls = [] } = choice?.message ?? {};
     expect(textOf(ours)).toBe(`${content ?? ""}${refusal ?? ""}`);
     expect(reasoningOf(ours)).toBe("");
-    expect(toolCallsOf(ours).map(({ id, name, argumentsJson }) => [id, name, argumentsJson])).toEqual(
+    expect(toolCallsOf(ours).map(({ id, name, input }) => [id, name, input.value])).toEqual(
       calls.map((call) =>
         call.type === "function" ? [call.id, call.function.name, call.function.arguments] : [],
       ),

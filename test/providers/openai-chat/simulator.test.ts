@@ -92,8 +92,8 @@ async function gather(
 function comparable({ message, finishReason, usage }: Response): object {
   const parts = (message?.content ?? []).map(({ part, citations }) => {
     if (part.case !== "toolCall") return { ...part, citations };
-    const { name, argumentsJson, argumentsInvalid, type } = part.value;
-    return { name, argumentsJson, argumentsInvalid, type };
+    const { name, input, argumentsInvalid } = part.value;
+    return { name, input, argumentsInvalid };
   });
   return { parts, finishReason, usage };
 }
@@ -256,7 +256,7 @@ describe("a round trip of tools", () => {
     for (const streams of [false, true]) {
       const { first, second } = await converse(model, options, streams);
       expect(first.finishReason?.reason).toBe(Reason.TOOL_CALLS);
-      expect(toolCallsOf(first).map(({ argumentsJson }) => JSON.parse(argumentsJson) as unknown)).toEqual([
+      expect(toolCallsOf(first).map(({ input }) => JSON.parse(input.value ?? "") as unknown)).toEqual([
         { city: "Paris" },
         { city: "London" },
       ]);
@@ -378,7 +378,7 @@ describe("a status", () => {
     expect(streamed).toMatchObject({ kind: whole.kind, message: whole.message, outputStarted: false });
     expect(whole).toMatchObject({
       provider: "compatible",
-      statusCode: Number(/status=(\d+)/.exec(options)?.[1]),
+      httpStatusCode: Number(/status=(\d+)/.exec(options)?.[1]),
       requestId: expect.stringMatching(/^req_/) as string,
     });
   });

@@ -13,7 +13,7 @@ const piece = (call: object) => ({ tool_calls: [call] });
 /** The calls that deltas come to: id, name and arguments. */
 async function callsOf(deltas: readonly object[]): Promise<string[]> {
   const calls = toolCallsOf(await answerTo(deltas, {}, "tool_calls"));
-  return calls.map(({ id, name, argumentsJson }) => `${id} ${name} ${argumentsJson}`);
+  return calls.map(({ id, name, input }) => `${id} ${name} ${input.value}`);
 }
 
 describe("tool calls in a stream", () => {
@@ -185,13 +185,13 @@ describe("tool calls in a stream", () => {
       piece({ index: 0, type: "custom", custom: { input: "o.*" } }),
     ]);
     expect(toolCallsOf(response)).toMatchObject([
-      { id: "a", name: "grep", type: "custom", argumentsJson: "foo.*", argumentsInvalid: false },
+      { id: "a", name: "grep", input: { case: "text", value: "foo.*" }, argumentsInvalid: false },
     ]);
   });
 
   it("mark arguments that were cut, and keep them", async () => {
     const response = await answerTo([piece({ index: 0, id: "a", function: fn("f", '{"x":') })], {}, "length");
-    expect(toolCallsOf(response)).toMatchObject([{ argumentsJson: '{"x":', argumentsInvalid: true }]);
+    expect(toolCallsOf(response)).toMatchObject([{ input: { value: '{"x":' }, argumentsInvalid: true }]);
     expect(response.finishReason?.reason).toBe(Reason.LENGTH);
   });
 
@@ -271,7 +271,7 @@ describe("the parts of a stream", () => {
     const encrypted = { type: "reasoning.encrypted", data: "sealed", format: "x", index: 0 };
     const response = await answerTo([{ reasoning: null, reasoning_details: [encrypted] }, { content: "hi" }]);
     const [first] = response.message?.content ?? [];
-    expect(first?.part).toMatchObject({ case: "thinking", value: { text: "", redacted: true } });
+    expect(first?.part).toMatchObject({ case: "reasoning", value: { text: "", redacted: true } });
     expect(JSON.parse(first?.providerState?.dataJson ?? "")).toEqual({
       field: "reasoning",
       details: [encrypted],
@@ -420,7 +420,7 @@ describe("any order of pieces", () => {
         deltas.map((delta) => (delta as Record<string, string>)[key] ?? "").join("");
       expect(textOf(response)).toBe(join("content"));
       expect(reasoningOf(response).replaceAll("\n", "")).toBe(join("reasoning_content"));
-      const calls = toolCallsOf(response).map(({ name, argumentsJson }) => [name, argumentsJson]);
+      const calls = toolCallsOf(response).map(({ name, input }) => [name, input.value]);
       const expected = pieces
         .map((text, index) => [`f${index}`, text])
         .filter(([, text]) => text !== undefined);

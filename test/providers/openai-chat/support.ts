@@ -96,7 +96,7 @@ export function respond(
 ): Response {
   const facts = factsFor(PROVIDER, request);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return toResponse(text, facts, new ToolCallIds(facts.runId), profile(init));
+  return toResponse(text, facts, new ToolCallIds(facts.inferenceId), profile(init));
 }
 
 /** The response that a stream finished with. */

@@ -19,6 +19,7 @@ import {
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import {
   ResponseFormat_Type as Format,
+  LossPolicy,
   ToolChoice_Mode as Mode,
   type Request,
   RequestSchema,
@@ -77,7 +78,7 @@ function arrived() {
 
 describe("what the adapter sends", () => {
   it("for a whole answer: path, key, headers, body", async () => {
-    const response = await adapterOf().complete(request({}), { runId: "run_1" });
+    const response = await adapterOf().complete(request({}), { inferenceId: "inf_1" });
     const { method, path, headers, body } = arrived();
     expect({ method, path, body }).toEqual({
       method: "POST",
@@ -99,7 +100,7 @@ describe("what the adapter sends", () => {
     expect(response).toMatchObject({
       provider: "openai",
       model: "sim-text",
-      runId: "run_1",
+      inferenceId: "inf_1",
       providerRequestId: arrived().requestId,
       warnings: [],
     });
@@ -162,14 +163,14 @@ describe("what the adapter sends", () => {
   });
 
   it("not at all, where the request is strict and would lose something", async () => {
-    const strict = request({ stopSequences: ["x"], strict: true });
+    const strict = request({ stopSequences: ["x"], lossPolicy: LossPolicy.REFUSE });
     await expect(adapterOf().complete(strict)).rejects.toMatchObject({
       kind: ErrorKind.INVALID_REQUEST,
       violations: [{ field: "stop_sequences" }],
     });
-    await expect(eventsOf(adapterOf(), { stopSequences: ["x"], strict: true })).rejects.toThrow(
-      "stop_sequences",
-    );
+    await expect(
+      eventsOf(adapterOf(), { stopSequences: ["x"], lossPolicy: LossPolicy.REFUSE }),
+    ).rejects.toThrow("stop_sequences");
     expect(simulator().requests).toEqual([]);
   });
 });
@@ -263,7 +264,7 @@ describe("calls from one end to the other", () => {
     const first = await bothOf({ ...asked, messages: [opening] });
     expect(reasoningOf(first) !== "").toBe(summary);
     expect(first.message?.content[0]?.part).toMatchObject({
-      case: "thinking",
+      case: "reasoning",
       value: { redacted: !summary },
     });
     const [call] = toolCallsOf(first);
@@ -314,9 +315,7 @@ describe("calls from one end to the other", () => {
       maxTokens: 500,
       metadata: { a: "b" },
     });
-    expect(toolCallsOf(response).map(({ name, argumentsJson }) => [name, argumentsJson])).toEqual([
-      ["ping", "{}"],
-    ]);
+    expect(toolCallsOf(response).map(({ name, input }) => [name, input.value])).toEqual([["ping", "{}"]]);
   });
 
   it("a limit that cuts", async () => {
@@ -330,7 +329,7 @@ describe("failures from one end to the other", () => {
     const init = { model: "sim-text:status=429,code=rate_limit_exceeded,retry_after_ms=1500" };
     const limited = {
       kind: ErrorKind.RATE_LIMIT,
-      statusCode: 429,
+      httpStatusCode: 429,
       errorCode: "rate_limit_exceeded",
       retryAfter: 1.5,
       retryable: true,
@@ -361,7 +360,7 @@ describe("failures from one end to the other", () => {
   it("of a key that the provider does not know", async () => {
     const error = await failureOf(adapterOf({ apiKey: "invalid" }).complete(request({})));
     expect(error).toBeInstanceOf(ProviderError);
-    expect(error).toMatchObject({ kind: ErrorKind.AUTHENTICATION, statusCode: 401, retryable: false });
+    expect(error).toMatchObject({ kind: ErrorKind.AUTHENTICATION, httpStatusCode: 401, retryable: false });
   });
 
   it.each(["event", "failed", "nested"])("inside a stream, told in the form %s", async (style) => {

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { assistantMessage, imagePart, textPart, userMessage } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
@@ -95,7 +95,7 @@ describe("an answer that goes back to the model that wrote it", () => {
   it("is the items that it came as, in their order", async () => {
     const output = [REASONING, CALL, HIDDEN, SEARCH, CUSTOM, PICTURE, MESSAGE];
     expect(await own(output)).toEqual({ items: output, warnings: [] });
-    expect(await own(output, { strict: true })).toEqual({ items: output, warnings: [] });
+    expect(await own(output, { lossPolicy: LossPolicy.REFUSE })).toEqual({ items: output, warnings: [] });
   });
 
   it("keeps each message apart: phases, and messages without ids or content", async () => {
@@ -149,7 +149,7 @@ describe("an answer that goes back to the model that wrote it", () => {
 
     const facts = factsFor("openai", { model: "my-deployment" });
     const body = { model: "gpt-5.2-2025-12-11", status: "completed", output: [HIDDEN, MESSAGE] };
-    const { message } = toResponse(JSON.stringify(body), facts, new ToolCallIds(facts.runId));
+    const { message } = toResponse(JSON.stringify(body), facts, new ToolCallIds(facts.inferenceId));
     const { input } = await inputOf([message ?? {}], { model: "my-deployment" });
     expect(input).toEqual([HIDDEN, MESSAGE]);
   });
@@ -160,7 +160,7 @@ describe("an answer that goes back to the model that wrote it", () => {
     // A hosted tool's item has to have its id.
     expect(items).toEqual([withoutId(CALL), SEARCH, PICTURE, withoutId(MESSAGE)]);
     expect(warnings).toEqual(["foreign_state_stripped messages[1].content[0]"]);
-    expect((await own([plain, MESSAGE], { strict: true })).warnings).toHaveLength(1);
+    expect((await own([plain, MESSAGE], { lossPolicy: LossPolicy.REFUSE })).warnings).toHaveLength(1);
   });
 
   it("keeps such reasoning where the provider keeps it too, or its text is there", async () => {
@@ -205,7 +205,7 @@ describe("an answer that goes back to the model that wrote it", () => {
       throw new Error("an answer of two items");
     text.part.value = "Bye";
     text.citations = [];
-    call.part.value.argumentsJson = "{}";
+    call.part.value.input.value = "{}";
     const { input } = await inputOf([answer]);
     expect(input).toEqual([
       { ...MESSAGE, content: [outputText("Bye"), { type: "refusal", refusal: "No more." }] },
@@ -240,18 +240,18 @@ describe("an answer that another model of the provider wrote", () => {
     const fields = async (init: RequestInit) =>
       (await refusalOf(build({ model: "gpt-5", messages: history, ...init }))).map(({ field }) => field);
     expect(await fields({ foreignState: StatePolicy.REJECT })).toEqual(["messages[1].content[0]"]);
-    expect(await fields({ strict: true })).toEqual(["messages[1].content[0]"]);
+    expect(await fields({ lossPolicy: LossPolicy.REFUSE })).toEqual(["messages[1].content[0]"]);
   });
 });
 
 describe("what another provider wrote", () => {
   const state = { provider: "anthropic", model: "claude", dataJson: '{"signature":"abc","id":"x"}' };
   const foreign = create(ContentPartSchema, {
-    part: { case: "thinking", value: { text: "Let me think." } },
+    part: { case: "reasoning", value: { text: "Let me think." } },
     providerState: state,
   });
   const hidden = create(ContentPartSchema, {
-    part: { case: "thinking", value: { redacted: true } },
+    part: { case: "reasoning", value: { redacted: true } },
     providerState: state,
   });
   const block = create(ContentPartSchema, {
@@ -266,7 +266,10 @@ describe("what another provider wrote", () => {
     providerState: state,
   });
   const call = create(ContentPartSchema, {
-    part: { case: "toolCall", value: { id: "toolu_1", name: "look", argumentsJson: "{}" } },
+    part: {
+      case: "toolCall",
+      value: { id: "toolu_1", name: "look", input: { case: "argumentsJson", value: "{}" } },
+    },
     providerState: state,
   });
   const history = [userMessage("hi"), assistantMessage([foreign, hidden, block, text, call])];
@@ -342,7 +345,7 @@ describe("pictures of the assistant", () => {
       answered("b"),
     ]);
     expect(warnings).toEqual(["converted_content messages[1].content[1]"]);
-    const violations = await refusalOf(build({ messages, strict: true }));
+    const violations = await refusalOf(build({ messages, lossPolicy: LossPolicy.REFUSE }));
     expect(violations.map(({ field }) => field)).toEqual(["messages[1].content[1]"]);
   });
 });

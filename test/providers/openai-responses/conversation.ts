@@ -44,7 +44,7 @@ export function answered(...texts: string[]): Item {
 export function answerOf(output: Item[], model = "gpt-5", provider = "openai"): Message {
   const facts = factsFor(provider, { model });
   const body = JSON.stringify({ id: "resp_1", model, status: "completed", output });
-  const { message } = toResponse(body, facts, new ToolCallIds(facts.runId));
+  const { message } = toResponse(body, facts, new ToolCallIds(facts.inferenceId));
   if (message === undefined) throw new Error("an answer has a message");
   return message;
 }

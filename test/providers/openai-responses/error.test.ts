@@ -180,7 +180,11 @@ describe("the table of failures", () => {
     if (kind === K.REQUEST_TIMEOUT) expect(error).toBeInstanceOf(RequestTimeoutError);
     else if (kind === K.ABORT) expect(error).toBeInstanceOf(AbortError);
     else
-      expect(error).toMatchObject({ provider: "openai", statusCode: status, errorCode: word || undefined });
+      expect(error).toMatchObject({
+        provider: "openai",
+        httpStatusCode: status,
+        errorCode: word || undefined,
+      });
   });
 
   it.each(ROWS)(
@@ -200,7 +204,7 @@ describe("the table of failures", () => {
         expect(await failureOf(CREATED, { type: "error", ...flat })).toMatchObject(streamed);
       for (const error of [nested, failed]) {
         expect(error).toMatchObject({ provider: "openai", requestId: "req_1", outputStarted: false });
-        expect((error as ProviderError).statusCode).toBeUndefined();
+        expect((error as ProviderError).httpStatusCode).toBeUndefined();
         expect(error.message).toMatch(/^openai reported a failure/);
       }
       expect((nested as ProviderError).errorCode).toBe(complaint.code || type || undefined);

@@ -48,7 +48,7 @@ function* growing(random: () => number, model: string): Generator<MessageInit[]>
 function answerOf(body: string, model: string, history: readonly MessageInit[]): Message {
   const facts = factsFor("openai", { model });
   const { messages } = create(RequestSchema, { messages: [...history] });
-  const { message } = toResponse(body, facts, new ToolCallIds(facts.runId, messages));
+  const { message } = toResponse(body, facts, new ToolCallIds(facts.inferenceId, messages));
   if (message?.role !== Role.ASSISTANT) throw new Error("an answer is the assistant's");
   return message;
 }
@@ -56,10 +56,13 @@ function answerOf(body: string, model: string, history: readonly MessageInit[]):
 function foreignAnswer(): Message {
   const providerState = { provider: "anthropic", model: "claude", dataJson: "{}" };
   return assistantMessage([
-    { part: { case: "thinking", value: { text: "Hm." } }, providerState },
+    { part: { case: "reasoning", value: { text: "Hm." } }, providerState },
     textPart("Yes."),
     {
-      part: { case: "toolCall", value: { id: `toolu_${"x".repeat(80)}`, name: "look", argumentsJson: "{}" } },
+      part: {
+        case: "toolCall",
+        value: { id: `toolu_${"x".repeat(80)}`, name: "look", input: { case: "argumentsJson", value: "{}" } },
+      },
     },
   ]);
 }

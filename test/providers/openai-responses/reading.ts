@@ -41,14 +41,14 @@ export function readParts(parts: readonly ContentPart[]): Said[] {
     switch (part.case) {
       case "text":
         return { text: part.value, citations: citations.map(({ rawJson }) => JSON.parse(rawJson)) };
-      case "thinking":
+      case "reasoning":
         return { reasoning: part.value.text };
       case "toolCall":
         return {
           call: part.value.name,
           id: part.value.id,
-          input: part.value.argumentsJson,
-          type: part.value.type,
+          input: part.value.input.value,
+          type: part.value.input.case === "text" ? "custom" : "function",
         };
       case "image":
         return { image: Buffer.from(part.value.source.value as Uint8Array).toString("base64") };

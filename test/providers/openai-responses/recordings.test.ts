@@ -99,7 +99,7 @@ describe("a recorded whole answer of the Responses API", () => {
     const code = (bodyOf(recording).error as Record<string, unknown> | undefined)?.code;
     expect(error).toBeInstanceOf(ProviderError);
     expect(error.kind).toBe(KIND_OF_CODE[String(code)] ?? KIND_OF_STATUS[recording.status]);
-    expect((error as ProviderError).statusCode).toBe(recording.status);
+    expect((error as ProviderError).httpStatusCode).toBe(recording.status);
   });
 });
 
@@ -122,7 +122,7 @@ describe("a stream and a whole answer of the same content", () => {
     const { events } = await decodeBytes([bytesOf(recording)]);
     const streamed = finalOf(events);
     const facts = factsFor(PROVIDER, { model: streamed.model });
-    const whole = toResponse(JSON.stringify(object), facts, new ToolCallIds(facts.runId));
+    const whole = toResponse(JSON.stringify(object), facts, new ToolCallIds(facts.inferenceId));
     expect(sealed(readParts(streamed.message?.content ?? []))).toEqual(
       sealed(readParts(whole.message?.content ?? [])),
     );
@@ -162,7 +162,7 @@ function expectReported(events: readonly StreamEvent[], error: unknown): void {
 /** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
 function expectUnfinished(bytes: Uint8Array): void {
   const facts = factsFor(PROVIDER, { model: "gpt-test" });
-  const writer = new StreamWriter(facts, new ToolCallIds(facts.runId));
+  const writer = new StreamWriter(facts, new ToolCallIds(facts.inferenceId));
   const decoder = new ResponsesDecoder(facts, writer);
   const sse = new SseDecoder((event) => {
     decoder.push(event);
@@ -227,7 +227,7 @@ function bodyOf(recording: Recording): Record<string, unknown> {
 
 function respond(recording: Recording): Response {
   const facts = factsFor(PROVIDER, { model: String(bodyOf(recording).model) });
-  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIds(facts.runId));
+  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIds(facts.inferenceId));
 }
 
 async function inputOf(response: Response): Promise<unknown> {

@@ -9,6 +9,7 @@ import {
 } from "../../../src/core/message.ts";
 import {
   ResponseFormat_Type as Format,
+  LossPolicy,
   ToolChoice_Mode as Mode,
   StatePolicy,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -105,7 +106,7 @@ describe("sampling", () => {
   });
 
   it("is refused for a strict request of a model that does not take it", async () => {
-    expect(await refusalOf(build({ model: "gpt-5", ...asked, strict: true }))).toEqual([
+    expect(await refusalOf(build({ model: "gpt-5", ...asked, lossPolicy: LossPolicy.REFUSE }))).toEqual([
       { field: "temperature", description: "the model does not take it in such a request; it was left out" },
       { field: "top_p", description: "the model does not take it in such a request; it was left out" },
     ]);
@@ -121,7 +122,7 @@ describe("sampling", () => {
     const { body, warnings } = await build({ stopSequences: ["END"] });
     expect(body).toEqual(PLAIN_BODY);
     expect(warnings).toEqual(["unsupported_setting stop_sequences"]);
-    const violations = await refusalOf(build({ stopSequences: ["END"], strict: true }));
+    const violations = await refusalOf(build({ stopSequences: ["END"], lossPolicy: LossPolicy.REFUSE }));
     expect(violations.map(({ field }) => field)).toEqual(["stop_sequences"]);
   });
 });
@@ -144,7 +145,7 @@ describe("the effort of reasoning", () => {
     expect(body.reasoning).toEqual(expected === undefined ? undefined : { effort: expected });
     expect(warnings).toEqual(warned);
     if (warned.length > 0) {
-      const violations = await refusalOf(build({ model, reasoningEffort, strict: true }));
+      const violations = await refusalOf(build({ model, reasoningEffort, lossPolicy: LossPolicy.REFUSE }));
       expect(violations.map(({ field }) => field)).toEqual(["reasoning_effort"]);
     }
   });
@@ -177,7 +178,7 @@ describe("metadata", () => {
     const { body, warnings } = await build({ metadata });
     expect(body).toEqual({ ...PLAIN_BODY, ...(kept === undefined ? {} : { metadata: kept }) });
     expect(warnings).toEqual(["unsupported_setting metadata"]);
-    const [violation] = await refusalOf(build({ metadata, strict: true }));
+    const [violation] = await refusalOf(build({ metadata, lossPolicy: LossPolicy.REFUSE }));
     expect(violation?.description).toContain(`${count} pairs were left out`);
   });
 });
@@ -284,7 +285,7 @@ describe("a strict request", () => {
         model: "gpt-5",
         messages: [
           { ...userMessage([textPart("look"), imagePart("https://x.test/a.png")]), name: "ann" },
-          assistantMessage({ part: { case: "thinking", value: { text: "hm" } } }),
+          assistantMessage({ part: { case: "reasoning", value: { text: "hm" } } }),
           userMessage({
             part: {
               case: "document",
@@ -297,7 +298,7 @@ describe("a strict request", () => {
         reasoningEffort: "none",
         metadata: { a: "x".repeat(600) },
         foreignState: StatePolicy.STRIP,
-        strict: true,
+        lossPolicy: LossPolicy.REFUSE,
       }),
     );
     expect(violations.map(({ field }) => field)).toEqual([
@@ -314,7 +315,7 @@ describe("a strict request", () => {
   it("goes out where nothing is lost", async () => {
     const { body, warnings } = await build({
       messages: [developerMessage("Be kind."), userMessage("hi")],
-      strict: true,
+      lossPolicy: LossPolicy.REFUSE,
     });
     expect(body).toEqual({ ...PLAIN_BODY, instructions: "Be kind." });
     expect(warnings).toEqual([]);

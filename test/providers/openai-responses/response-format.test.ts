@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { assistantMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
-import { ResponseFormat_Type as Format } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { ResponseFormat_Type as Format, LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { build, PLAIN_BODY, refusalOf } from "./build.ts";
 
 describe("the response format", () => {
@@ -53,7 +53,7 @@ describe("the response format", () => {
   });
 
   it("JSON is no reason to refuse a strict request", async () => {
-    const { body } = await build({ responseFormat: { type: Format.JSON }, strict: true });
+    const { body } = await build({ responseFormat: { type: Format.JSON }, lossPolicy: LossPolicy.REFUSE });
     expect(body).toEqual({ ...PLAIN_BODY, input: [sentence, message("user", "hi")], ...jsonMode });
   });
 
@@ -83,7 +83,7 @@ describe("the response format", () => {
     const format = { type: "json_schema", name: "response", schema: JSON.parse(FREE), strict: false };
     expect(body).toEqual({ ...PLAIN_BODY, text: { format } });
     expect(warnings).toEqual([expect.stringMatching(/^adjusted_schema response_format.schema_json/)]);
-    expect(await refusalOf(build({ responseFormat, strict: true }))).toHaveLength(1);
+    expect(await refusalOf(build({ responseFormat, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
   });
 
   it("a schema is asked for in words where the model has no schemas", async () => {
@@ -97,7 +97,9 @@ describe("the response format", () => {
       input: [message("developer", `${words}\n${schema}`), message("user", "hi")],
     });
     expect(warnings).toEqual(["adjusted_setting response_format"]);
-    const violations = await refusalOf(build({ model: "gpt-4", responseFormat, strict: true }));
+    const violations = await refusalOf(
+      build({ model: "gpt-4", responseFormat, lossPolicy: LossPolicy.REFUSE }),
+    );
     expect(violations.map(({ field }) => field)).toEqual(["response_format"]);
   });
 

@@ -20,7 +20,7 @@ const FACTS = factsFor("openai", { model: "gpt-5" });
 
 function respond(body: unknown, facts: CallFacts = FACTS) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return toResponse(text, { ...facts, warnings: [...facts.warnings] }, new ToolCallIds(facts.runId));
+  return toResponse(text, { ...facts, warnings: [...facts.warnings] }, new ToolCallIds(facts.inferenceId));
 }
 
 function partsOf(...output: Item[]) {
@@ -94,7 +94,8 @@ describe("a whole answer", () => {
         },
       ],
       rateLimit: { requestsLimit: 5 },
-      runId: "run_test",
+      inferenceId: "inf_test",
+      createdAt: "1970-01-01T00:00:00Z",
       providerRequestId: "req_1",
     });
   });
@@ -308,14 +309,14 @@ describe("the items of an answer", () => {
       {"type":"reasoning","summary":[{"text":"\\ud83d"}]},
       {"type":"function_call","call_id":"c","name":"look","arguments":"\\"\\ud83d\\""}]}`;
     const content = respond(body).message?.content ?? [];
-    expect(content.map(({ part }) => part.case)).toEqual(["native", "text", "thinking", "toolCall"]);
+    expect(content.map(({ part }) => part.case)).toEqual(["native", "text", "reasoning", "toolCall"]);
     expect(content[0]?.part.value).toMatchObject({
       dataJson: '{"type":"mcp_call","n":12345678901234567890}',
     });
     expect(content[1]?.part.value).toBe("a\ufffd");
     expect(content[1]?.citations[0]?.title).toBe("\ufffd");
     expect(content[2]?.part.value).toMatchObject({ text: "\ufffd" });
-    expect(content[3]?.part.value).toMatchObject({ argumentsJson: '"\ufffd"' });
+    expect(content[3]?.part.value).toMatchObject({ input: { value: '"\ufffd"' } });
   });
 });
 

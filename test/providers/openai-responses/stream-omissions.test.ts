@@ -1,4 +1,5 @@
 /** Servers that leave things out of a stream, or say them late. */
+
 import { describe, expect, it } from "vitest";
 import {
   added,

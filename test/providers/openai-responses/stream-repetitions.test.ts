@@ -1,4 +1,5 @@
 /** Servers that repeat themselves, split characters, or say what nobody knows. */
+
 import { describe, expect, it } from "vitest";
 import {
   added,
@@ -84,10 +85,15 @@ describe("servers that repeat themselves", () => {
   });
 
   it("ids of calls of earlier turns", async () => {
-    const value = { id: "call_1", name: "look", argumentsJson: "{}" };
+    const value = { id: "call_1", name: "look", input: { case: "argumentsJson", value: "{}" } } as const;
     const messages = [{ content: [{ part: { case: "toolCall", value } as const }] }];
     const { told } = await stream([CREATED, done(0, call("{}")), completed()], { messages });
-    expect(told[1]).toEqual({ callStart: 0, name: "look", id: "call_1_2", type: "function" });
+    expect(told[1]).toEqual({
+      callStart: 0,
+      name: "look",
+      id: "call_1_2",
+      type: "function",
+    });
   });
 
   it("items under other ids in every event: the index tells", async () => {

@@ -1,7 +1,9 @@
 /** Parts and events in a form that is short to write down and leaves nothing out. */
+
 import type { Citation, ContentPart, ProviderState } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_ReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { ToolCallStart_InputKind } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 
 /** What a part or an event says; its state and citations as the JSON that they hold. */
 export type Told = Readonly<Record<string, unknown>>;
@@ -15,11 +17,12 @@ function toldContent(part: ContentPart["part"]): Told {
   switch (part.case) {
     case "text":
       return { text: part.value };
-    case "thinking":
+    case "reasoning":
       return { thinking: part.value.text, redacted: part.value.redacted };
     case "toolCall": {
-      const { name, id, type, argumentsJson: input, argumentsInvalid: invalid } = part.value;
-      return { call: name, id, type, input, invalid };
+      const { name, id, input, argumentsInvalid: invalid } = part.value;
+      const type = input.case === "text" ? "custom" : "function";
+      return { call: name, id, type, input: input.value, invalid };
     }
     case "image": {
       const { mediaType, source } = part.value;
@@ -58,7 +61,8 @@ export function toldEvent({ event }: StreamEvent): Told {
     case "reasoningStart":
       return { thinkingStart: event.value.partIndex };
     case "toolCallStart": {
-      const { partIndex, id, name, type } = event.value;
+      const { partIndex, id, name, inputKind } = event.value;
+      const type = inputKind === ToolCallStart_InputKind.TEXT ? "custom" : "function";
       return { callStart: partIndex, id, name, type };
     }
     case "textDelta":

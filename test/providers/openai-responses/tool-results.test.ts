@@ -9,12 +9,17 @@ import {
   userMessage,
 } from "../../../src/core/message.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import type { ToolInputKind } from "../../../src/kit/stream/stream-writer.ts";
 import { build, refusalOf } from "./build.ts";
 import { answered, HI, inputOf, type MessageInit, media, PNG, PNG_BASE64 } from "./conversation.ts";
 
 describe("tool calls and their results", () => {
-  const call = (id: string, argumentsJson: string, type = ""): PartInit => ({
-    part: { case: "toolCall", value: { id, name: "look", argumentsJson, type } },
+  const call = (id: string, value: string, kind: ToolInputKind = "argumentsJson"): PartInit => ({
+    part: {
+      case: "toolCall",
+      value: { id, name: "look", input: { case: kind, value } },
+    },
   });
 
   it("go round: calls, results, answer", async () => {
@@ -46,7 +51,7 @@ describe("tool calls and their results", () => {
   it("of a custom tool have items of their own", async () => {
     const { input } = await inputOf([
       userMessage("hi"),
-      assistantMessage([call("c1", "SELECT 1", "custom"), call("c2", "{}", "function")]),
+      assistantMessage([call("c1", "SELECT 1", "text"), call("c2", "{}")]),
       toolResult({ toolCallId: "c1", content: "1" }),
       toolResult({ toolCallId: "c2", content: "2" }),
     ]);
@@ -60,7 +65,7 @@ describe("tool calls and their results", () => {
 
   it("take the kind of the latest call where an id comes twice", async () => {
     const { input } = await inputOf([
-      assistantMessage(call("c", "x", "custom")),
+      assistantMessage(call("c", "x", "text")),
       toolResult({ toolCallId: "c", content: "1" }),
       assistantMessage(call("c", "{}")),
       toolResult({ toolCallId: "c", content: "2" }),
@@ -130,7 +135,7 @@ describe("tool calls and their results", () => {
     ],
   ])("that failed say so in their text, with %s", async (_name, content, output) => {
     const result = toolResult({ toolCallId: "c", content, isError: true });
-    const { input, warnings } = await inputOf([userMessage("hi"), result], { strict: true });
+    const { input, warnings } = await inputOf([userMessage("hi"), result], { lossPolicy: LossPolicy.REFUSE });
     expect(input[1]).toEqual({ type: "function_call_output", call_id: "c", output });
     expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.is_error"]);
   });
@@ -174,11 +179,11 @@ describe("tool calls and their results", () => {
     const long = `${"c".repeat(64)}1`;
     const other = `${"c".repeat(64)}2`;
     const messages = [
-      assistantMessage([call(fits, "{}"), call(long, "{}"), call(other, "x", "custom")]),
+      assistantMessage([call(fits, "{}"), call(long, "{}"), call(other, "x", "text")]),
       toolResult({ toolCallId: other, content: "2" }),
       toolResult({ toolCallId: long, content: "1" }),
     ];
-    const { input, warnings } = await inputOf(messages, { strict: true });
+    const { input, warnings } = await inputOf(messages, { lossPolicy: LossPolicy.REFUSE });
     const ids = input.map(({ call_id }) => String(call_id));
     expect(ids[0]).toBe(fits);
     expect([ids[4], ids[3]]).toEqual([ids[1], ids[2]]);

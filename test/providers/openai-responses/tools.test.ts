@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { LossPolicy, ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {
   build,
   functionTool,
@@ -92,7 +92,7 @@ describe("tools", () => {
       { type: "function", name: "free", parameters: JSON.parse(parametersJson), strict: false },
     ]);
     expect(warnings).toEqual([expect.stringMatching(/^adjusted_schema tools\[0\].function.parameters_json/)]);
-    expect(await refusalOf(build({ tools, strict: true }))).toHaveLength(1);
+    expect(await refusalOf(build({ tools, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
   });
 
   it("of the provider's own go verbatim, by the name of the entry or of its API", async () => {
@@ -116,7 +116,7 @@ describe("tools", () => {
     const { body, warnings } = await build({ tools });
     expect((body.tools as unknown[]).length).toBe(1);
     expect(warnings).toEqual(["unsupported_setting tools[0]"]);
-    expect(await refusalOf(build({ tools, strict: true }))).toEqual([
+    expect(await refusalOf(build({ tools, lossPolicy: LossPolicy.REFUSE }))).toEqual([
       {
         field: "tools[0]",
         description: 'the hosted tool belongs to provider "anthropic"; it was left out',

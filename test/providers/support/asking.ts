@@ -87,8 +87,8 @@ export async function answerTo(client: Client, request: RequestInput, manner: Ma
 }
 
 /** What the weather tool says of a call. */
-export function weatherFor({ argumentsJson }: ToolCall): string {
-  const { city } = JSON.parse(argumentsJson);
+export function weatherFor({ input }: ToolCall): string {
+  const { city } = JSON.parse(input.value ?? "");
   expect(city).toEqual(expect.any(String));
   return `Sunny in ${city}, 21 °C.`;
 }

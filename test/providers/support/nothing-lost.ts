@@ -90,8 +90,8 @@ function pairsOf(messages: readonly Message[]): Pair[] {
   const pairs: (Pair & { readonly id: string })[] = [];
   for (const { part } of messages.flatMap(({ content }) => content)) {
     if (part.case === "toolCall") {
-      const { id, name, type, argumentsJson } = part.value;
-      const given = type === "custom" ? argumentsJson : unwrapped(parsed(argumentsJson));
+      const { id, name, input } = part.value;
+      const given = input.case === "text" ? input.value : unwrapped(parsed(input.value ?? ""));
       pairs.push({ id, name, arguments: given, result: undefined });
     } else if (part.case === "toolResult") {
       const { toolCallId, content } = part.value;

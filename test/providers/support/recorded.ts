@@ -82,7 +82,11 @@ async function readRecording(name: ColumnName, recording: Recording): Promise<Re
 function readWhole(name: ColumnName, recording: Recording): Response | undefined {
   const facts = factsFor(name, { model: MODEL });
   try {
-    return readers[name].whole(bytesOf(recording).toString("utf8"), facts, new ToolCallIds(facts.runId));
+    return readers[name].whole(
+      bytesOf(recording).toString("utf8"),
+      facts,
+      new ToolCallIds(facts.inferenceId),
+    );
   } catch {
     return undefined;
   }

@@ -60,7 +60,7 @@ describe("a request that names its origin", () => {
       "grpc-status",
       "grpc-status-details-bin",
       "x-request-id",
-      "outrigger-run-id",
+      "outrigger-inference-id",
       "retry-after",
     ]) {
       expect(exposed.toLowerCase()).toContain(name);

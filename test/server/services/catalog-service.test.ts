@@ -29,7 +29,7 @@ describe("ListModels", () => {
     const { client } = await start();
     expect((await client.listModels({})).models).toEqual(defaultCatalog.listModels());
     const provider = "anthropic";
-    const capabilities = [Capability.VISION];
+    const capabilities = [Capability.IMAGE_INPUT];
     expect((await client.listModels({ provider, capabilities })).models).toEqual(
       defaultCatalog.listModels(provider, capabilities),
     );

@@ -64,7 +64,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
     const client = createClient(InferenceService, transportTo(server.url));
     const response = await client.complete({ model: "m-1", messages: [{ role: Role.USER }] });
     expect(response.message?.content[0]?.part).toEqual({ case: "text", value: "grüße 😀" });
-    expect(response.runId).toBe(server.inference.calls[0]?.runId);
+    expect(response.inferenceId).toBe(server.inference.calls[0]?.inferenceId);
     expect(server.inference.calls[0]?.request).toMatchObject({
       model: "m-1",
       messages: [{ role: Role.USER }],
@@ -79,7 +79,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
   });
 
   it("a failure is a status with its details", async () => {
-    const failure = new RateLimitError("slow down", { provider: "acme", statusCode: 429, retryAfter: 2 });
+    const failure = new RateLimitError("slow down", { provider: "acme", httpStatusCode: 429, retryAfter: 2 });
     const server = await servers.start({
       complete: () => Promise.reject(failure),
       stream: async function* () {
@@ -95,7 +95,12 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
       if (!(error instanceof ConnectError)) throw new Error("the call did not fail");
       expect(error.code).toBe(Code.ResourceExhausted);
       expect(error.findDetails(InferenceErrorSchema)).toMatchObject([
-        { kind: ErrorKind.RATE_LIMIT, message: "slow down", retryable: true, provider: { provider: "acme" } },
+        {
+          kind: ErrorKind.RATE_LIMIT,
+          message: "slow down",
+          retryable: true,
+          providerFailure: { provider: "acme" },
+        },
       ]);
       expect(error.findDetails(RetryInfoSchema)).toMatchObject([{ retryDelay: { seconds: 2n } }]);
       expect(error.metadata.get("grpc-retry-pushback-ms")).toBe("2000");
@@ -168,14 +173,14 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
       },
     );
     expect(headers.get("x-request-id")).toBe("order-66");
-    expect(headers.get("outrigger-run-id")).toBe(server.inference.calls[0]?.runId);
+    expect(headers.get("outrigger-inference-id")).toBe(server.inference.calls[0]?.inferenceId);
     await expect.poll(() => lastLine(server)).toMatchObject({ request_id: "order-66", code: "OK" });
   });
 });
 
 describe("by grpc-js", () => {
   it.each(KINDS)("%s arrives with its code, details and trailers", async (name, kind) => {
-    const failure = errorOf(kind, "it failed", { provider: "acme", statusCode: 418, retryAfter: 1.5 });
+    const failure = errorOf(kind, "it failed", { provider: "acme", httpStatusCode: 418, retryAfter: 1.5 });
     const server = await servers.start({ complete: () => Promise.reject(failure) });
     const { code, message, trailers } = await callGrpc(grpcTo(server), complete, { model: "m-1" });
     expect(code).toBe(codeOf(kind));
@@ -275,7 +280,7 @@ describe("by grpc-js", () => {
       },
     );
     expect(seen.length).toBe(5);
-    expect(outcome.headers?.get("outrigger-run-id")).toEqual([server.inference.calls[0]?.runId]);
+    expect(outcome.headers?.get("outrigger-inference-id")).toEqual([server.inference.calls[0]?.inferenceId]);
   });
 
   const phases: Readonly<Record<string, number>> = {
@@ -385,7 +390,7 @@ describe("the log line of a call", () => {
         code: "OK",
         provider: "scripted",
         model: "m-1",
-        run_id: server.inference.calls[0]?.runId,
+        inference_id: server.inference.calls[0]?.inferenceId,
         input_tokens: 7,
         output_tokens: 5,
       });
@@ -403,7 +408,7 @@ describe("the log line of a call", () => {
   it("of a provider's failure has its kind, HTTP status and request id, and not its message", async () => {
     const failure = new ServerError("your prompt was: the prompt", {
       provider: "acme",
-      statusCode: 500,
+      httpStatusCode: 500,
       requestId: "req_1",
     });
     const server = await servers.start({ complete: () => Promise.reject(failure) });

@@ -95,7 +95,7 @@ describe("codeName()", () => {
 
 describe("connectErrorOf()", () => {
   it.each(KINDS)("gives %s its code, its details and its word on retries", (name, kind) => {
-    const error = connectErrorOf(errorOf(kind, "it failed", { provider: "acme", statusCode: 499 }), {
+    const error = connectErrorOf(errorOf(kind, "it failed", { provider: "acme", httpStatusCode: 499 }), {
       model: "m-1",
     });
     expect(error.code).toBe(CODES[name]);
@@ -108,7 +108,11 @@ describe("connectErrorOf()", () => {
   });
 
   it("names provider, model, HTTP status and the provider's request id", () => {
-    const failed = new ServerError("overloaded", { provider: "acme", statusCode: 529, requestId: "req_9" });
+    const failed = new ServerError("overloaded", {
+      provider: "acme",
+      httpStatusCode: 529,
+      requestId: "req_9",
+    });
     expect(detail(connectErrorOf(failed, { model: "m-1" }), ErrorInfoSchema)?.metadata).toEqual({
       provider: "acme",
       model: "m-1",
@@ -169,7 +173,7 @@ describe("connectErrorOf()", () => {
   it("carries the provider's body where it fits", () => {
     const rawJson = JSON.stringify({ error: "x".repeat(1900) });
     const error = connectErrorOf(new ServerError("broke", { provider: "acme", rawJson }));
-    expect(detail(error, InferenceErrorSchema)?.provider?.rawJson).toBe(rawJson);
+    expect(detail(error, InferenceErrorSchema)?.providerFailure?.rawJson).toBe(rawJson);
     expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
   });
 

@@ -17,7 +17,7 @@ type EventInit = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]
 /** What a script is given of one call. */
 export interface ScriptedCall {
   readonly request: Request;
-  readonly runId: string;
+  readonly inferenceId: string;
   readonly signal: AbortSignal;
 }
 
@@ -35,9 +35,9 @@ export interface ScriptedInference extends Inference {
 export function scriptedInference(script: Script): ScriptedInference {
   const calls: ScriptedCall[] = [];
   const begin = (request: Request, options: CallOptions | undefined): ScriptedCall => {
-    if (options?.signal === undefined || options.runId === undefined)
+    if (options?.signal === undefined || options.inferenceId === undefined)
       throw new Error("signal and run id are missing");
-    const call = { request, runId: options.runId, signal: options.signal };
+    const call = { request, inferenceId: options.inferenceId, signal: options.signal };
     calls.push(call);
     return call;
   };
@@ -62,7 +62,7 @@ export function textResponse(call: ScriptedCall, text: string): Response {
     id: "resp_1",
     provider: "scripted",
     model: call.request.model,
-    runId: call.runId,
+    inferenceId: call.inferenceId,
     message: { role: Role.ASSISTANT, content: [{ part: { case: "text", value: text } }] },
     finishReason: { reason: FinishReason_Reason.STOP, raw: "stop" },
     usage: { inputTokens: 7, outputTokens: 5, totalTokens: 12 },
@@ -74,7 +74,10 @@ export function textEvents(call: ScriptedCall, deltas: readonly string[]): Strea
   const text = deltas.join("");
   const response = textResponse(call, text);
   return numbered([
-    { case: "streamStart", value: { runId: call.runId, provider: "scripted", model: call.request.model } },
+    {
+      case: "streamStart",
+      value: { inferenceId: call.inferenceId, provider: "scripted", model: call.request.model },
+    },
     { case: "textStart", value: { partIndex: 0 } },
     ...deltas.map((delta) => ({ case: "textDelta", value: { partIndex: 0, delta } }) as const),
     { case: "textEnd", value: { partIndex: 0, text } },

@@ -10,10 +10,10 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/catalog_service.proto.
  */
 export const file_outrigger_v1_catalog_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJvdXRyaWdnZXIvdjEvY2F0YWxvZ19zZXJ2aWNlLnByb3RvEgxvdXRyaWdnZXIudjEiVQoRTGlzdE1vZGVsc1JlcXVlc3QSEAoIcHJvdmlkZXIYASABKAkSLgoMY2FwYWJpbGl0aWVzGAIgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHkiPQoSTGlzdE1vZGVsc1Jlc3BvbnNlEicKBm1vZGVscxgBIAMoCzIXLm91dHJpZ2dlci52MS5Nb2RlbEluZm8iMgoPR2V0TW9kZWxSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEhAKCHByb3ZpZGVyGAIgASgJIjoKEEdldE1vZGVsUmVzcG9uc2USJgoFbW9kZWwYASABKAsyFy5vdXRyaWdnZXIudjEuTW9kZWxJbmZvIlkKFUdldExhdGVzdE1vZGVsUmVxdWVzdBIQCghwcm92aWRlchgBIAEoCRIuCgxjYXBhYmlsaXRpZXMYAiADKA4yGC5vdXRyaWdnZXIudjEuQ2FwYWJpbGl0eSJAChZHZXRMYXRlc3RNb2RlbFJlc3BvbnNlEiYKBW1vZGVsGAEgASgLMhcub3V0cmlnZ2VyLnYxLk1vZGVsSW5mbyK+AgoJTW9kZWxJbmZvEgoKAmlkGAEgASgJEhAKCHByb3ZpZGVyGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRIWCg5jb250ZXh0X3dpbmRvdxgEIAEoBRIeChFtYXhfb3V0cHV0X3Rva2VucxgFIAEoBUgAiAEBEg8KB2FsaWFzZXMYBiADKAkSLgoMY2FwYWJpbGl0aWVzGAcgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHkSGQoRcmVhc29uaW5nX2VmZm9ydHMYCCADKAkSIwoGcHJpY2VzGAkgAygLMhMub3V0cmlnZ2VyLnYxLlByaWNlEhQKDHJlbGVhc2VfZGF0ZRgKIAEoCRIYChBlbmRfb2ZfbGlmZV9kYXRlGAsgASgJQhQKEl9tYXhfb3V0cHV0X3Rva2VucyLQAQoFUHJpY2USGgoSYWJvdmVfaW5wdXRfdG9rZW5zGAEgASgFEhcKD2lucHV0X21pY3JvX3VzZBgCIAEoAxIYChBvdXRwdXRfbWljcm9fdXNkGAMgASgDEiEKFGNhY2hlX3JlYWRfbWljcm9fdXNkGAQgASgDSACIAQESIgoVY2FjaGVfd3JpdGVfbWljcm9fdXNkGAUgASgDSAGIAQFCFwoVX2NhY2hlX3JlYWRfbWljcm9fdXNkQhgKFl9jYWNoZV93cml0ZV9taWNyb191c2Qq/wEKCkNhcGFiaWxpdHkSGgoWQ0FQQUJJTElUWV9VTlNQRUNJRklFRBAAEhQKEENBUEFCSUxJVFlfVE9PTFMQARIVChFDQVBBQklMSVRZX1ZJU0lPThACEhgKFENBUEFCSUxJVFlfUkVBU09OSU5HEAMSGgoWQ0FQQUJJTElUWV9BVURJT19JTlBVVBAEEhgKFENBUEFCSUxJVFlfRE9DVU1FTlRTEAUSIAocQ0FQQUJJTElUWV9TVFJVQ1RVUkVEX09VVFBVVBAGEhcKE0NBUEFCSUxJVFlfU0FNUExJTkcQBxIdChlDQVBBQklMSVRZX1BST01QVF9DQUNISU5HEAgyiQIKDkNhdGFsb2dTZXJ2aWNlEk8KCkxpc3RNb2RlbHMSHy5vdXRyaWdnZXIudjEuTGlzdE1vZGVsc1JlcXVlc3QaIC5vdXRyaWdnZXIudjEuTGlzdE1vZGVsc1Jlc3BvbnNlEkkKCEdldE1vZGVsEh0ub3V0cmlnZ2VyLnYxLkdldE1vZGVsUmVxdWVzdBoeLm91dHJpZ2dlci52MS5HZXRNb2RlbFJlc3BvbnNlElsKDkdldExhdGVzdE1vZGVsEiMub3V0cmlnZ2VyLnYxLkdldExhdGVzdE1vZGVsUmVxdWVzdBokLm91dHJpZ2dlci52MS5HZXRMYXRlc3RNb2RlbFJlc3BvbnNlQioKDG91dHJpZ2dlci52MVABWhhvdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjFiBnByb3RvMw");
+  fileDesc("CiJvdXRyaWdnZXIvdjEvY2F0YWxvZ19zZXJ2aWNlLnByb3RvEgxvdXRyaWdnZXIudjEifAoRTGlzdE1vZGVsc1JlcXVlc3QSEAoIcHJvdmlkZXIYASABKAkSLgoMY2FwYWJpbGl0aWVzGAIgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiVgoSTGlzdE1vZGVsc1Jlc3BvbnNlEicKBm1vZGVscxgBIAMoCzIXLm91dHJpZ2dlci52MS5Nb2RlbEluZm8SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjIKD0dldE1vZGVsUmVxdWVzdBINCgVtb2RlbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCSI6ChBHZXRNb2RlbFJlc3BvbnNlEiYKBW1vZGVsGAEgASgLMhcub3V0cmlnZ2VyLnYxLk1vZGVsSW5mbyJZChVHZXRMYXRlc3RNb2RlbFJlcXVlc3QSEAoIcHJvdmlkZXIYASABKAkSLgoMY2FwYWJpbGl0aWVzGAIgAygOMhgub3V0cmlnZ2VyLnYxLkNhcGFiaWxpdHkiQAoWR2V0TGF0ZXN0TW9kZWxSZXNwb25zZRImCgVtb2RlbBgBIAEoCzIXLm91dHJpZ2dlci52MS5Nb2RlbEluZm8ivgIKCU1vZGVsSW5mbxIKCgJpZBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSFgoOY29udGV4dF93aW5kb3cYBCABKAUSHgoRbWF4X291dHB1dF90b2tlbnMYBSABKAVIAIgBARIPCgdhbGlhc2VzGAYgAygJEi4KDGNhcGFiaWxpdGllcxgHIAMoDjIYLm91dHJpZ2dlci52MS5DYXBhYmlsaXR5EhkKEXJlYXNvbmluZ19lZmZvcnRzGAggAygJEiMKBnByaWNlcxgJIAMoCzITLm91dHJpZ2dlci52MS5QcmljZRIUCgxyZWxlYXNlX2RhdGUYCiABKAkSGAoQZW5kX29mX2xpZmVfZGF0ZRgLIAEoCUIUChJfbWF4X291dHB1dF90b2tlbnMiwgIKBVByaWNlEhoKEmFib3ZlX2lucHV0X3Rva2VucxgBIAEoBRIqCiJpbnB1dF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zGAIgASgDEisKI291dHB1dF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zGAMgASgDEjQKJ2NhY2hlX3JlYWRfbWljcm9fdXNkX3Blcl9taWxsaW9uX3Rva2VucxgEIAEoA0gAiAEBEjUKKGNhY2hlX3dyaXRlX21pY3JvX3VzZF9wZXJfbWlsbGlvbl90b2tlbnMYBSABKANIAYgBAUIqCihfY2FjaGVfcmVhZF9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zQisKKV9jYWNoZV93cml0ZV9taWNyb191c2RfcGVyX21pbGxpb25fdG9rZW5zKokCCgpDYXBhYmlsaXR5EhoKFkNBUEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBDQVBBQklMSVRZX1RPT0xTEAESGgoWQ0FQQUJJTElUWV9JTUFHRV9JTlBVVBACEhgKFENBUEFCSUxJVFlfUkVBU09OSU5HEAMSGgoWQ0FQQUJJTElUWV9BVURJT19JTlBVVBAEEh0KGUNBUEFCSUxJVFlfRE9DVU1FTlRfSU5QVVQQBRIgChxDQVBBQklMSVRZX1NUUlVDVFVSRURfT1VUUFVUEAYSFwoTQ0FQQUJJTElUWV9TQU1QTElORxAHEh0KGUNBUEFCSUxJVFlfUFJPTVBUX0NBQ0hJTkcQCDKYAgoOQ2F0YWxvZ1NlcnZpY2USVAoKTGlzdE1vZGVscxIfLm91dHJpZ2dlci52MS5MaXN0TW9kZWxzUmVxdWVzdBogLm91dHJpZ2dlci52MS5MaXN0TW9kZWxzUmVzcG9uc2UiA5ACARJOCghHZXRNb2RlbBIdLm91dHJpZ2dlci52MS5HZXRNb2RlbFJlcXVlc3QaHi5vdXRyaWdnZXIudjEuR2V0TW9kZWxSZXNwb25zZSIDkAIBEmAKDkdldExhdGVzdE1vZGVsEiMub3V0cmlnZ2VyLnYxLkdldExhdGVzdE1vZGVsUmVxdWVzdBokLm91dHJpZ2dlci52MS5HZXRMYXRlc3RNb2RlbFJlc3BvbnNlIgOQAgFCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw");
 
 /**
- * Asks for the known models.
+ * Request for the known models.
  *
  * @generated from message outrigger.v1.ListModelsRequest
  */
@@ -31,6 +31,21 @@ export type ListModelsRequest = Message<"outrigger.v1.ListModelsRequest"> & {
    * @generated from field: repeated outrigger.v1.Capability capabilities = 2;
    */
   capabilities: Capability[];
+
+  /**
+   * Maximum number of models in the response, 1 to 1000; more is treated as 1000. 0 means 1000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous response, with the other fields unchanged. Empty for the
+   * first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
 };
 
 /**
@@ -52,6 +67,13 @@ export type ListModelsResponse = Message<"outrigger.v1.ListModelsResponse"> & {
    * @generated from field: repeated outrigger.v1.ModelInfo models = 1;
    */
   models: ModelInfo[];
+
+  /**
+   * Token of the next page. Empty where this is the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -62,7 +84,7 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
   messageDesc(file_outrigger_v1_catalog_service, 1);
 
 /**
- * Asks for one model.
+ * Request for one model.
  *
  * @generated from message outrigger.v1.GetModelRequest
  */
@@ -111,7 +133,7 @@ export const GetModelResponseSchema: GenMessage<GetModelResponse> = /*@__PURE__*
   messageDesc(file_outrigger_v1_catalog_service, 3);
 
 /**
- * Asks for a provider's newest model.
+ * Request for a provider's newest model.
  *
  * @generated from message outrigger.v1.GetLatestModelRequest
  */
@@ -124,7 +146,7 @@ export type GetLatestModelRequest = Message<"outrigger.v1.GetLatestModelRequest"
   provider: string;
 
   /**
-   * What the model must have.
+   * Capabilities that the model must have.
    *
    * @generated from field: repeated outrigger.v1.Capability capabilities = 2;
    */
@@ -160,7 +182,7 @@ export const GetLatestModelResponseSchema: GenMessage<GetLatestModelResponse> = 
   messageDesc(file_outrigger_v1_catalog_service, 5);
 
 /**
- * What is known of a model.
+ * What is known about a model.
  *
  * @generated from message outrigger.v1.ModelInfo
  */
@@ -180,21 +202,21 @@ export type ModelInfo = Message<"outrigger.v1.ModelInfo"> & {
   provider: string;
 
   /**
-   * Name for people.
+   * Human-readable name.
    *
    * @generated from field: string display_name = 3;
    */
   displayName: string;
 
   /**
-   * Most tokens of prompt and answer together.
+   * Maximum number of tokens of prompt and answer together.
    *
    * @generated from field: int32 context_window = 4;
    */
   contextWindow: number;
 
   /**
-   * Most tokens of an answer. Unset where unknown.
+   * Maximum number of tokens of an answer. Unset where unknown.
    *
    * @generated from field: optional int32 max_output_tokens = 5;
    */
@@ -252,46 +274,47 @@ export const ModelInfoSchema: GenMessage<ModelInfo> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_catalog_service, 6);
 
 /**
- * Prices of a model from some size of prompt on, in millionths of a US dollar per million
- * tokens: 2 USD per million tokens is 2000000.
+ * Prices of a model for prompts above some size. 2 USD per million tokens is 2000000.
  *
  * @generated from message outrigger.v1.Price
  */
 export type Price = Message<"outrigger.v1.Price"> & {
   /**
-   * The tier holds for prompts of more input tokens than this. 0 in the lowest tier.
+   * The tier applies to prompts of more input tokens than this. 0 in the lowest tier.
    *
    * @generated from field: int32 above_input_tokens = 1;
    */
   aboveInputTokens: number;
 
   /**
-   * Price of prompt tokens.
+   * Price of input tokens, in millionths of a US dollar per million tokens.
    *
-   * @generated from field: int64 input_micro_usd = 2;
+   * @generated from field: int64 input_micro_usd_per_million_tokens = 2;
    */
-  inputMicroUsd: bigint;
+  inputMicroUsdPerMillionTokens: bigint;
 
   /**
-   * Price of answer tokens, reasoning included.
+   * Price of output tokens, reasoning included, in millionths of a US dollar per million tokens.
    *
-   * @generated from field: int64 output_micro_usd = 3;
+   * @generated from field: int64 output_micro_usd_per_million_tokens = 3;
    */
-  outputMicroUsd: bigint;
+  outputMicroUsdPerMillionTokens: bigint;
 
   /**
-   * Price of tokens read from the prompt cache. Unset where unknown.
+   * Price of tokens read from the prompt cache, in millionths of a US dollar per million tokens.
+   * Unset where unknown.
    *
-   * @generated from field: optional int64 cache_read_micro_usd = 4;
+   * @generated from field: optional int64 cache_read_micro_usd_per_million_tokens = 4;
    */
-  cacheReadMicroUsd?: bigint | undefined;
+  cacheReadMicroUsdPerMillionTokens?: bigint | undefined;
 
   /**
-   * Price of tokens written to the prompt cache. Unset where unknown.
+   * Price of tokens written to the prompt cache, in millionths of a US dollar per million tokens.
+   * Unset where unknown.
    *
-   * @generated from field: optional int64 cache_write_micro_usd = 5;
+   * @generated from field: optional int64 cache_write_micro_usd_per_million_tokens = 5;
    */
-  cacheWriteMicroUsd?: bigint | undefined;
+  cacheWriteMicroUsdPerMillionTokens?: bigint | undefined;
 };
 
 /**
@@ -322,11 +345,11 @@ export const Capability = {
   TOOLS: 1,
 
   /**
-   * Takes images.
+   * Accepts images.
    *
-   * @generated from enum value: CAPABILITY_VISION = 2;
+   * @generated from enum value: CAPABILITY_IMAGE_INPUT = 2;
    */
-  VISION: 2,
+  IMAGE_INPUT: 2,
 
   /**
    * Reasons before it answers.
@@ -336,28 +359,28 @@ export const Capability = {
   REASONING: 3,
 
   /**
-   * Takes audio.
+   * Accepts audio.
    *
    * @generated from enum value: CAPABILITY_AUDIO_INPUT = 4;
    */
   AUDIO_INPUT: 4,
 
   /**
-   * Takes documents.
+   * Accepts documents.
    *
-   * @generated from enum value: CAPABILITY_DOCUMENTS = 5;
+   * @generated from enum value: CAPABILITY_DOCUMENT_INPUT = 5;
    */
-  DOCUMENTS: 5,
+  DOCUMENT_INPUT: 5,
 
   /**
-   * Enforces a JSON schema.
+   * Guarantees that an answer matches a JSON schema.
    *
    * @generated from enum value: CAPABILITY_STRUCTURED_OUTPUT = 6;
    */
   STRUCTURED_OUTPUT: 6,
 
   /**
-   * Takes temperature and top_p.
+   * Accepts temperature and top_p.
    *
    * @generated from enum value: CAPABILITY_SAMPLING = 7;
    */
@@ -385,8 +408,8 @@ export const CapabilitySchema: GenEnum<Capability> = /*@__PURE__*/
   enumDesc(file_outrigger_v1_catalog_service, 0);
 
 /**
- * Tells which models are known, what they can do and what they cost. The catalog is advice:
- * a model that it does not know is passed through to its provider all the same.
+ * Describes the known models: what they can do and what they cost. The catalog is advisory: a
+ * model that it does not know is passed through to its provider all the same.
  *
  * @generated from service outrigger.v1.CatalogService
  */
@@ -402,7 +425,7 @@ export const CatalogService: GenService<{
     output: typeof ListModelsResponseSchema;
   },
   /**
-   * Looks a model up by id or alias. NOT_FOUND where the catalog does not know it.
+   * Returns a model by id or alias. NOT_FOUND where the catalog does not know it.
    *
    * @generated from rpc outrigger.v1.CatalogService.GetModel
    */
@@ -412,7 +435,8 @@ export const CatalogService: GenService<{
     output: typeof GetModelResponseSchema;
   },
   /**
-   * Gives a provider's newest model that has what is asked for. NOT_FOUND where none has.
+   * Returns a provider's newest model that has all requested capabilities. NOT_FOUND where none
+   * has.
    *
    * @generated from rpc outrigger.v1.CatalogService.GetLatestModel
    */

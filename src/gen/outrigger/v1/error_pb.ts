@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/error.proto.
  */
 export const file_outrigger_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("ChhvdXRyaWdnZXIvdjEvZXJyb3IucHJvdG8SDG91dHJpZ2dlci52MSKlAgoOSW5mZXJlbmNlRXJyb3ISJQoEa2luZBgBIAEoDjIXLm91dHJpZ2dlci52MS5FcnJvcktpbmQSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgSLgoLcmV0cnlfYWZ0ZXIYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLwoIcHJvdmlkZXIYBSABKAsyHS5vdXRyaWdnZXIudjEuUHJvdmlkZXJGYWlsdXJlEhYKDm91dHB1dF9zdGFydGVkGAYgASgIEiIKBXVzYWdlGAcgASgLMhMub3V0cmlnZ2VyLnYxLlVzYWdlEisKBWNhdXNlGAggASgLMhwub3V0cmlnZ2VyLnYxLkluZmVyZW5jZUVycm9yIocBCg9Qcm92aWRlckZhaWx1cmUSEAoIcHJvdmlkZXIYASABKAkSGAoLc3RhdHVzX2NvZGUYAiABKAVIAIgBARISCgplcnJvcl9jb2RlGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkSEAoIcmF3X2pzb24YBSABKAlCDgoMX3N0YXR1c19jb2RlKtkECglFcnJvcktpbmQSGgoWRVJST1JfS0lORF9VTlNQRUNJRklFRBAAEhcKE0VSUk9SX0tJTkRfUFJPVklERVIQZBIdChlFUlJPUl9LSU5EX0FVVEhFTlRJQ0FUSU9OEGUSHAoYRVJST1JfS0lORF9BQ0NFU1NfREVOSUVEEGYSGAoURVJST1JfS0lORF9OT1RfRk9VTkQQZxIeChpFUlJPUl9LSU5EX0lOVkFMSURfUkVRVUVTVBBoEhkKFUVSUk9SX0tJTkRfUkFURV9MSU1JVBBpEhUKEUVSUk9SX0tJTkRfU0VSVkVSEGoSHQoZRVJST1JfS0lORF9DT05URU5UX0ZJTFRFUhBrEh0KGUVSUk9SX0tJTkRfQ09OVEVYVF9MRU5HVEgQbBIdChlFUlJPUl9LSU5EX1FVT1RBX0VYQ0VFREVEEG0SHwoaRVJST1JfS0lORF9SRVFVRVNUX1RJTUVPVVQQyAESFQoQRVJST1JfS0lORF9BQk9SVBDJARIXChJFUlJPUl9LSU5EX05FVFdPUksQygESFgoRRVJST1JfS0lORF9TVFJFQU0QywESIQocRVJST1JfS0lORF9JTlZBTElEX1RPT0xfQ0FMTBDMARIjCh5FUlJPUl9LSU5EX05PX09CSkVDVF9HRU5FUkFURUQQzQESHQoYRVJST1JfS0lORF9DT05GSUdVUkFUSU9OEM4BEicKIkVSUk9SX0tJTkRfVU5TVVBQT1JURURfVE9PTF9DSE9JQ0UQzwESGAoTRVJST1JfS0lORF9JTlRFUk5BTBDQAUIqCgxvdXRyaWdnZXIudjFQAVoYb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxYgZwcm90bzM", [file_google_protobuf_duration, file_outrigger_v1_usage]);
+  fileDesc("ChhvdXRyaWdnZXIvdjEvZXJyb3IucHJvdG8SDG91dHJpZ2dlci52MSKtAgoOSW5mZXJlbmNlRXJyb3ISJQoEa2luZBgBIAEoDjIXLm91dHJpZ2dlci52MS5FcnJvcktpbmQSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgSLgoLcmV0cnlfYWZ0ZXIYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNwoQcHJvdmlkZXJfZmFpbHVyZRgFIAEoCzIdLm91dHJpZ2dlci52MS5Qcm92aWRlckZhaWx1cmUSFgoOb3V0cHV0X3N0YXJ0ZWQYBiABKAgSIgoFdXNhZ2UYByABKAsyEy5vdXRyaWdnZXIudjEuVXNhZ2USKwoFY2F1c2UYCCABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3IikQEKD1Byb3ZpZGVyRmFpbHVyZRIQCghwcm92aWRlchgBIAEoCRIdChBodHRwX3N0YXR1c19jb2RlGAIgASgFSACIAQESEgoKZXJyb3JfY29kZRgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJEhAKCHJhd19qc29uGAUgASgJQhMKEV9odHRwX3N0YXR1c19jb2RlKtkECglFcnJvcktpbmQSGgoWRVJST1JfS0lORF9VTlNQRUNJRklFRBAAEhcKE0VSUk9SX0tJTkRfUFJPVklERVIQZBIdChlFUlJPUl9LSU5EX0FVVEhFTlRJQ0FUSU9OEGUSHAoYRVJST1JfS0lORF9BQ0NFU1NfREVOSUVEEGYSGAoURVJST1JfS0lORF9OT1RfRk9VTkQQZxIeChpFUlJPUl9LSU5EX0lOVkFMSURfUkVRVUVTVBBoEhkKFUVSUk9SX0tJTkRfUkFURV9MSU1JVBBpEhUKEUVSUk9SX0tJTkRfU0VSVkVSEGoSHQoZRVJST1JfS0lORF9DT05URU5UX0ZJTFRFUhBrEh0KGUVSUk9SX0tJTkRfQ09OVEVYVF9MRU5HVEgQbBIdChlFUlJPUl9LSU5EX1FVT1RBX0VYQ0VFREVEEG0SHwoaRVJST1JfS0lORF9SRVFVRVNUX1RJTUVPVVQQyAESFQoQRVJST1JfS0lORF9BQk9SVBDJARIXChJFUlJPUl9LSU5EX05FVFdPUksQygESFgoRRVJST1JfS0lORF9TVFJFQU0QywESIQocRVJST1JfS0lORF9JTlZBTElEX1RPT0xfQ0FMTBDMARIjCh5FUlJPUl9LSU5EX05PX09CSkVDVF9HRU5FUkFURUQQzQESHQoYRVJST1JfS0lORF9DT05GSUdVUkFUSU9OEM4BEicKIkVSUk9SX0tJTkRfVU5TVVBQT1JURURfVE9PTF9DSE9JQ0UQzwESGAoTRVJST1JfS0lORF9JTlRFUk5BTBDQAUKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z", [file_google_protobuf_duration, file_outrigger_v1_usage]);
 
 /**
  * Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
@@ -31,7 +31,7 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
   kind: ErrorKind;
 
   /**
-   * For people. Not stable.
+   * Human-readable text. Not stable: do not match on it.
    *
    * @generated from field: string message = 2;
    */
@@ -52,29 +52,29 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
   retryAfter?: Duration | undefined;
 
   /**
-   * The provider's own facts. Set where a provider failed; unset where Outrigger itself
-   * turned the call away.
+   * What the provider said about the failure. Set only where a provider reported it; unset
+   * where Outrigger found the problem itself, for instance while it validated the request.
    *
-   * @generated from field: outrigger.v1.ProviderFailure provider = 5;
+   * @generated from field: outrigger.v1.ProviderFailure provider_failure = 5;
    */
-  provider?: ProviderFailure | undefined;
+  providerFailure?: ProviderFailure | undefined;
 
   /**
-   * Whether the model had begun to write. A retry then pays for the output again.
+   * Whether the model had begun to produce output. A retry then pays for the output again.
    *
    * @generated from field: bool output_started = 6;
    */
   outputStarted: boolean;
 
   /**
-   * Tokens that the call cost before it failed, as far as the provider said.
+   * Tokens that the call used before it failed, as far as the provider reported them.
    *
    * @generated from field: outrigger.v1.Usage usage = 7;
    */
   usage?: Usage | undefined;
 
   /**
-   * The failure beneath this one. Unset where there is none.
+   * The failure that caused this one. Unset where there is none.
    *
    * @generated from field: outrigger.v1.InferenceError cause = 8;
    */
@@ -102,12 +102,12 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
   provider: string;
 
   /**
-   * HTTP status of the answer. Unset where there was none, or where the failure came inside a
-   * stream.
+   * HTTP status code of the provider's answer. Unset where there was no answer, or where the
+   * failure was reported inside a stream.
    *
-   * @generated from field: optional int32 status_code = 2;
+   * @generated from field: optional int32 http_status_code = 2;
    */
-  statusCode?: number | undefined;
+  httpStatusCode?: number | undefined;
 
   /**
    * The provider's own code or type, for instance `insufficient_quota`. Empty where none.
@@ -117,15 +117,15 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
   errorCode: string;
 
   /**
-   * The provider's id of the HTTP exchange, for its support. Empty where none.
+   * The provider's request id, for its support team. Empty where it gives none.
    *
    * @generated from field: string request_id = 4;
    */
   requestId: string;
 
   /**
-   * The provider's body, at most 2 KiB. Filled only with `Request.include_raw`, since providers
-   * echo prompts in their errors.
+   * The provider's response body, at most 2 KiB. Filled only with `Request.include_raw`, because
+   * providers echo prompts in their errors.
    *
    * @generated from field: string raw_json = 5;
    */
@@ -140,8 +140,9 @@ export const ProviderFailureSchema: GenMessage<ProviderFailure> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_error, 1);
 
 /**
- * Kind of a failure. The numbers carry a hierarchy: 100 to 199 is a failure of the provider,
- * 200 and up is ours. Values may be added; treat an unknown one by its range.
+ * Kind of a failure. The numbers carry a hierarchy: 100 to 199 speak of the request or of the
+ * provider (whether a provider reported the failure is what `provider_failure` says), 200 and up
+ * speak of the call itself. Values may be added; treat an unknown one by its range.
  *
  * @generated from enum outrigger.v1.ErrorKind
  */
@@ -161,14 +162,14 @@ export const ErrorKind = {
   PROVIDER: 100,
 
   /**
-   * The key is missing, wrong or expired. Status UNAUTHENTICATED.
+   * The API key is missing, wrong or expired. Status UNAUTHENTICATED.
    *
    * @generated from enum value: ERROR_KIND_AUTHENTICATION = 101;
    */
   AUTHENTICATION: 101,
 
   /**
-   * The key may not do this. Status PERMISSION_DENIED.
+   * The API key is not allowed to do this. Status PERMISSION_DENIED.
    *
    * @generated from enum value: ERROR_KIND_ACCESS_DENIED = 102;
    */
@@ -182,21 +183,21 @@ export const ErrorKind = {
   NOT_FOUND: 103,
 
   /**
-   * The request is wrong. Status INVALID_ARGUMENT.
+   * The request is invalid. Status INVALID_ARGUMENT.
    *
    * @generated from enum value: ERROR_KIND_INVALID_REQUEST = 104;
    */
   INVALID_REQUEST: 104,
 
   /**
-   * Too many requests. Status RESOURCE_EXHAUSTED, in general with a delay.
+   * Too many requests. Status RESOURCE_EXHAUSTED, usually with a delay.
    *
    * @generated from enum value: ERROR_KIND_RATE_LIMIT = 105;
    */
   RATE_LIMIT: 105,
 
   /**
-   * The provider broke or is overloaded. Status UNAVAILABLE.
+   * The provider failed or is overloaded. Status UNAVAILABLE.
    *
    * @generated from enum value: ERROR_KIND_SERVER = 106;
    */
@@ -217,7 +218,7 @@ export const ErrorKind = {
   CONTEXT_LENGTH: 108,
 
   /**
-   * The account's money or quota is used up. Status RESOURCE_EXHAUSTED without a delay.
+   * The account's credit or quota is used up. Status RESOURCE_EXHAUSTED without a delay.
    *
    * @generated from enum value: ERROR_KIND_QUOTA_EXCEEDED = 109;
    */
@@ -231,7 +232,7 @@ export const ErrorKind = {
   REQUEST_TIMEOUT: 200,
 
   /**
-   * The caller left. Status CANCELLED.
+   * The caller cancelled or disconnected. Status CANCELLED.
    *
    * @generated from enum value: ERROR_KIND_ABORT = 201;
    */
@@ -245,21 +246,22 @@ export const ErrorKind = {
   NETWORK: 202,
 
   /**
-   * The provider's stream broke without a word. Status UNAVAILABLE.
+   * The provider's stream ended without its end marker, or violated its protocol. Status
+   * UNAVAILABLE.
    *
    * @generated from enum value: ERROR_KIND_STREAM = 203;
    */
   STREAM: 203,
 
   /**
-   * A tool call does not fit its schema. Status ABORTED.
+   * A tool call does not match its schema. Status ABORTED.
    *
    * @generated from enum value: ERROR_KIND_INVALID_TOOL_CALL = 204;
    */
   INVALID_TOOL_CALL: 204,
 
   /**
-   * The answer does not fit the schema that was asked for. Status ABORTED.
+   * The answer does not match the requested schema. Status ABORTED.
    *
    * @generated from enum value: ERROR_KIND_NO_OBJECT_GENERATED = 205;
    */
@@ -273,7 +275,7 @@ export const ErrorKind = {
   CONFIGURATION: 206,
 
   /**
-   * The provider or model has no such tool choice. Status INVALID_ARGUMENT.
+   * The provider or model does not support the requested tool choice. Status INVALID_ARGUMENT.
    *
    * @generated from enum value: ERROR_KIND_UNSUPPORTED_TOOL_CHOICE = 207;
    */
@@ -288,8 +290,9 @@ export const ErrorKind = {
 } as const;
 
 /**
- * Kind of a failure. The numbers carry a hierarchy: 100 to 199 is a failure of the provider,
- * 200 and up is ours. Values may be added; treat an unknown one by its range.
+ * Kind of a failure. The numbers carry a hierarchy: 100 to 199 speak of the request or of the
+ * provider (whether a provider reported the failure is what `provider_failure` says), 200 and up
+ * speak of the call itself. Values may be added; treat an unknown one by its range.
  *
  * @generated from enum outrigger.v1.ErrorKind
  */

@@ -15,24 +15,24 @@ import { file_outrigger_v1_stream_event } from "./stream_event_pb.ts";
  * Describes the file outrigger/v1/inference_service.proto.
  */
 export const file_outrigger_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRvdXRyaWdnZXIvdjEvaW5mZXJlbmNlX3NlcnZpY2UucHJvdG8SDG91dHJpZ2dlci52MTKLAQoQSW5mZXJlbmNlU2VydmljZRI5CghDb21wbGV0ZRIVLm91dHJpZ2dlci52MS5SZXF1ZXN0GhYub3V0cmlnZ2VyLnYxLlJlc3BvbnNlEjwKBlN0cmVhbRIVLm91dHJpZ2dlci52MS5SZXF1ZXN0Ghkub3V0cmlnZ2VyLnYxLlN0cmVhbUV2ZW50MAFCKgoMb3V0cmlnZ2VyLnYxUAFaGG91dHJpZ2dlci92MTtvdXRyaWdnZXJ2MWIGcHJvdG8z", [file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_stream_event]);
+  fileDesc("CiRvdXRyaWdnZXIvdjEvaW5mZXJlbmNlX3NlcnZpY2UucHJvdG8SDG91dHJpZ2dlci52MTKLAQoQSW5mZXJlbmNlU2VydmljZRI5CghDb21wbGV0ZRIVLm91dHJpZ2dlci52MS5SZXF1ZXN0GhYub3V0cmlnZ2VyLnYxLlJlc3BvbnNlEjwKBlN0cmVhbRIVLm91dHJpZ2dlci52MS5SZXF1ZXN0Ghkub3V0cmlnZ2VyLnYxLlN0cmVhbUV2ZW50MAFCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_stream_event]);
 
 /**
- * Calls a model once. Nothing here retries, runs tools or rewrites a prompt: one call of ours
- * is one call of the provider's API.
+ * Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
+ * makes exactly one call of the provider's API.
  *
  * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
  * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
  * known, and a `google.rpc.BadRequest` where a field of the request is wrong.
  *
- * The caller's deadline bounds everything beneath the call. A caller that leaves closes the
- * connection to the provider at once.
+ * The caller's deadline bounds the whole call. When the caller cancels or disconnects, the
+ * request to the provider is aborted at once.
  *
  * @generated from service outrigger.v1.InferenceService
  */
 export const InferenceService: GenService<{
   /**
-   * Sends the request and answers with the whole response.
+   * Sends the request and returns the whole response.
    *
    * @generated from rpc outrigger.v1.InferenceService.Complete
    */
@@ -42,9 +42,9 @@ export const InferenceService: GenService<{
     output: typeof ResponseSchema;
   },
   /**
-   * Sends the request and answers with events while the model writes. The laws of the
-   * stream stand at `StreamEvent`. A failure before the first event is a status alone;
-   * after the first event, an `error` event comes before the status.
+   * Sends the request and returns events while the model generates. The rules that every stream
+   * obeys are listed at `StreamEvent`. A failure before the first event is a status alone; after
+   * the first event, an `error` event precedes the status.
    *
    * @generated from rpc outrigger.v1.InferenceService.Stream
    */

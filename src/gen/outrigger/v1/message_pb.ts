@@ -10,7 +10,7 @@ import type { Message as Message$1, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/message.proto.
  */
 export const file_outrigger_v1_message: GenFile = /*@__PURE__*/
-  fileDesc("ChpvdXRyaWdnZXIvdjEvbWVzc2FnZS5wcm90bxIMb3V0cmlnZ2VyLnYxInsKB01lc3NhZ2USIAoEcm9sZRgBIAEoDjISLm91dHJpZ2dlci52MS5Sb2xlEioKB2NvbnRlbnQYAiADKAsyGS5vdXRyaWdnZXIudjEuQ29udGVudFBhcnQSDAoEbmFtZRgDIAEoCRIUCgx0b29sX2NhbGxfaWQYBCABKAkiswMKC0NvbnRlbnRQYXJ0EjMKDnByb3ZpZGVyX3N0YXRlGAEgASgLMhsub3V0cmlnZ2VyLnYxLlByb3ZpZGVyU3RhdGUSKQoJY2l0YXRpb25zGAIgAygLMhYub3V0cmlnZ2VyLnYxLkNpdGF0aW9uEg4KBHRleHQYCiABKAlIABIkCgVpbWFnZRgLIAEoCzITLm91dHJpZ2dlci52MS5JbWFnZUgAEiQKBWF1ZGlvGAwgASgLMhMub3V0cmlnZ2VyLnYxLkF1ZGlvSAASKgoIZG9jdW1lbnQYDSABKAsyFi5vdXRyaWdnZXIudjEuRG9jdW1lbnRIABIrCgl0b29sX2NhbGwYDiABKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGxIABIvCgt0b29sX3Jlc3VsdBgPIAEoCzIYLm91dHJpZ2dlci52MS5Ub29sUmVzdWx0SAASKgoIdGhpbmtpbmcYECABKAsyFi5vdXRyaWdnZXIudjEuVGhpbmtpbmdIABIqCgZuYXRpdmUYESABKAsyGC5vdXRyaWdnZXIudjEuTmF0aXZlUGFydEgAQgYKBHBhcnQiZwoFSW1hZ2USEgoKbWVkaWFfdHlwZRgBIAEoCRIOCgZkZXRhaWwYAiABKAkSDQoDdXJsGAogASgJSAASDgoEZGF0YRgLIAEoDEgAEhEKB2ZpbGVfaWQYDCABKAlIAEIICgZzb3VyY2UiVwoFQXVkaW8SEgoKbWVkaWFfdHlwZRgBIAEoCRINCgN1cmwYCiABKAlIABIOCgRkYXRhGAsgASgMSAASEQoHZmlsZV9pZBgMIAEoCUgAQggKBnNvdXJjZSJtCghEb2N1bWVudBISCgptZWRpYV90eXBlGAEgASgJEhEKCWZpbGVfbmFtZRgCIAEoCRINCgN1cmwYCiABKAlIABIOCgRkYXRhGAsgASgMSAASEQoHZmlsZV9pZBgMIAEoCUgAQggKBnNvdXJjZSJlCghUb29sQ2FsbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmFyZ3VtZW50c19qc29uGAMgASgJEhkKEWFyZ3VtZW50c19pbnZhbGlkGAQgASgIEgwKBHR5cGUYBSABKAkiYAoKVG9vbFJlc3VsdBIUCgx0b29sX2NhbGxfaWQYASABKAkSKgoHY29udGVudBgCIAMoCzIZLm91dHJpZ2dlci52MS5Db250ZW50UGFydBIQCghpc19lcnJvchgDIAEoCCIqCghUaGlua2luZxIMCgR0ZXh0GAEgASgJEhAKCHJlZGFjdGVkGAIgASgIIj8KCk5hdGl2ZVBhcnQSEAoIcHJvdmlkZXIYASABKAkSDAoEa2luZBgCIAEoCRIRCglkYXRhX2pzb24YAyABKAkiQwoNUHJvdmlkZXJTdGF0ZRIQCghwcm92aWRlchgBIAEoCRINCgVtb2RlbBgCIAEoCRIRCglkYXRhX2pzb24YAyABKAkivQEKCENpdGF0aW9uEgwKBHR5cGUYASABKAkSDQoFdGl0bGUYAiABKAkSCwoDdXJsGAMgASgJEhIKCmNpdGVkX3RleHQYBCABKAkSEQoJc291cmNlX2lkGAUgASgJEhgKC3N0YXJ0X2luZGV4GAYgASgFSACIAQESFgoJZW5kX2luZGV4GAcgASgFSAGIAQESEAoIcmF3X2pzb24YCCABKAlCDgoMX3N0YXJ0X2luZGV4QgwKCl9lbmRfaW5kZXgqcwoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9TWVNURU0QARINCglST0xFX1VTRVIQAhISCg5ST0xFX0FTU0lTVEFOVBADEg0KCVJPTEVfVE9PTBAEEhIKDlJPTEVfREVWRUxPUEVSEAVCKgoMb3V0cmlnZ2VyLnYxUAFaGG91dHJpZ2dlci92MTtvdXRyaWdnZXJ2MWIGcHJvdG8z");
+  fileDesc("ChpvdXRyaWdnZXIvdjEvbWVzc2FnZS5wcm90bxIMb3V0cmlnZ2VyLnYxInsKB01lc3NhZ2USIAoEcm9sZRgBIAEoDjISLm91dHJpZ2dlci52MS5Sb2xlEioKB2NvbnRlbnQYAiADKAsyGS5vdXRyaWdnZXIudjEuQ29udGVudFBhcnQSDAoEbmFtZRgDIAEoCRIUCgx0b29sX2NhbGxfaWQYBCABKAkitQMKC0NvbnRlbnRQYXJ0EjMKDnByb3ZpZGVyX3N0YXRlGAEgASgLMhsub3V0cmlnZ2VyLnYxLlByb3ZpZGVyU3RhdGUSKQoJY2l0YXRpb25zGAIgAygLMhYub3V0cmlnZ2VyLnYxLkNpdGF0aW9uEg4KBHRleHQYCiABKAlIABIkCgVpbWFnZRgLIAEoCzITLm91dHJpZ2dlci52MS5JbWFnZUgAEiQKBWF1ZGlvGAwgASgLMhMub3V0cmlnZ2VyLnYxLkF1ZGlvSAASKgoIZG9jdW1lbnQYDSABKAsyFi5vdXRyaWdnZXIudjEuRG9jdW1lbnRIABIrCgl0b29sX2NhbGwYDiABKAsyFi5vdXRyaWdnZXIudjEuVG9vbENhbGxIABIvCgt0b29sX3Jlc3VsdBgPIAEoCzIYLm91dHJpZ2dlci52MS5Ub29sUmVzdWx0SAASLAoJcmVhc29uaW5nGBAgASgLMhcub3V0cmlnZ2VyLnYxLlJlYXNvbmluZ0gAEioKBm5hdGl2ZRgRIAEoCzIYLm91dHJpZ2dlci52MS5OYXRpdmVQYXJ0SABCBgoEcGFydCJnCgVJbWFnZRISCgptZWRpYV90eXBlGAEgASgJEg4KBmRldGFpbBgCIAEoCRINCgN1cmwYCiABKAlIABIOCgRkYXRhGAsgASgMSAASEQoHZmlsZV9pZBgMIAEoCUgAQggKBnNvdXJjZSJXCgVBdWRpbxISCgptZWRpYV90eXBlGAEgASgJEg0KA3VybBgKIAEoCUgAEg4KBGRhdGEYCyABKAxIABIRCgdmaWxlX2lkGAwgASgJSABCCAoGc291cmNlIm0KCERvY3VtZW50EhIKCm1lZGlhX3R5cGUYASABKAkSEQoJZmlsZV9uYW1lGAIgASgJEg0KA3VybBgKIAEoCUgAEg4KBGRhdGEYCyABKAxIABIRCgdmaWxlX2lkGAwgASgJSABCCAoGc291cmNlInIKCFRvb2xDYWxsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSGQoRYXJndW1lbnRzX2ludmFsaWQYAyABKAgSGAoOYXJndW1lbnRzX2pzb24YCiABKAlIABIOCgR0ZXh0GAsgASgJSABCBwoFaW5wdXQiYAoKVG9vbFJlc3VsdBIUCgx0b29sX2NhbGxfaWQYASABKAkSKgoHY29udGVudBgCIAMoCzIZLm91dHJpZ2dlci52MS5Db250ZW50UGFydBIQCghpc19lcnJvchgDIAEoCCIrCglSZWFzb25pbmcSDAoEdGV4dBgBIAEoCRIQCghyZWRhY3RlZBgCIAEoCCI/CgpOYXRpdmVQYXJ0EhAKCHByb3ZpZGVyGAEgASgJEgwKBGtpbmQYAiABKAkSEQoJZGF0YV9qc29uGAMgASgJIkMKDVByb3ZpZGVyU3RhdGUSEAoIcHJvdmlkZXIYASABKAkSDQoFbW9kZWwYAiABKAkSEQoJZGF0YV9qc29uGAMgASgJIr0BCghDaXRhdGlvbhIMCgR0eXBlGAEgASgJEg0KBXRpdGxlGAIgASgJEgsKA3VybBgDIAEoCRISCgpjaXRlZF90ZXh0GAQgASgJEhEKCXNvdXJjZV9pZBgFIAEoCRIYCgtzdGFydF9pbmRleBgGIAEoBUgAiAEBEhYKCWVuZF9pbmRleBgHIAEoBUgBiAEBEhAKCHJhd19qc29uGAggASgJQg4KDF9zdGFydF9pbmRleEIMCgpfZW5kX2luZGV4KnMKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfU1lTVEVNEAESDQoJUk9MRV9VU0VSEAISEgoOUk9MRV9BU1NJU1RBTlQQAxINCglST0xFX1RPT0wQBBISCg5ST0xFX0RFVkVMT1BFUhAFQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM");
 
 /**
  * One turn of a conversation.
@@ -19,21 +19,21 @@ export const file_outrigger_v1_message: GenFile = /*@__PURE__*/
  */
 export type Message = Message$1<"outrigger.v1.Message"> & {
   /**
-   * Who speaks. Required.
+   * Role of the author. Required.
    *
    * @generated from field: outrigger.v1.Role role = 1;
    */
   role: Role;
 
   /**
-   * What is said, in order. Order is never changed.
+   * Parts of the message, in order. The order is never changed.
    *
    * @generated from field: repeated outrigger.v1.ContentPart content = 2;
    */
   content: ContentPart[];
 
   /**
-   * Name of the speaker, where a provider takes one. Optional.
+   * Name of the author, where a provider accepts one. Optional.
    *
    * @generated from field: string name = 3;
    */
@@ -56,28 +56,28 @@ export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 0);
 
 /**
- * One piece of a message. What the provider attached to the piece stays on it.
+ * One part of a message, with what the provider attached to it.
  *
  * @generated from message outrigger.v1.ContentPart
  */
 export type ContentPart = Message$1<"outrigger.v1.ContentPart"> & {
   /**
-   * What the provider needs back, unchanged, with this very part: signatures, encrypted
-   * reasoning, item ids. Callers return it as it came and never read it.
+   * Opaque data that the provider needs back with this part: signatures, encrypted reasoning,
+   * item ids. Return it unchanged; do not interpret it.
    *
    * @generated from field: outrigger.v1.ProviderState provider_state = 1;
    */
   providerState?: ProviderState | undefined;
 
   /**
-   * Sources that the provider names for this part.
+   * Sources that the provider cites for this part.
    *
    * @generated from field: repeated outrigger.v1.Citation citations = 2;
    */
   citations: Citation[];
 
   /**
-   * The piece itself. Exactly one is set.
+   * The content itself. Exactly one is set.
    *
    * @generated from oneof outrigger.v1.ContentPart.part
    */
@@ -91,7 +91,7 @@ export type ContentPart = Message$1<"outrigger.v1.ContentPart"> & {
     case: "text";
   } | {
     /**
-     * A picture: input of a user or of a tool, output of a model.
+     * An image: input of a user or of a tool, or output of a model.
      *
      * @generated from field: outrigger.v1.Image image = 11;
      */
@@ -99,7 +99,7 @@ export type ContentPart = Message$1<"outrigger.v1.ContentPart"> & {
     case: "image";
   } | {
     /**
-     * A sound.
+     * An audio clip.
      *
      * @generated from field: outrigger.v1.Audio audio = 12;
      */
@@ -123,7 +123,7 @@ export type ContentPart = Message$1<"outrigger.v1.ContentPart"> & {
     case: "toolCall";
   } | {
     /**
-     * The answer to a tool call. Role TOOL.
+     * The result of a tool call. Role TOOL.
      *
      * @generated from field: outrigger.v1.ToolResult tool_result = 15;
      */
@@ -133,13 +133,13 @@ export type ContentPart = Message$1<"outrigger.v1.ContentPart"> & {
     /**
      * Reasoning of the model. Role ASSISTANT.
      *
-     * @generated from field: outrigger.v1.Thinking thinking = 16;
+     * @generated from field: outrigger.v1.Reasoning reasoning = 16;
      */
-    value: Thinking;
-    case: "thinking";
+    value: Reasoning;
+    case: "reasoning";
   } | {
     /**
-     * A block of one provider that has no unified form.
+     * A provider-specific block that has no unified form.
      *
      * @generated from field: outrigger.v1.NativePart native = 17;
      */
@@ -156,7 +156,7 @@ export const ContentPartSchema: GenMessage<ContentPart> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 1);
 
 /**
- * A picture.
+ * An image.
  *
  * @generated from message outrigger.v1.Image
  */
@@ -169,14 +169,15 @@ export type Image = Message$1<"outrigger.v1.Image"> & {
   mediaType: string;
 
   /**
-   * How closely the model looks: `auto`, `low`, `high`, or a provider's own word. Optional.
+   * Level of detail at which the model reads the image: `auto`, `low`, `high`, or a provider's own
+   * value. Optional.
    *
    * @generated from field: string detail = 2;
    */
   detail: string;
 
   /**
-   * Where the picture is. Exactly one is set.
+   * Where the image is. Exactly one is set.
    *
    * @generated from oneof outrigger.v1.Image.source
    */
@@ -216,7 +217,7 @@ export const ImageSchema: GenMessage<Image> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 2);
 
 /**
- * A sound.
+ * An audio clip.
  *
  * @generated from message outrigger.v1.Audio
  */
@@ -229,7 +230,7 @@ export type Audio = Message$1<"outrigger.v1.Audio"> & {
   mediaType: string;
 
   /**
-   * Where the sound is. Exactly one is set.
+   * Where the audio is. Exactly one is set.
    *
    * @generated from oneof outrigger.v1.Audio.source
    */
@@ -335,8 +336,8 @@ export const DocumentSchema: GenMessage<Document> = /*@__PURE__*/
  */
 export type ToolCall = Message$1<"outrigger.v1.ToolCall"> & {
   /**
-   * Id that the result must name. Unique within a run, also where the provider repeats ids
-   * or gives none.
+   * Id that the result must name. Unique within a call and its history, even where the provider
+   * repeats ids or gives none.
    *
    * @generated from field: string id = 1;
    */
@@ -350,26 +351,36 @@ export type ToolCall = Message$1<"outrigger.v1.ToolCall"> & {
   name: string;
 
   /**
-   * Arguments as the model wrote them: in general the text of a JSON object, byte for byte.
-   * A model can produce invalid JSON; see `arguments_invalid`. For type `custom`, free text.
+   * Whether `arguments_json` is not valid JSON. It is kept verbatim either way. Always false for
+   * `text`.
    *
-   * @generated from field: string arguments_json = 3;
-   */
-  argumentsJson: string;
-
-  /**
-   * Whether `arguments_json` does not parse. It is kept verbatim either way.
-   *
-   * @generated from field: bool arguments_invalid = 4;
+   * @generated from field: bool arguments_invalid = 3;
    */
   argumentsInvalid: boolean;
 
   /**
-   * `function`, or `custom` for a tool that takes free text. Empty means `function`.
+   * Input of the tool. Exactly one is set.
    *
-   * @generated from field: string type = 5;
+   * @generated from oneof outrigger.v1.ToolCall.input
    */
-  type: string;
+  input: {
+    /**
+     * Arguments of a function as the model wrote them: normally the text of a JSON object, kept
+     * byte for byte. A model can produce invalid JSON; see `arguments_invalid`.
+     *
+     * @generated from field: string arguments_json = 10;
+     */
+    value: string;
+    case: "argumentsJson";
+  } | {
+    /**
+     * Free text, for a `CustomTool`.
+     *
+     * @generated from field: string text = 11;
+     */
+    value: string;
+    case: "text";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -380,7 +391,7 @@ export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 5);
 
 /**
- * The answer to a tool call.
+ * The result of a tool call.
  *
  * @generated from message outrigger.v1.ToolResult
  */
@@ -393,14 +404,14 @@ export type ToolResult = Message$1<"outrigger.v1.ToolResult"> & {
   toolCallId: string;
 
   /**
-   * The answer: text, images, documents, native parts of the provider that made the call.
+   * The result: text, images, documents, native parts of the provider that made the call.
    *
    * @generated from field: repeated outrigger.v1.ContentPart content = 2;
    */
   content: ContentPart[];
 
   /**
-   * Whether the tool failed. The content then says how.
+   * Whether the tool failed. The content then describes the failure.
    *
    * @generated from field: bool is_error = 3;
    */
@@ -417,9 +428,9 @@ export const ToolResultSchema: GenMessage<ToolResult> = /*@__PURE__*/
 /**
  * Reasoning of a model. Its signature is the part's `provider_state`.
  *
- * @generated from message outrigger.v1.Thinking
+ * @generated from message outrigger.v1.Reasoning
  */
-export type Thinking = Message$1<"outrigger.v1.Thinking"> & {
+export type Reasoning = Message$1<"outrigger.v1.Reasoning"> & {
   /**
    * The reasoning, as far as the provider shows it. May be empty.
    *
@@ -428,7 +439,7 @@ export type Thinking = Message$1<"outrigger.v1.Thinking"> & {
   text: string;
 
   /**
-   * Whether the provider hides the text on purpose and only its state remains.
+   * Whether the provider withholds the text on purpose, so that only its state remains.
    *
    * @generated from field: bool redacted = 2;
    */
@@ -436,14 +447,14 @@ export type Thinking = Message$1<"outrigger.v1.Thinking"> & {
 };
 
 /**
- * Describes the message outrigger.v1.Thinking.
- * Use `create(ThinkingSchema)` to create a new message.
+ * Describes the message outrigger.v1.Reasoning.
+ * Use `create(ReasoningSchema)` to create a new message.
  */
-export const ThinkingSchema: GenMessage<Thinking> = /*@__PURE__*/
+export const ReasoningSchema: GenMessage<Reasoning> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 7);
 
 /**
- * A block of one provider that has no unified form, kept so that it can be sent back.
+ * A provider-specific block that has no unified form, kept so that it can be sent back.
  *
  * @generated from message outrigger.v1.NativePart
  */
@@ -456,7 +467,7 @@ export type NativePart = Message$1<"outrigger.v1.NativePart"> & {
   provider: string;
 
   /**
-   * The provider's own word for it, for instance `web_search_call`.
+   * The provider's own name for the kind of block, for instance `web_search_call`.
    *
    * @generated from field: string kind = 2;
    */
@@ -519,7 +530,7 @@ export const ProviderStateSchema: GenMessage<ProviderState> = /*@__PURE__*/
  */
 export type Citation = Message$1<"outrigger.v1.Citation"> & {
   /**
-   * The provider's own word for the kind of citation, for instance `url_citation`.
+   * The provider's own name for the kind of citation, for instance `url_citation`.
    *
    * @generated from field: string type = 1;
    */
@@ -554,21 +565,24 @@ export type Citation = Message$1<"outrigger.v1.Citation"> & {
   sourceId: string;
 
   /**
-   * First character of the part's text that the citation covers, as the provider counts.
+   * Start of the cited span in the part's text, in Unicode code points from 0. Converted from the
+   * provider's unit (bytes, UTF-16 code units or code points). Unset where the provider gives no
+   * span, or one that does not fit the text.
    *
    * @generated from field: optional int32 start_index = 6;
    */
   startIndex?: number | undefined;
 
   /**
-   * End of what the citation covers, as the provider counts.
+   * End of the cited span in the part's text, exclusive, in Unicode code points. Unset where
+   * `start_index` is unset.
    *
    * @generated from field: optional int32 end_index = 7;
    */
   endIndex?: number | undefined;
 
   /**
-   * The citation as the provider sent it, JSON text.
+   * The citation as the provider sent it, JSON text. Holds the provider's own indices.
    *
    * @generated from field: string raw_json = 8;
    */
@@ -583,7 +597,7 @@ export const CitationSchema: GenMessage<Citation> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 10);
 
 /**
- * Who speaks in a message.
+ * Role of a message's author. Values may be added.
  *
  * @generated from enum outrigger.v1.Role
  */
@@ -603,29 +617,29 @@ export const Role = {
   SYSTEM: 1,
 
   /**
-   * The human, or whoever the model answers. Text, images, audio, documents, native parts.
+   * The user that the model answers. Text, images, audio, documents, native parts.
    *
    * @generated from enum value: ROLE_USER = 2;
    */
   USER: 2,
 
   /**
-   * The model. Text, tool calls, thinking, images, native parts.
+   * The model. Text, tool calls, reasoning, images, native parts.
    *
    * @generated from enum value: ROLE_ASSISTANT = 3;
    */
   ASSISTANT: 3,
 
   /**
-   * The result of a tool call. A native part here is the result of a provider's own tool that the
-   * caller runs, for instance OpenAI's `computer_call_output`.
+   * The result of a tool call. A native part in this role is the result of a provider's own tool
+   * that the caller runs, for instance OpenAI's `computer_call_output`.
    *
    * @generated from enum value: ROLE_TOOL = 4;
    */
   TOOL: 4,
 
   /**
-   * Instructions of the application rather than of the human.
+   * Instructions of the application rather than of the user.
    *
    * @generated from enum value: ROLE_DEVELOPER = 5;
    */
@@ -633,7 +647,7 @@ export const Role = {
 } as const;
 
 /**
- * Who speaks in a message.
+ * Role of a message's author. Values may be added.
  *
  * @generated from enum outrigger.v1.Role
  */

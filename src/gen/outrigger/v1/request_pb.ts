@@ -16,10 +16,10 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/request.proto.
  */
 export const file_outrigger_v1_request: GenFile = /*@__PURE__*/
-  fileDesc("ChpvdXRyaWdnZXIvdjEvcmVxdWVzdC5wcm90bxIMb3V0cmlnZ2VyLnYxIvIFCgdSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEicKCG1lc3NhZ2VzGAIgAygLMhUub3V0cmlnZ2VyLnYxLk1lc3NhZ2USEAoIcHJvdmlkZXIYAyABKAkSIQoFdG9vbHMYBCADKAsyEi5vdXRyaWdnZXIudjEuVG9vbBItCgt0b29sX2Nob2ljZRgFIAEoCzIYLm91dHJpZ2dlci52MS5Ub29sQ2hvaWNlEjUKD3Jlc3BvbnNlX2Zvcm1hdBgGIAEoCzIcLm91dHJpZ2dlci52MS5SZXNwb25zZUZvcm1hdBIYCgt0ZW1wZXJhdHVyZRgHIAEoAUgAiAEBEhIKBXRvcF9wGAggASgBSAGIAQESFwoKbWF4X3Rva2VucxgJIAEoBUgCiAEBEhYKDnN0b3Bfc2VxdWVuY2VzGAogAygJEhgKEHJlYXNvbmluZ19lZmZvcnQYCyABKAkSNQoIbWV0YWRhdGEYDCADKAsyIy5vdXRyaWdnZXIudjEuUmVxdWVzdC5NZXRhZGF0YUVudHJ5Ek0KFXByb3ZpZGVyX29wdGlvbnNfanNvbhgNIAMoCzIuLm91dHJpZ2dlci52MS5SZXF1ZXN0LlByb3ZpZGVyT3B0aW9uc0pzb25FbnRyeRIOCgZzdHJpY3QYDiABKAgSMAoNZm9yZWlnbl9zdGF0ZRgPIAEoDjIZLm91dHJpZ2dlci52MS5TdGF0ZVBvbGljeRITCgtpbmNsdWRlX3JhdxgQIAEoCBIoCgh0aW1lb3V0cxgRIAEoCzIWLm91dHJpZ2dlci52MS5UaW1lb3V0cxovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaOgoYUHJvdmlkZXJPcHRpb25zSnNvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEINCgtfbWF4X3Rva2VucyKUAQoIVGltZW91dHMSKgoHY29ubmVjdBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIqCgdyZXF1ZXN0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjAKDWJldHdlZW5fYnl0ZXMYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24izwEKClRvb2xDaG9pY2USKwoEbW9kZRgBIAEoDjIdLm91dHJpZ2dlci52MS5Ub29sQ2hvaWNlLk1vZGUSEQoJdG9vbF9uYW1lGAIgASgJEhUKCHBhcmFsbGVsGAMgASgISACIAQEiXQoETW9kZRIUChBNT0RFX1VOU1BFQ0lGSUVEEAASDQoJTU9ERV9BVVRPEAESDQoJTU9ERV9OT05FEAISEQoNTU9ERV9SRVFVSVJFRBADEg4KCk1PREVfTkFNRUQQBEILCglfcGFyYWxsZWwixgEKDlJlc3BvbnNlRm9ybWF0Ei8KBHR5cGUYASABKA4yIS5vdXRyaWdnZXIudjEuUmVzcG9uc2VGb3JtYXQuVHlwZRITCgtzY2hlbWFfanNvbhgCIAEoCRIMCgRuYW1lGAMgASgJEg4KBnN0cmljdBgEIAEoCCJQCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABINCglUWVBFX1RFWFQQARINCglUWVBFX0pTT04QAhIUChBUWVBFX0pTT05fU0NIRU1BEAMqdgoLU3RhdGVQb2xpY3kSHAoYU1RBVEVfUE9MSUNZX1VOU1BFQ0lGSUVEEAASFgoSU1RBVEVfUE9MSUNZX1NUUklQEAESGAoUU1RBVEVfUE9MSUNZX1RPX1RFWFQQAhIXChNTVEFURV9QT0xJQ1lfUkVKRUNUEANCKgoMb3V0cmlnZ2VyLnYxUAFaGG91dHJpZ2dlci92MTtvdXRyaWdnZXJ2MWIGcHJvdG8z", [file_google_protobuf_duration, file_outrigger_v1_message, file_outrigger_v1_tool]);
+  fileDesc("ChpvdXRyaWdnZXIvdjEvcmVxdWVzdC5wcm90bxIMb3V0cmlnZ2VyLnYxIsYGCgdSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEicKCG1lc3NhZ2VzGAIgAygLMhUub3V0cmlnZ2VyLnYxLk1lc3NhZ2USEAoIcHJvdmlkZXIYAyABKAkSIQoFdG9vbHMYBCADKAsyEi5vdXRyaWdnZXIudjEuVG9vbBItCgt0b29sX2Nob2ljZRgFIAEoCzIYLm91dHJpZ2dlci52MS5Ub29sQ2hvaWNlEjUKD3Jlc3BvbnNlX2Zvcm1hdBgGIAEoCzIcLm91dHJpZ2dlci52MS5SZXNwb25zZUZvcm1hdBIYCgt0ZW1wZXJhdHVyZRgHIAEoAUgAiAEBEhIKBXRvcF9wGAggASgBSAGIAQESFwoKbWF4X3Rva2VucxgJIAEoBUgCiAEBEhYKDnN0b3Bfc2VxdWVuY2VzGAogAygJEhgKEHJlYXNvbmluZ19lZmZvcnQYCyABKAkSNQoIbWV0YWRhdGEYDCADKAsyIy5vdXRyaWdnZXIudjEuUmVxdWVzdC5NZXRhZGF0YUVudHJ5Ek0KFXByb3ZpZGVyX29wdGlvbnNfanNvbhgNIAMoCzIuLm91dHJpZ2dlci52MS5SZXF1ZXN0LlByb3ZpZGVyT3B0aW9uc0pzb25FbnRyeRItCgtsb3NzX3BvbGljeRgOIAEoDjIYLm91dHJpZ2dlci52MS5Mb3NzUG9saWN5EjAKDWZvcmVpZ25fc3RhdGUYDyABKA4yGS5vdXRyaWdnZXIudjEuU3RhdGVQb2xpY3kSEwoLaW5jbHVkZV9yYXcYECABKAgSKAoIdGltZW91dHMYESABKAsyFi5vdXRyaWdnZXIudjEuVGltZW91dHMSMwoOZmluYWxfcmVzcG9uc2UYEiABKA4yGy5vdXRyaWdnZXIudjEuRmluYWxSZXNwb25zZRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaOgoYUHJvdmlkZXJPcHRpb25zSnNvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEINCgtfbWF4X3Rva2VucyKUAQoIVGltZW91dHMSKgoHY29ubmVjdBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIqCgdyZXF1ZXN0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjAKDWJldHdlZW5fYnl0ZXMYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24izwEKClRvb2xDaG9pY2USKwoEbW9kZRgBIAEoDjIdLm91dHJpZ2dlci52MS5Ub29sQ2hvaWNlLk1vZGUSEQoJdG9vbF9uYW1lGAIgASgJEhUKCHBhcmFsbGVsGAMgASgISACIAQEiXQoETW9kZRIUChBNT0RFX1VOU1BFQ0lGSUVEEAASDQoJTU9ERV9BVVRPEAESDQoJTU9ERV9OT05FEAISEQoNTU9ERV9SRVFVSVJFRBADEg4KCk1PREVfTkFNRUQQBEILCglfcGFyYWxsZWwixgEKDlJlc3BvbnNlRm9ybWF0Ei8KBHR5cGUYASABKA4yIS5vdXRyaWdnZXIudjEuUmVzcG9uc2VGb3JtYXQuVHlwZRITCgtzY2hlbWFfanNvbhgCIAEoCRIMCgRuYW1lGAMgASgJEg4KBnN0cmljdBgEIAEoCCJQCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABINCglUWVBFX1RFWFQQARINCglUWVBFX0pTT04QAhIUChBUWVBFX0pTT05fU0NIRU1BEAMqVwoKTG9zc1BvbGljeRIbChdMT1NTX1BPTElDWV9VTlNQRUNJRklFRBAAEhQKEExPU1NfUE9MSUNZX1dBUk4QARIWChJMT1NTX1BPTElDWV9SRUZVU0UQAipsCg1GaW5hbFJlc3BvbnNlEh4KGkZJTkFMX1JFU1BPTlNFX1VOU1BFQ0lGSUVEEAASFwoTRklOQUxfUkVTUE9OU0VfRlVMTBABEiIKHkZJTkFMX1JFU1BPTlNFX1dJVEhPVVRfQ09OVEVOVBACKnYKC1N0YXRlUG9saWN5EhwKGFNUQVRFX1BPTElDWV9VTlNQRUNJRklFRBAAEhYKElNUQVRFX1BPTElDWV9TVFJJUBABEhgKFFNUQVRFX1BPTElDWV9UT19URVhUEAISFwoTU1RBVEVfUE9MSUNZX1JFSkVDVBADQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM", [file_google_protobuf_duration, file_outrigger_v1_message, file_outrigger_v1_tool]);
 
 /**
- * What to ask of a model. The same message serves Complete and Stream, and every provider.
+ * One call of a model. The same message is used for Complete and Stream, and for every provider.
  *
  * @generated from message outrigger.v1.Request
  */
@@ -61,14 +61,14 @@ export type Request = Message<"outrigger.v1.Request"> & {
   toolChoice?: ToolChoice | undefined;
 
   /**
-   * Shape of the answer. Unset means text.
+   * Format of the answer. Unset means text.
    *
    * @generated from field: outrigger.v1.ResponseFormat response_format = 6;
    */
   responseFormat?: ResponseFormat | undefined;
 
   /**
-   * Sampling temperature, in general [0.0, 2.0]; what a model accepts differs.
+   * Sampling temperature, usually [0.0, 2.0]; the accepted range differs between models.
    * Unset leaves the provider's default.
    *
    * @generated from field: optional double temperature = 7;
@@ -83,8 +83,8 @@ export type Request = Message<"outrigger.v1.Request"> & {
   topP?: number | undefined;
 
   /**
-   * Most tokens that the model may write, reasoning included. At least 1.
-   * Unset leaves the provider's default; where a provider insists on a value, the adapter
+   * Maximum number of tokens that the model may generate, reasoning included. At least 1.
+   * Unset leaves the provider's default; where a provider requires a value, the adapter
    * chooses one that fits the model.
    *
    * @generated from field: optional int32 max_tokens = 9;
@@ -92,16 +92,16 @@ export type Request = Message<"outrigger.v1.Request"> & {
   maxTokens?: number | undefined;
 
   /**
-   * Texts at which the model stops writing. Providers allow a few (0, 4 or 5); more is an
-   * error or a warning, never silence.
+   * Texts at which the model stops. Providers allow a few (0, 4 or 5); more is an error or a
+   * warning, never ignored silently.
    *
    * @generated from field: repeated string stop_sequences = 10;
    */
   stopSequences: string[];
 
   /**
-   * How hard a reasoning model thinks: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`,
-   * `max`, or a word that a provider adds. A level that the model lacks becomes the nearest
+   * How much a reasoning model reasons: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`,
+   * `max`, or a value that a provider adds. A level that the model lacks becomes the nearest
    * one, with a warning. Empty leaves the provider's default.
    *
    * @generated from field: string reasoning_effort = 11;
@@ -109,7 +109,7 @@ export type Request = Message<"outrigger.v1.Request"> & {
   reasoningEffort: string;
 
   /**
-   * Pairs that the provider stores with the call. Limits differ by provider.
+   * Key-value pairs that the provider stores with the call. Limits differ by provider.
    *
    * @generated from field: map<string, string> metadata = 12;
    */
@@ -126,15 +126,14 @@ export type Request = Message<"outrigger.v1.Request"> & {
   providerOptionsJson: { [key: string]: string };
 
   /**
-   * Refuses with INVALID_REQUEST, before anything is sent, what the provider cannot honour
-   * and what would otherwise become a warning. Default false.
+   * What happens where the provider cannot honour part of the request. Default WARN.
    *
-   * @generated from field: bool strict = 14;
+   * @generated from field: outrigger.v1.LossPolicy loss_policy = 14;
    */
-  strict: boolean;
+  lossPolicy: LossPolicy;
 
   /**
-   * What happens to another provider's or model's thinking and signatures in the history.
+   * What happens to another provider's or model's reasoning and signatures in the history.
    * Default STRIP.
    *
    * @generated from field: outrigger.v1.StatePolicy foreign_state = 15;
@@ -150,11 +149,19 @@ export type Request = Message<"outrigger.v1.Request"> & {
   includeRaw: boolean;
 
   /**
-   * Time limits of the provider call, instead of the ones that the provider entry has.
+   * Time limits of the provider call, overriding those of the provider's configuration.
    *
    * @generated from field: outrigger.v1.Timeouts timeouts = 17;
    */
   timeouts?: Timeouts | undefined;
+
+  /**
+   * How much of the answer the last event of a stream repeats. Default FULL. Without effect on
+   * Complete.
+   *
+   * @generated from field: outrigger.v1.FinalResponse final_response = 18;
+   */
+  finalResponse: FinalResponse;
 };
 
 /**
@@ -165,30 +172,30 @@ export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_request, 0);
 
 /**
- * Time limits of one provider call. An unset limit is the provider entry's own; zero switches
- * a limit off. The caller's deadline bounds all of them.
+ * Time limits of one provider call. An unset limit is that of the provider's configuration; zero
+ * disables a limit. The caller's deadline bounds all of them.
  *
  * @generated from message outrigger.v1.Timeouts
  */
 export type Timeouts = Message<"outrigger.v1.Timeouts"> & {
   /**
-   * Longest wait for a connection. Default 10 s. Running out is an error of kind NETWORK.
+   * Maximum time to connect. Default 10 s. Exceeding it is an error of kind NETWORK.
    *
    * @generated from field: google.protobuf.Duration connect = 1;
    */
   connect?: Duration | undefined;
 
   /**
-   * Longest duration of the whole exchange, from sending to the last byte. Default 600 s.
-   * Running out is an error of kind REQUEST_TIMEOUT.
+   * Maximum duration of the whole exchange, from sending to the last byte. Default 600 s.
+   * Exceeding it is an error of kind REQUEST_TIMEOUT.
    *
    * @generated from field: google.protobuf.Duration request = 2;
    */
   request?: Duration | undefined;
 
   /**
-   * Longest silence between two reads of an answer; pings and keep-alives count as sound.
-   * Default 300 s. Running out is an error of kind REQUEST_TIMEOUT.
+   * Maximum idle time between two reads of the answer; pings and keep-alives reset it.
+   * Default 300 s. Exceeding it is an error of kind REQUEST_TIMEOUT.
    *
    * @generated from field: google.protobuf.Duration between_bytes = 3;
    */
@@ -209,7 +216,7 @@ export const TimeoutsSchema: GenMessage<Timeouts> = /*@__PURE__*/
  */
 export type ToolChoice = Message<"outrigger.v1.ToolChoice"> & {
   /**
-   * How free the model is.
+   * Whether the model may or must call tools.
    *
    * @generated from field: outrigger.v1.ToolChoice.Mode mode = 1;
    */
@@ -238,7 +245,7 @@ export const ToolChoiceSchema: GenMessage<ToolChoice> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_request, 2);
 
 /**
- * How free the model is. Values may be added.
+ * Whether the model may or must call tools. Values may be added.
  *
  * @generated from enum outrigger.v1.ToolChoice.Mode
  */
@@ -280,7 +287,7 @@ export const ToolChoice_Mode = {
 } as const;
 
 /**
- * How free the model is. Values may be added.
+ * Whether the model may or must call tools. Values may be added.
  *
  * @generated from enum outrigger.v1.ToolChoice.Mode
  */
@@ -293,7 +300,7 @@ export const ToolChoice_ModeSchema: GenEnum<ToolChoice_Mode> = /*@__PURE__*/
   enumDesc(file_outrigger_v1_request, 2, 0);
 
 /**
- * Shape of the model's answer.
+ * Format of the model's answer.
  *
  * @generated from message outrigger.v1.ResponseFormat
  */
@@ -320,7 +327,8 @@ export type ResponseFormat = Message<"outrigger.v1.ResponseFormat"> & {
   name: string;
 
   /**
-   * Asks the provider to enforce the schema instead of aiming at it. Default false.
+   * Asks the provider to guarantee that the answer matches the schema. Default false: the schema
+   * guides the model.
    *
    * @generated from field: bool strict = 4;
    */
@@ -362,7 +370,7 @@ export const ResponseFormat_Type = {
   JSON: 2,
 
   /**
-   * JSON that fits `schema_json`.
+   * JSON that matches `schema_json`.
    *
    * @generated from enum value: TYPE_JSON_SCHEMA = 3;
    */
@@ -383,9 +391,93 @@ export const ResponseFormat_TypeSchema: GenEnum<ResponseFormat_Type> = /*@__PURE
   enumDesc(file_outrigger_v1_request, 3, 0);
 
 /**
- * What happens to thinking, signatures, native parts and other provider state in the history
+ * What happens where the provider cannot honour part of the request. Values may be added.
+ *
+ * @generated from enum outrigger.v1.LossPolicy
+ */
+export const LossPolicy = {
+  /**
+   * Treated as WARN.
+   *
+   * @generated from enum value: LOSS_POLICY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The call is made, and each loss is reported in `Response.warnings`.
+   *
+   * @generated from enum value: LOSS_POLICY_WARN = 1;
+   */
+  WARN: 1,
+
+  /**
+   * The call is refused with INVALID_REQUEST before anything is sent to the provider.
+   *
+   * @generated from enum value: LOSS_POLICY_REFUSE = 2;
+   */
+  REFUSE: 2,
+} as const;
+
+/**
+ * What happens where the provider cannot honour part of the request. Values may be added.
+ *
+ * @generated from enum outrigger.v1.LossPolicy
+ */
+export type LossPolicy = (typeof LossPolicy)[keyof typeof LossPolicy] | UnknownEnum;
+
+/**
+ * Describes the enum outrigger.v1.LossPolicy.
+ */
+export const LossPolicySchema: GenEnum<LossPolicy> = /*@__PURE__*/
+  enumDesc(file_outrigger_v1_request, 0);
+
+/**
+ * How much of a streamed answer its last event repeats. Values may be added.
+ *
+ * @generated from enum outrigger.v1.FinalResponse
+ */
+export const FinalResponse = {
+  /**
+   * Treated as FULL.
+   *
+   * @generated from enum value: FINAL_RESPONSE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * `text_end` and `reasoning_end` carry the whole text, and `finish.response` the whole message.
+   *
+   * @generated from enum value: FINAL_RESPONSE_FULL = 1;
+   */
+  FULL: 1,
+
+  /**
+   * `text_end` and `reasoning_end` carry no text, and the message of `finish.response` has no
+   * content: texts and images are sent once, as deltas and `part_added`. Tool calls are still whole
+   * in `tool_call_end`.
+   *
+   * @generated from enum value: FINAL_RESPONSE_WITHOUT_CONTENT = 2;
+   */
+  WITHOUT_CONTENT: 2,
+} as const;
+
+/**
+ * How much of a streamed answer its last event repeats. Values may be added.
+ *
+ * @generated from enum outrigger.v1.FinalResponse
+ */
+export type FinalResponse = (typeof FinalResponse)[keyof typeof FinalResponse] | UnknownEnum;
+
+/**
+ * Describes the enum outrigger.v1.FinalResponse.
+ */
+export const FinalResponseSchema: GenEnum<FinalResponse> = /*@__PURE__*/
+  enumDesc(file_outrigger_v1_request, 1);
+
+/**
+ * What happens to reasoning, signatures, native parts and other provider state in the history
  * that the provider of this call did not write. Keep one policy for a whole conversation: some
- * signatures are bound to what was sent before them.
+ * signatures are bound to the messages before them. Values may be added.
  *
  * @generated from enum outrigger.v1.StatePolicy
  */
@@ -398,14 +490,14 @@ export const StatePolicy = {
   UNSPECIFIED: 0,
 
   /**
-   * Foreign state is left out, with a warning.
+   * State of other providers is left out, with a warning.
    *
    * @generated from enum value: STATE_POLICY_STRIP = 1;
    */
   STRIP: 1,
 
   /**
-   * Foreign thinking is sent as plain text, other foreign state is left out, with a warning.
+   * Reasoning of other providers is sent as plain text, their other state is left out, with a warning.
    *
    * @generated from enum value: STATE_POLICY_TO_TEXT = 2;
    */
@@ -420,9 +512,9 @@ export const StatePolicy = {
 } as const;
 
 /**
- * What happens to thinking, signatures, native parts and other provider state in the history
+ * What happens to reasoning, signatures, native parts and other provider state in the history
  * that the provider of this call did not write. Keep one policy for a whole conversation: some
- * signatures are bound to what was sent before them.
+ * signatures are bound to the messages before them. Values may be added.
  *
  * @generated from enum outrigger.v1.StatePolicy
  */
@@ -432,5 +524,5 @@ export type StatePolicy = (typeof StatePolicy)[keyof typeof StatePolicy] | Unkno
  * Describes the enum outrigger.v1.StatePolicy.
  */
 export const StatePolicySchema: GenEnum<StatePolicy> = /*@__PURE__*/
-  enumDesc(file_outrigger_v1_request, 0);
+  enumDesc(file_outrigger_v1_request, 2);
 

@@ -16,10 +16,10 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/response.proto.
  */
 export const file_outrigger_v1_response: GenFile = /*@__PURE__*/
-  fileDesc("ChtvdXRyaWdnZXIvdjEvcmVzcG9uc2UucHJvdG8SDG91dHJpZ2dlci52MSLPAgoIUmVzcG9uc2USCgoCaWQYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSJgoHbWVzc2FnZRgEIAEoCzIVLm91dHJpZ2dlci52MS5NZXNzYWdlEjEKDWZpbmlzaF9yZWFzb24YBSABKAsyGi5vdXRyaWdnZXIudjEuRmluaXNoUmVhc29uEiIKBXVzYWdlGAYgASgLMhMub3V0cmlnZ2VyLnYxLlVzYWdlEicKCHdhcm5pbmdzGAcgAygLMhUub3V0cmlnZ2VyLnYxLldhcm5pbmcSLwoKcmF0ZV9saW1pdBgIIAEoCzIbLm91dHJpZ2dlci52MS5SYXRlTGltaXRJbmZvEhAKCHJhd19qc29uGAkgASgJEg4KBnJ1bl9pZBgKIAEoCRIbChNwcm92aWRlcl9yZXF1ZXN0X2lkGAsgASgJIusBCgxGaW5pc2hSZWFzb24SMQoGcmVhc29uGAEgASgOMiEub3V0cmlnZ2VyLnYxLkZpbmlzaFJlYXNvbi5SZWFzb24SCwoDcmF3GAIgASgJIpoBCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASDwoLUkVBU09OX1NUT1AQARIRCg1SRUFTT05fTEVOR1RIEAISFQoRUkVBU09OX1RPT0xfQ0FMTFMQAxIZChVSRUFTT05fQ09OVEVOVF9GSUxURVIQBBIQCgxSRUFTT05fRVJST1IQBRIQCgxSRUFTT05fT1RIRVIQBiI3CgdXYXJuaW5nEg8KB21lc3NhZ2UYASABKAkSDAoEY29kZRgCIAEoCRINCgVmaWVsZBgDIAEoCSKFAgoNUmF0ZUxpbWl0SW5mbxIfChJyZXF1ZXN0c19yZW1haW5pbmcYASABKAVIAIgBARIbCg5yZXF1ZXN0c19saW1pdBgCIAEoBUgBiAEBEh0KEHRva2Vuc19yZW1haW5pbmcYAyABKAVIAogBARIZCgx0b2tlbnNfbGltaXQYBCABKAVIA4gBARIsCghyZXNldF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCFQoTX3JlcXVlc3RzX3JlbWFpbmluZ0IRCg9fcmVxdWVzdHNfbGltaXRCEwoRX3Rva2Vuc19yZW1haW5pbmdCDwoNX3Rva2Vuc19saW1pdEIqCgxvdXRyaWdnZXIudjFQAVoYb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_outrigger_v1_message, file_outrigger_v1_usage]);
+  fileDesc("ChtvdXRyaWdnZXIvdjEvcmVzcG9uc2UucHJvdG8SDG91dHJpZ2dlci52MSKFAwoIUmVzcG9uc2USCgoCaWQYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSJgoHbWVzc2FnZRgEIAEoCzIVLm91dHJpZ2dlci52MS5NZXNzYWdlEjEKDWZpbmlzaF9yZWFzb24YBSABKAsyGi5vdXRyaWdnZXIudjEuRmluaXNoUmVhc29uEiIKBXVzYWdlGAYgASgLMhMub3V0cmlnZ2VyLnYxLlVzYWdlEicKCHdhcm5pbmdzGAcgAygLMhUub3V0cmlnZ2VyLnYxLldhcm5pbmcSLwoKcmF0ZV9saW1pdBgIIAEoCzIbLm91dHJpZ2dlci52MS5SYXRlTGltaXRJbmZvEhAKCHJhd19qc29uGAkgASgJEhQKDGluZmVyZW5jZV9pZBgKIAEoCRIbChNwcm92aWRlcl9yZXF1ZXN0X2lkGAsgASgJEi4KCmNyZWF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIusBCgxGaW5pc2hSZWFzb24SMQoGcmVhc29uGAEgASgOMiEub3V0cmlnZ2VyLnYxLkZpbmlzaFJlYXNvbi5SZWFzb24SCwoDcmF3GAIgASgJIpoBCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASDwoLUkVBU09OX1NUT1AQARIRCg1SRUFTT05fTEVOR1RIEAISFQoRUkVBU09OX1RPT0xfQ0FMTFMQAxIZChVSRUFTT05fQ09OVEVOVF9GSUxURVIQBBIQCgxSRUFTT05fRVJST1IQBRIQCgxSRUFTT05fT1RIRVIQBiI3CgdXYXJuaW5nEg8KB21lc3NhZ2UYASABKAkSDAoEY29kZRgCIAEoCRINCgVmaWVsZBgDIAEoCSKFAgoNUmF0ZUxpbWl0SW5mbxIfChJyZXF1ZXN0c19yZW1haW5pbmcYASABKAVIAIgBARIbCg5yZXF1ZXN0c19saW1pdBgCIAEoBUgBiAEBEh0KEHRva2Vuc19yZW1haW5pbmcYAyABKAVIAogBARIZCgx0b2tlbnNfbGltaXQYBCABKAVIA4gBARIsCghyZXNldF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCFQoTX3JlcXVlc3RzX3JlbWFpbmluZ0IRCg9fcmVxdWVzdHNfbGltaXRCEwoRX3Rva2Vuc19yZW1haW5pbmdCDwoNX3Rva2Vuc19saW1pdEKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z", [file_google_protobuf_timestamp, file_outrigger_v1_message, file_outrigger_v1_usage]);
 
 /**
- * The whole answer of a model.
+ * A whole answer of a model.
  *
  * @generated from message outrigger.v1.Response
  */
@@ -46,7 +46,7 @@ export type Response = Message<"outrigger.v1.Response"> & {
   provider: string;
 
   /**
-   * What the model said, role ASSISTANT. Send it back unchanged in the next request.
+   * The answer, role ASSISTANT. Send it back unchanged in the next request.
    *
    * @generated from field: outrigger.v1.Message message = 4;
    */
@@ -60,46 +60,55 @@ export type Response = Message<"outrigger.v1.Response"> & {
   finishReason?: FinishReason | undefined;
 
   /**
-   * Tokens that the call cost.
+   * Tokens that the call used.
    *
    * @generated from field: outrigger.v1.Usage usage = 6;
    */
   usage?: Usage | undefined;
 
   /**
-   * What was changed, left out or emulated on the way to the provider, and what it reported.
+   * What was changed, left out or emulated in the translation to the provider's API, and what the
+   * provider reported.
    *
    * @generated from field: repeated outrigger.v1.Warning warnings = 7;
    */
   warnings: Warning[];
 
   /**
-   * Limits of the account as the provider's headers tell them. Unset where there are none.
+   * Rate limits of the account, from the provider's headers. Unset where there are none.
    *
    * @generated from field: outrigger.v1.RateLimitInfo rate_limit = 8;
    */
   rateLimit?: RateLimitInfo | undefined;
 
   /**
-   * The provider's body, verbatim JSON text. Filled only with `Request.include_raw`.
+   * The provider's response body, verbatim JSON text. Filled only with `Request.include_raw`.
    *
    * @generated from field: string raw_json = 9;
    */
   rawJson: string;
 
   /**
-   * Id of this call, given by Outrigger.
+   * Id of this call, generated by Outrigger.
    *
-   * @generated from field: string run_id = 10;
+   * @generated from field: string inference_id = 10;
    */
-  runId: string;
+  inferenceId: string;
 
   /**
-   * The provider's id of the HTTP exchange, for its support. Empty where it gives none.
+   * The provider's request id, for its support team. Empty where it gives none.
    *
    * @generated from field: string provider_request_id = 11;
    */
   providerRequestId: string;
+
+  /**
+   * When the provider accepted the request, by the sidecar's clock; for a stream, the same as
+   * `StreamStart.started_at`.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 12;
+   */
+  createdAt?: Timestamp | undefined;
 };
 
 /**
@@ -110,20 +119,20 @@ export const ResponseSchema: GenMessage<Response> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_response, 0);
 
 /**
- * Why a model stopped: our word and the provider's.
+ * Why a model stopped: the unified reason and the provider's own.
  *
  * @generated from message outrigger.v1.FinishReason
  */
 export type FinishReason = Message<"outrigger.v1.FinishReason"> & {
   /**
-   * Our word.
+   * The unified reason.
    *
    * @generated from field: outrigger.v1.FinishReason.Reason reason = 1;
    */
   reason: FinishReason_Reason;
 
   /**
-   * The provider's word, verbatim.
+   * The provider's own finish reason, verbatim.
    *
    * @generated from field: string raw = 2;
    */
@@ -151,42 +160,42 @@ export const FinishReason_Reason = {
   UNSPECIFIED: 0,
 
   /**
-   * The model ended its turn or met a stop sequence.
+   * The model ended its turn or reached a stop sequence.
    *
    * @generated from enum value: REASON_STOP = 1;
    */
   STOP: 1,
 
   /**
-   * A limit of tokens was met.
+   * A token limit was reached.
    *
    * @generated from enum value: REASON_LENGTH = 2;
    */
   LENGTH: 2,
 
   /**
-   * The model waits for the results of its tool calls.
+   * The model called tools and needs their results.
    *
    * @generated from enum value: REASON_TOOL_CALLS = 3;
    */
   TOOL_CALLS: 3,
 
   /**
-   * A safety filter or the model itself refused.
+   * A safety filter stopped the answer, or the model refused.
    *
    * @generated from enum value: REASON_CONTENT_FILTER = 4;
    */
   CONTENT_FILTER: 4,
 
   /**
-   * The provider reports a failure as its reason to stop.
+   * The provider reported a failure as the finish reason.
    *
    * @generated from enum value: REASON_ERROR = 5;
    */
   ERROR: 5,
 
   /**
-   * None of these; `raw` tells.
+   * None of these; see `raw`.
    *
    * @generated from enum value: REASON_OTHER = 6;
    */
@@ -207,27 +216,27 @@ export const FinishReason_ReasonSchema: GenEnum<FinishReason_Reason> = /*@__PURE
   enumDesc(file_outrigger_v1_response, 1, 0);
 
 /**
- * Something that did not stop the call and that the caller may want to know.
+ * Something that did not fail the call but that the caller should know.
  *
  * @generated from message outrigger.v1.Warning
  */
 export type Warning = Message<"outrigger.v1.Warning"> & {
   /**
-   * For people.
+   * Human-readable text. Not stable: do not match on it.
    *
    * @generated from field: string message = 1;
    */
   message: string;
 
   /**
-   * For programs; stable. The codes are listed in docs/warnings.md.
+   * Stable code for programs. The codes are listed in docs/warnings.md.
    *
    * @generated from field: string code = 2;
    */
   code: string;
 
   /**
-   * Path of the request field that it is about, for instance `stop_sequences`. May be empty.
+   * Path of the request field that the warning is about, for instance `stop_sequences`. May be empty.
    *
    * @generated from field: string field = 3;
    */
@@ -242,7 +251,7 @@ export const WarningSchema: GenMessage<Warning> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_response, 2);
 
 /**
- * Limits of an account as the provider's headers tell them. Unset: not told.
+ * Rate limits of an account, from the provider's headers. A field that the headers lack is unset.
  *
  * @generated from message outrigger.v1.RateLimitInfo
  */
@@ -276,7 +285,7 @@ export type RateLimitInfo = Message<"outrigger.v1.RateLimitInfo"> & {
   tokensLimit?: number | undefined;
 
   /**
-   * When the window that is nearest to its limit starts anew.
+   * When the window that is nearest to its limit resets.
    *
    * @generated from field: google.protobuf.Timestamp reset_at = 5;
    */

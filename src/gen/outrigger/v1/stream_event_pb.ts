@@ -2,30 +2,32 @@
 // @generated from file outrigger/v1/stream_event.proto (package outrigger.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { InferenceError } from "./error_pb.ts";
 import { file_outrigger_v1_error } from "./error_pb.ts";
 import type { Citation, ContentPart, ProviderState, ToolCall } from "./message_pb.ts";
 import { file_outrigger_v1_message } from "./message_pb.ts";
+import type { FinalResponse } from "./request_pb.ts";
+import { file_outrigger_v1_request } from "./request_pb.ts";
 import type { FinishReason, Response, Warning } from "./response_pb.ts";
 import { file_outrigger_v1_response } from "./response_pb.ts";
 import type { Usage } from "./usage_pb.ts";
 import { file_outrigger_v1_usage } from "./usage_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file outrigger/v1/stream_event.proto.
  */
 export const file_outrigger_v1_stream_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch9vdXRyaWdnZXIvdjEvc3RyZWFtX2V2ZW50LnByb3RvEgxvdXRyaWdnZXIudjEigAYKC1N0cmVhbUV2ZW50EhAKCHNlcXVlbmNlGAEgASgFEhIKCmVsYXBzZWRfbXMYAiABKAUSMQoMc3RyZWFtX3N0YXJ0GAogASgLMhkub3V0cmlnZ2VyLnYxLlN0cmVhbVN0YXJ0SAASLQoKdGV4dF9zdGFydBgLIAEoCzIXLm91dHJpZ2dlci52MS5UZXh0U3RhcnRIABItCgp0ZXh0X2RlbHRhGAwgASgLMhcub3V0cmlnZ2VyLnYxLlRleHREZWx0YUgAEikKCHRleHRfZW5kGA0gASgLMhUub3V0cmlnZ2VyLnYxLlRleHRFbmRIABI3Cg9yZWFzb25pbmdfc3RhcnQYDiABKAsyHC5vdXRyaWdnZXIudjEuUmVhc29uaW5nU3RhcnRIABI3Cg9yZWFzb25pbmdfZGVsdGEYDyABKAsyHC5vdXRyaWdnZXIudjEuUmVhc29uaW5nRGVsdGFIABIzCg1yZWFzb25pbmdfZW5kGBAgASgLMhoub3V0cmlnZ2VyLnYxLlJlYXNvbmluZ0VuZEgAEjYKD3Rvb2xfY2FsbF9zdGFydBgRIAEoCzIbLm91dHJpZ2dlci52MS5Ub29sQ2FsbFN0YXJ0SAASNgoPdG9vbF9jYWxsX2RlbHRhGBIgASgLMhsub3V0cmlnZ2VyLnYxLlRvb2xDYWxsRGVsdGFIABIyCg10b29sX2NhbGxfZW5kGBMgASgLMhkub3V0cmlnZ2VyLnYxLlRvb2xDYWxsRW5kSAASJgoGZmluaXNoGBQgASgLMhQub3V0cmlnZ2VyLnYxLkZpbmlzaEgAEi0KBWVycm9yGBUgASgLMhwub3V0cmlnZ2VyLnYxLkluZmVyZW5jZUVycm9ySAASNQoOcHJvdmlkZXJfZXZlbnQYFiABKAsyGy5vdXRyaWdnZXIudjEuUHJvdmlkZXJFdmVudEgAEi0KCnBhcnRfYWRkZWQYFyABKAsyFy5vdXRyaWdnZXIudjEuUGFydEFkZGVkSABCBwoFZXZlbnQilwEKC1N0cmVhbVN0YXJ0Eg4KBnJ1bl9pZBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIuCgpzdGFydGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgh3YXJuaW5ncxgFIAMoCzIVLm91dHJpZ2dlci52MS5XYXJuaW5nIh8KCVRleHRTdGFydBISCgpwYXJ0X2luZGV4GAEgASgFIi4KCVRleHREZWx0YRISCgpwYXJ0X2luZGV4GAEgASgFEg0KBWRlbHRhGAIgASgJIosBCgdUZXh0RW5kEhIKCnBhcnRfaW5kZXgYASABKAUSDAoEdGV4dBgCIAEoCRIpCgljaXRhdGlvbnMYAyADKAsyFi5vdXRyaWdnZXIudjEuQ2l0YXRpb24SMwoOcHJvdmlkZXJfc3RhdGUYBCABKAsyGy5vdXRyaWdnZXIudjEuUHJvdmlkZXJTdGF0ZSIkCg5SZWFzb25pbmdTdGFydBISCgpwYXJ0X2luZGV4GAEgASgFIjMKDlJlYXNvbmluZ0RlbHRhEhIKCnBhcnRfaW5kZXgYASABKAUSDQoFZGVsdGEYAiABKAkidwoMUmVhc29uaW5nRW5kEhIKCnBhcnRfaW5kZXgYASABKAUSDAoEdGV4dBgCIAEoCRIQCghyZWRhY3RlZBgDIAEoCBIzCg5wcm92aWRlcl9zdGF0ZRgEIAEoCzIbLm91dHJpZ2dlci52MS5Qcm92aWRlclN0YXRlIksKDVRvb2xDYWxsU3RhcnQSEgoKcGFydF9pbmRleBgBIAEoBRIKCgJpZBgCIAEoCRIMCgRuYW1lGAMgASgJEgwKBHR5cGUYBCABKAkiMgoNVG9vbENhbGxEZWx0YRISCgpwYXJ0X2luZGV4GAEgASgFEg0KBWRlbHRhGAIgASgJIoEBCgtUb29sQ2FsbEVuZBISCgpwYXJ0X2luZGV4GAEgASgFEikKCXRvb2xfY2FsbBgCIAEoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIzCg5wcm92aWRlcl9zdGF0ZRgDIAEoCzIbLm91dHJpZ2dlci52MS5Qcm92aWRlclN0YXRlIkgKCVBhcnRBZGRlZBISCgpwYXJ0X2luZGV4GAEgASgFEicKBHBhcnQYAiABKAsyGS5vdXRyaWdnZXIudjEuQ29udGVudFBhcnQiiQEKBkZpbmlzaBIxCg1maW5pc2hfcmVhc29uGAEgASgLMhoub3V0cmlnZ2VyLnYxLkZpbmlzaFJlYXNvbhIiCgV1c2FnZRgCIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRIoCghyZXNwb25zZRgDIAEoCzIWLm91dHJpZ2dlci52MS5SZXNwb25zZSIwCg1Qcm92aWRlckV2ZW50EgwKBHR5cGUYASABKAkSEQoJZGF0YV9qc29uGAIgASgJQioKDG91dHJpZ2dlci52MVABWhhvdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_outrigger_v1_error, file_outrigger_v1_message, file_outrigger_v1_response, file_outrigger_v1_usage]);
+  fileDesc("Ch9vdXRyaWdnZXIvdjEvc3RyZWFtX2V2ZW50LnByb3RvEgxvdXRyaWdnZXIudjEigAYKC1N0cmVhbUV2ZW50EhAKCHNlcXVlbmNlGAEgASgFEhIKCmVsYXBzZWRfbXMYAiABKAUSMQoMc3RyZWFtX3N0YXJ0GAogASgLMhkub3V0cmlnZ2VyLnYxLlN0cmVhbVN0YXJ0SAASLQoKdGV4dF9zdGFydBgLIAEoCzIXLm91dHJpZ2dlci52MS5UZXh0U3RhcnRIABItCgp0ZXh0X2RlbHRhGAwgASgLMhcub3V0cmlnZ2VyLnYxLlRleHREZWx0YUgAEikKCHRleHRfZW5kGA0gASgLMhUub3V0cmlnZ2VyLnYxLlRleHRFbmRIABI3Cg9yZWFzb25pbmdfc3RhcnQYDiABKAsyHC5vdXRyaWdnZXIudjEuUmVhc29uaW5nU3RhcnRIABI3Cg9yZWFzb25pbmdfZGVsdGEYDyABKAsyHC5vdXRyaWdnZXIudjEuUmVhc29uaW5nRGVsdGFIABIzCg1yZWFzb25pbmdfZW5kGBAgASgLMhoub3V0cmlnZ2VyLnYxLlJlYXNvbmluZ0VuZEgAEjYKD3Rvb2xfY2FsbF9zdGFydBgRIAEoCzIbLm91dHJpZ2dlci52MS5Ub29sQ2FsbFN0YXJ0SAASNgoPdG9vbF9jYWxsX2RlbHRhGBIgASgLMhsub3V0cmlnZ2VyLnYxLlRvb2xDYWxsRGVsdGFIABIyCg10b29sX2NhbGxfZW5kGBMgASgLMhkub3V0cmlnZ2VyLnYxLlRvb2xDYWxsRW5kSAASJgoGZmluaXNoGBQgASgLMhQub3V0cmlnZ2VyLnYxLkZpbmlzaEgAEi0KBWVycm9yGBUgASgLMhwub3V0cmlnZ2VyLnYxLkluZmVyZW5jZUVycm9ySAASNQoOcHJvdmlkZXJfZXZlbnQYFiABKAsyGy5vdXRyaWdnZXIudjEuUHJvdmlkZXJFdmVudEgAEi0KCnBhcnRfYWRkZWQYFyABKAsyFy5vdXRyaWdnZXIudjEuUGFydEFkZGVkSABCBwoFZXZlbnQi0gEKC1N0cmVhbVN0YXJ0EhQKDGluZmVyZW5jZV9pZBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIuCgpzdGFydGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgh3YXJuaW5ncxgFIAMoCzIVLm91dHJpZ2dlci52MS5XYXJuaW5nEjMKDmZpbmFsX3Jlc3BvbnNlGAYgASgOMhsub3V0cmlnZ2VyLnYxLkZpbmFsUmVzcG9uc2UiHwoJVGV4dFN0YXJ0EhIKCnBhcnRfaW5kZXgYASABKAUiLgoJVGV4dERlbHRhEhIKCnBhcnRfaW5kZXgYASABKAUSDQoFZGVsdGEYAiABKAkiiwEKB1RleHRFbmQSEgoKcGFydF9pbmRleBgBIAEoBRIMCgR0ZXh0GAIgASgJEikKCWNpdGF0aW9ucxgDIAMoCzIWLm91dHJpZ2dlci52MS5DaXRhdGlvbhIzCg5wcm92aWRlcl9zdGF0ZRgEIAEoCzIbLm91dHJpZ2dlci52MS5Qcm92aWRlclN0YXRlIiQKDlJlYXNvbmluZ1N0YXJ0EhIKCnBhcnRfaW5kZXgYASABKAUiMwoOUmVhc29uaW5nRGVsdGESEgoKcGFydF9pbmRleBgBIAEoBRINCgVkZWx0YRgCIAEoCSJ3CgxSZWFzb25pbmdFbmQSEgoKcGFydF9pbmRleBgBIAEoBRIMCgR0ZXh0GAIgASgJEhAKCHJlZGFjdGVkGAMgASgIEjMKDnByb3ZpZGVyX3N0YXRlGAQgASgLMhsub3V0cmlnZ2VyLnYxLlByb3ZpZGVyU3RhdGUi1QEKDVRvb2xDYWxsU3RhcnQSEgoKcGFydF9pbmRleBgBIAEoBRIKCgJpZBgCIAEoCRIMCgRuYW1lGAMgASgJEjkKCmlucHV0X2tpbmQYBCABKA4yJS5vdXRyaWdnZXIudjEuVG9vbENhbGxTdGFydC5JbnB1dEtpbmQiWwoJSW5wdXRLaW5kEhoKFklOUFVUX0tJTkRfVU5TUEVDSUZJRUQQABIdChlJTlBVVF9LSU5EX0FSR1VNRU5UU19KU09OEAESEwoPSU5QVVRfS0lORF9URVhUEAIiMgoNVG9vbENhbGxEZWx0YRISCgpwYXJ0X2luZGV4GAEgASgFEg0KBWRlbHRhGAIgASgJIoEBCgtUb29sQ2FsbEVuZBISCgpwYXJ0X2luZGV4GAEgASgFEikKCXRvb2xfY2FsbBgCIAEoCzIWLm91dHJpZ2dlci52MS5Ub29sQ2FsbBIzCg5wcm92aWRlcl9zdGF0ZRgDIAEoCzIbLm91dHJpZ2dlci52MS5Qcm92aWRlclN0YXRlIkgKCVBhcnRBZGRlZBISCgpwYXJ0X2luZGV4GAEgASgFEicKBHBhcnQYAiABKAsyGS5vdXRyaWdnZXIudjEuQ29udGVudFBhcnQiiQEKBkZpbmlzaBIxCg1maW5pc2hfcmVhc29uGAEgASgLMhoub3V0cmlnZ2VyLnYxLkZpbmlzaFJlYXNvbhIiCgV1c2FnZRgCIAEoCzITLm91dHJpZ2dlci52MS5Vc2FnZRIoCghyZXNwb25zZRgDIAEoCzIWLm91dHJpZ2dlci52MS5SZXNwb25zZSIwCg1Qcm92aWRlckV2ZW50EgwKBHR5cGUYASABKAkSEQoJZGF0YV9qc29uGAIgASgJQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_outrigger_v1_error, file_outrigger_v1_message, file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_usage]);
 
 /**
- * One step of a streamed answer.
+ * One event of a streamed answer.
  *
- * The laws of a stream:
+ * The laws of a stream, which every stream obeys:
  *
  * 1. `stream_start` is first. Exactly one of `finish` and `error` is last.
  * 2. `sequence` counts 0, 1, 2, ... without a gap.
@@ -33,30 +35,31 @@ export const file_outrigger_v1_stream_event: GenFile = /*@__PURE__*/
  *    part in the final message. Blocks may interleave. There is no delta outside its block,
  *    and no block is open at `finish`.
  * 4. The deltas of a block concatenate to what its `*_end` carries, which is what the final
- *    `Response` holds.
- * 5. A tool call id is unique in a run, also where the provider repeats ids or gives none.
- *    Arguments are parsed at `tool_call_end`; arguments that do not parse are kept verbatim
- *    and marked, never dropped.
+ *    `Response` holds. Where the caller asked for FINAL_RESPONSE_WITHOUT_CONTENT, `text_end` and
+ *    `reasoning_end` carry no text and the final message has no content.
+ * 5. A tool call id is unique within the call and its history, even where the provider repeats ids
+ *    or gives none. Arguments are parsed at `tool_call_end`; arguments that do not parse are kept
+ *    verbatim and marked, never dropped.
  * 6. The events of Stream accumulate to the `Response` that Complete gives.
- * 7. `Usage` counts alike for every provider; see there.
- * 8. A provider that ends without its own end marker is an `error` of kind STREAM, never a
+ * 7. `Usage` means the same for every provider; see there.
+ * 8. A provider's stream that ends without its end marker is an `error` of kind STREAM, never a
  *    `finish`.
- * 9. After `error` there is no assistant message; what had arrived rides along in the error's
- *    `usage` and `output_started`. The RPC then ends with the status of that error.
+ * 9. After `error` there is no assistant message; the error's `usage` and `output_started` say what
+ *    had arrived. The RPC then ends with the status of that error.
  * 10. A string never carries half of a surrogate pair.
  *
  * @generated from message outrigger.v1.StreamEvent
  */
 export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
   /**
-   * Position in the stream. Starts at 0 and grows by 1.
+   * Position in the stream: 0, 1, 2, ...
    *
    * @generated from field: int32 sequence = 1;
    */
   sequence: number;
 
   /**
-   * Milliseconds since `stream_start`.
+   * Milliseconds since `stream_start`. Never decreases within a stream.
    *
    * @generated from field: int32 elapsed_ms = 2;
    */
@@ -101,7 +104,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
     case: "textEnd";
   } | {
     /**
-     * A thinking part begins.
+     * A reasoning part begins.
      *
      * @generated from field: outrigger.v1.ReasoningStart reasoning_start = 14;
      */
@@ -109,7 +112,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
     case: "reasoningStart";
   } | {
     /**
-     * A thinking part grows.
+     * A reasoning part grows.
      *
      * @generated from field: outrigger.v1.ReasoningDelta reasoning_delta = 15;
      */
@@ -117,7 +120,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
     case: "reasoningDelta";
   } | {
     /**
-     * A thinking part is complete.
+     * A reasoning part is complete.
      *
      * @generated from field: outrigger.v1.ReasoningEnd reasoning_end = 16;
      */
@@ -133,7 +136,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
     case: "toolCallStart";
   } | {
     /**
-     * The arguments of a tool call grow.
+     * The input of a tool call grows.
      *
      * @generated from field: outrigger.v1.ToolCallDelta tool_call_delta = 18;
      */
@@ -141,7 +144,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
     case: "toolCallDelta";
   } | {
     /**
-     * A tool call is complete and can be run.
+     * A tool call is complete and can be executed.
      *
      * @generated from field: outrigger.v1.ToolCallEnd tool_call_end = 19;
      */
@@ -173,7 +176,7 @@ export type StreamEvent = Message<"outrigger.v1.StreamEvent"> & {
     case: "providerEvent";
   } | {
     /**
-     * A part arrived whole: an image, a native block.
+     * A part arrived as a whole: an image, a native block.
      *
      * @generated from field: outrigger.v1.PartAdded part_added = 23;
      */
@@ -196,11 +199,11 @@ export const StreamEventSchema: GenMessage<StreamEvent> = /*@__PURE__*/
  */
 export type StreamStart = Message<"outrigger.v1.StreamStart"> & {
   /**
-   * Id of this call, given by Outrigger.
+   * Id of this call, generated by Outrigger.
    *
-   * @generated from field: string run_id = 1;
+   * @generated from field: string inference_id = 1;
    */
-  runId: string;
+  inferenceId: string;
 
   /**
    * Name of the provider that answers.
@@ -210,25 +213,32 @@ export type StreamStart = Message<"outrigger.v1.StreamStart"> & {
   provider: string;
 
   /**
-   * The model that answers, as the provider reports it; what was asked for where it does not.
+   * The model that answers, as the provider reports it; the requested model where it does not.
    *
    * @generated from field: string model = 3;
    */
   model: string;
 
   /**
-   * When the call was accepted, by the sidecar's clock.
+   * When the provider accepted the request, by the sidecar's clock.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 4;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * What was changed, left out or emulated on the way to the provider.
+   * What was changed, left out or emulated in the translation to the provider's API.
    *
    * @generated from field: repeated outrigger.v1.Warning warnings = 5;
    */
   warnings: Warning[];
+
+  /**
+   * Which content the end of this stream repeats, as the request asked: FULL or WITHOUT_CONTENT.
+   *
+   * @generated from field: outrigger.v1.FinalResponse final_response = 6;
+   */
+  finalResponse: FinalResponse;
 };
 
 /**
@@ -301,14 +311,14 @@ export type TextEnd = Message<"outrigger.v1.TextEnd"> & {
   partIndex: number;
 
   /**
-   * The whole text of the part.
+   * The whole text of the part. Empty with FINAL_RESPONSE_WITHOUT_CONTENT.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * Sources that the provider names for the part.
+   * Sources that the provider cites for the part.
    *
    * @generated from field: repeated outrigger.v1.Citation citations = 3;
    */
@@ -330,7 +340,7 @@ export const TextEndSchema: GenMessage<TextEnd> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 4);
 
 /**
- * A thinking part begins.
+ * A reasoning part begins.
  *
  * @generated from message outrigger.v1.ReasoningStart
  */
@@ -351,7 +361,7 @@ export const ReasoningStartSchema: GenMessage<ReasoningStart> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 5);
 
 /**
- * A thinking part grows.
+ * A reasoning part grows.
  *
  * @generated from message outrigger.v1.ReasoningDelta
  */
@@ -379,7 +389,7 @@ export const ReasoningDeltaSchema: GenMessage<ReasoningDelta> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 6);
 
 /**
- * A thinking part is complete.
+ * A reasoning part is complete.
  *
  * @generated from message outrigger.v1.ReasoningEnd
  */
@@ -392,14 +402,14 @@ export type ReasoningEnd = Message<"outrigger.v1.ReasoningEnd"> & {
   partIndex: number;
 
   /**
-   * The whole text of the part. May be empty.
+   * The whole text of the part. May be empty. Always empty with FINAL_RESPONSE_WITHOUT_CONTENT.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * Whether the provider hides the text on purpose.
+   * Whether the provider withholds the text on purpose.
    *
    * @generated from field: bool redacted = 3;
    */
@@ -448,11 +458,11 @@ export type ToolCallStart = Message<"outrigger.v1.ToolCallStart"> & {
   name: string;
 
   /**
-   * `function`, or `custom` for a tool that takes free text.
+   * What the deltas of this block are.
    *
-   * @generated from field: string type = 4;
+   * @generated from field: outrigger.v1.ToolCallStart.InputKind input_kind = 4;
    */
-  type: string;
+  inputKind: ToolCallStart_InputKind;
 };
 
 /**
@@ -463,7 +473,48 @@ export const ToolCallStartSchema: GenMessage<ToolCallStart> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 8);
 
 /**
- * The arguments of a tool call grow.
+ * What kind of input a tool call has. Values may be added.
+ *
+ * @generated from enum outrigger.v1.ToolCallStart.InputKind
+ */
+export const ToolCallStart_InputKind = {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: INPUT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * JSON text, for a function: `ToolCall.arguments_json`.
+   *
+   * @generated from enum value: INPUT_KIND_ARGUMENTS_JSON = 1;
+   */
+  ARGUMENTS_JSON: 1,
+
+  /**
+   * Free text, for a custom tool: `ToolCall.text`.
+   *
+   * @generated from enum value: INPUT_KIND_TEXT = 2;
+   */
+  TEXT: 2,
+} as const;
+
+/**
+ * What kind of input a tool call has. Values may be added.
+ *
+ * @generated from enum outrigger.v1.ToolCallStart.InputKind
+ */
+export type ToolCallStart_InputKind = (typeof ToolCallStart_InputKind)[keyof typeof ToolCallStart_InputKind] | UnknownEnum;
+
+/**
+ * Describes the enum outrigger.v1.ToolCallStart.InputKind.
+ */
+export const ToolCallStart_InputKindSchema: GenEnum<ToolCallStart_InputKind> = /*@__PURE__*/
+  enumDesc(file_outrigger_v1_stream_event, 8, 0);
+
+/**
+ * The input of a tool call grows.
  *
  * @generated from message outrigger.v1.ToolCallDelta
  */
@@ -476,7 +527,7 @@ export type ToolCallDelta = Message<"outrigger.v1.ToolCallDelta"> & {
   partIndex: number;
 
   /**
-   * What is added: a fragment of JSON text, or of free text for type `custom`. Never empty.
+   * What is added: a fragment of JSON text, or of free text where the block's kind is TEXT. Never empty.
    *
    * @generated from field: string delta = 2;
    */
@@ -491,7 +542,7 @@ export const ToolCallDeltaSchema: GenMessage<ToolCallDelta> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 9);
 
 /**
- * A tool call is complete and can be run.
+ * A tool call is complete and can be executed.
  *
  * @generated from message outrigger.v1.ToolCallEnd
  */
@@ -526,7 +577,7 @@ export const ToolCallEndSchema: GenMessage<ToolCallEnd> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 10);
 
 /**
- * A part arrived whole.
+ * A part arrived as a whole.
  *
  * @generated from message outrigger.v1.PartAdded
  */
@@ -567,14 +618,15 @@ export type Finish = Message<"outrigger.v1.Finish"> & {
   finishReason?: FinishReason | undefined;
 
   /**
-   * Tokens that the call cost.
+   * Tokens that the call used.
    *
    * @generated from field: outrigger.v1.Usage usage = 2;
    */
   usage?: Usage | undefined;
 
   /**
-   * The whole answer, equal to what Complete gives.
+   * The whole answer, equal to what Complete returns; with FINAL_RESPONSE_WITHOUT_CONTENT its
+   * message has no content.
    *
    * @generated from field: outrigger.v1.Response response = 3;
    */
@@ -589,14 +641,14 @@ export const FinishSchema: GenMessage<Finish> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_stream_event, 12);
 
 /**
- * An event of the provider that has no unified form that keeps its content. Events whose
- * content is elsewhere are sent only with `Request.include_raw`.
+ * An event of the provider whose content has no unified form. Events whose content is carried
+ * elsewhere are sent only with `Request.include_raw`.
  *
  * @generated from message outrigger.v1.ProviderEvent
  */
 export type ProviderEvent = Message<"outrigger.v1.ProviderEvent"> & {
   /**
-   * The provider's word for the event. Empty where it has none.
+   * The provider's own name for the event. Empty where it has none.
    *
    * @generated from field: string type = 1;
    */

@@ -2,15 +2,15 @@
 // @generated from file outrigger/v1/tool.proto (package outrigger.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file outrigger/v1/tool.proto.
  */
 export const file_outrigger_v1_tool: GenFile = /*@__PURE__*/
-  fileDesc("ChdvdXRyaWdnZXIvdjEvdG9vbC5wcm90bxIMb3V0cmlnZ2VyLnYxImoKBFRvb2wSLgoIZnVuY3Rpb24YCiABKAsyGi5vdXRyaWdnZXIudjEuRnVuY3Rpb25Ub29sSAASKgoGaG9zdGVkGAsgASgLMhgub3V0cmlnZ2VyLnYxLkhvc3RlZFRvb2xIAEIGCgR0b29sIloKDEZ1bmN0aW9uVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhcKD3BhcmFtZXRlcnNfanNvbhgDIAEoCRIOCgZzdHJpY3QYBCABKAgiMwoKSG9zdGVkVG9vbBIQCghwcm92aWRlchgBIAEoCRITCgtjb25maWdfanNvbhgCIAEoCUIqCgxvdXRyaWdnZXIudjFQAVoYb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxYgZwcm90bzM");
+  fileDesc("ChdvdXRyaWdnZXIvdjEvdG9vbC5wcm90bxIMb3V0cmlnZ2VyLnYxIpYBCgRUb29sEi4KCGZ1bmN0aW9uGAogASgLMhoub3V0cmlnZ2VyLnYxLkZ1bmN0aW9uVG9vbEgAEioKBmhvc3RlZBgLIAEoCzIYLm91dHJpZ2dlci52MS5Ib3N0ZWRUb29sSAASKgoGY3VzdG9tGAwgASgLMhgub3V0cmlnZ2VyLnYxLkN1c3RvbVRvb2xIAEIGCgR0b29sIloKDEZ1bmN0aW9uVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhcKD3BhcmFtZXRlcnNfanNvbhgDIAEoCRIOCgZzdHJpY3QYBCABKAgiVwoKQ3VzdG9tVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEiYKB2dyYW1tYXIYAyABKAsyFS5vdXRyaWdnZXIudjEuR3JhbW1hciKQAQoHR3JhbW1hchIsCgZzeW50YXgYASABKA4yHC5vdXRyaWdnZXIudjEuR3JhbW1hci5TeW50YXgSEgoKZGVmaW5pdGlvbhgCIAEoCSJDCgZTeW50YXgSFgoSU1lOVEFYX1VOU1BFQ0lGSUVEEAASDwoLU1lOVEFYX0xBUksQARIQCgxTWU5UQVhfUkVHRVgQAiIzCgpIb3N0ZWRUb29sEhAKCHByb3ZpZGVyGAEgASgJEhMKC2NvbmZpZ19qc29uGAIgASgJQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM");
 
 /**
  * A tool that the model may call.
@@ -25,7 +25,7 @@ export type Tool = Message<"outrigger.v1.Tool"> & {
    */
   tool: {
     /**
-     * A tool that the caller runs.
+     * A function that the caller executes.
      *
      * @generated from field: outrigger.v1.FunctionTool function = 10;
      */
@@ -33,12 +33,20 @@ export type Tool = Message<"outrigger.v1.Tool"> & {
     case: "function";
   } | {
     /**
-     * A tool that the provider runs.
+     * A tool that the provider executes.
      *
      * @generated from field: outrigger.v1.HostedTool hosted = 11;
      */
     value: HostedTool;
     case: "hosted";
+  } | {
+    /**
+     * A tool that the caller executes and whose input is free text.
+     *
+     * @generated from field: outrigger.v1.CustomTool custom = 12;
+     */
+    value: CustomTool;
+    case: "custom";
   } | { case: undefined; value?: undefined };
 };
 
@@ -50,7 +58,7 @@ export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_tool, 0);
 
 /**
- * A tool that the caller runs.
+ * A function that the caller executes.
  *
  * @generated from message outrigger.v1.FunctionTool
  */
@@ -63,22 +71,22 @@ export type FunctionTool = Message<"outrigger.v1.FunctionTool"> & {
   name: string;
 
   /**
-   * What the tool does, for the model. Optional, and worth writing.
+   * What the tool does, for the model. Optional, but recommended.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * Text of a JSON Schema document whose root is an object. Empty means no arguments.
-   * Key order is kept.
+   * Text of a JSON Schema document whose root is an object. Empty means no arguments. The order of
+   * keys is kept.
    *
    * @generated from field: string parameters_json = 3;
    */
   parametersJson: string;
 
   /**
-   * Asks the provider to enforce the schema. Default false.
+   * Asks the provider to guarantee that arguments match the schema. Default false.
    *
    * @generated from field: bool strict = 4;
    */
@@ -91,6 +99,113 @@ export type FunctionTool = Message<"outrigger.v1.FunctionTool"> & {
  */
 export const FunctionToolSchema: GenMessage<FunctionTool> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_tool, 1);
+
+/**
+ * A tool that the caller executes and whose input is free text instead of JSON. Providers without
+ * custom tools are given a function with one string argument named `input`, with a warning; their
+ * calls then carry `arguments_json`.
+ *
+ * @generated from message outrigger.v1.CustomTool
+ */
+export type CustomTool = Message<"outrigger.v1.CustomTool"> & {
+  /**
+   * Name of the tool, as in `FunctionTool`. Required.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What the tool does, for the model. Optional, but recommended.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * Grammar that the input must match. Unset allows any text. A provider without grammars ignores
+   * it, with a warning.
+   *
+   * @generated from field: outrigger.v1.Grammar grammar = 3;
+   */
+  grammar?: Grammar | undefined;
+};
+
+/**
+ * Describes the message outrigger.v1.CustomTool.
+ * Use `create(CustomToolSchema)` to create a new message.
+ */
+export const CustomToolSchema: GenMessage<CustomTool> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_tool, 2);
+
+/**
+ * A grammar that constrains the input of a custom tool.
+ *
+ * @generated from message outrigger.v1.Grammar
+ */
+export type Grammar = Message<"outrigger.v1.Grammar"> & {
+  /**
+   * Notation of `definition`. Required.
+   *
+   * @generated from field: outrigger.v1.Grammar.Syntax syntax = 1;
+   */
+  syntax: Grammar_Syntax;
+
+  /**
+   * The grammar itself. Required.
+   *
+   * @generated from field: string definition = 2;
+   */
+  definition: string;
+};
+
+/**
+ * Describes the message outrigger.v1.Grammar.
+ * Use `create(GrammarSchema)` to create a new message.
+ */
+export const GrammarSchema: GenMessage<Grammar> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_tool, 3);
+
+/**
+ * Notation of a grammar. Values may be added.
+ *
+ * @generated from enum outrigger.v1.Grammar.Syntax
+ */
+export const Grammar_Syntax = {
+  /**
+   * Not set; an error in a request.
+   *
+   * @generated from enum value: SYNTAX_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A context-free grammar in Lark's notation.
+   *
+   * @generated from enum value: SYNTAX_LARK = 1;
+   */
+  LARK: 1,
+
+  /**
+   * A regular expression.
+   *
+   * @generated from enum value: SYNTAX_REGEX = 2;
+   */
+  REGEX: 2,
+} as const;
+
+/**
+ * Notation of a grammar. Values may be added.
+ *
+ * @generated from enum outrigger.v1.Grammar.Syntax
+ */
+export type Grammar_Syntax = (typeof Grammar_Syntax)[keyof typeof Grammar_Syntax] | UnknownEnum;
+
+/**
+ * Describes the enum outrigger.v1.Grammar.Syntax.
+ */
+export const Grammar_SyntaxSchema: GenEnum<Grammar_Syntax> = /*@__PURE__*/
+  enumDesc(file_outrigger_v1_tool, 3, 0);
 
 /**
  * A provider's own tool, for instance its web search.
@@ -106,7 +221,7 @@ export type HostedTool = Message<"outrigger.v1.HostedTool"> & {
   provider: string;
 
   /**
-   * The tool's definition in the provider's own words, the text of a JSON object, sent verbatim.
+   * The tool's definition in the provider's own format, the text of a JSON object, sent verbatim.
    *
    * @generated from field: string config_json = 2;
    */
@@ -118,5 +233,5 @@ export type HostedTool = Message<"outrigger.v1.HostedTool"> & {
  * Use `create(HostedToolSchema)` to create a new message.
  */
 export const HostedToolSchema: GenMessage<HostedTool> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_tool, 2);
+  messageDesc(file_outrigger_v1_tool, 4);
 

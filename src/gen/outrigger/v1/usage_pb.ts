@@ -10,26 +10,26 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/usage.proto.
  */
 export const file_outrigger_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("ChhvdXRyaWdnZXIvdjEvdXNhZ2UucHJvdG8SDG91dHJpZ2dlci52MSKsAgoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgFEhUKDW91dHB1dF90b2tlbnMYAiABKAUSFAoMdG90YWxfdG9rZW5zGAMgASgFEh0KEHJlYXNvbmluZ190b2tlbnMYBCABKAVIAIgBARIeChFjYWNoZV9yZWFkX3Rva2VucxgFIAEoBUgBiAEBEh8KEmNhY2hlX3dyaXRlX3Rva2VucxgGIAEoBUgCiAEBEhoKDWNvc3RfbmFub191c2QYByABKANIA4gBARIQCghyYXdfanNvbhgIIAEoCUITChFfcmVhc29uaW5nX3Rva2Vuc0IUChJfY2FjaGVfcmVhZF90b2tlbnNCFQoTX2NhY2hlX3dyaXRlX3Rva2Vuc0IQCg5fY29zdF9uYW5vX3VzZEIqCgxvdXRyaWdnZXIudjFQAVoYb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxYgZwcm90bzM");
+  fileDesc("ChhvdXRyaWdnZXIvdjEvdXNhZ2UucHJvdG8SDG91dHJpZ2dlci52MSKsAgoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgFEhUKDW91dHB1dF90b2tlbnMYAiABKAUSFAoMdG90YWxfdG9rZW5zGAMgASgFEh0KEHJlYXNvbmluZ190b2tlbnMYBCABKAVIAIgBARIeChFjYWNoZV9yZWFkX3Rva2VucxgFIAEoBUgBiAEBEh8KEmNhY2hlX3dyaXRlX3Rva2VucxgGIAEoBUgCiAEBEhoKDWNvc3RfbmFub191c2QYByABKANIA4gBARIQCghyYXdfanNvbhgIIAEoCUITChFfcmVhc29uaW5nX3Rva2Vuc0IUChJfY2FjaGVfcmVhZF90b2tlbnNCFQoTX2NhY2hlX3dyaXRlX3Rva2Vuc0IQCg5fY29zdF9uYW5vX3VzZEKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z");
 
 /**
- * Tokens that a call cost, counted alike for every provider: `input_tokens` includes cached
- * ones, `output_tokens` includes `reasoning_tokens`, and `total_tokens` is their sum.
- * A provider that says nothing of tokens leaves the whole message unset. An `optional` count that it
- * does not say stays unset; 0 means that it said zero.
+ * Tokens that a call used, counted the same way for every provider: `input_tokens` includes cached
+ * tokens, `output_tokens` includes `reasoning_tokens`, and `total_tokens` is their sum. The message
+ * is unset where the provider reports no usage. An `optional` count that it does not report is
+ * unset; 0 means that it reported zero.
  *
  * @generated from message outrigger.v1.Usage
  */
 export type Usage = Message<"outrigger.v1.Usage"> & {
   /**
-   * All tokens of the prompt, those read from and written to a cache included.
+   * All tokens of the prompt, including those read from and written to a cache.
    *
    * @generated from field: int32 input_tokens = 1;
    */
   inputTokens: number;
 
   /**
-   * All tokens that the model wrote, reasoning included.
+   * All tokens that the model generated, reasoning included.
    *
    * @generated from field: int32 output_tokens = 2;
    */
@@ -64,7 +64,7 @@ export type Usage = Message<"outrigger.v1.Usage"> & {
   cacheWriteTokens?: number | undefined;
 
   /**
-   * What the call cost, in billionths of a US dollar. Unset where a price is unknown.
+   * Price of the call, in billionths of a US dollar. Unset where a price is unknown.
    *
    * @generated from field: optional int64 cost_nano_usd = 7;
    */

@@ -11,21 +11,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import outrigger.v1.ContentPart;
-import outrigger.v1.FinishReason;
-import outrigger.v1.FunctionTool;
-import outrigger.v1.InferenceServiceGrpc.InferenceServiceBlockingStub;
-import outrigger.v1.Message;
-import outrigger.v1.Request;
-import outrigger.v1.Response;
-import outrigger.v1.Role;
-import outrigger.v1.StreamEvent;
-import outrigger.v1.StreamEvent.EventCase;
-import outrigger.v1.TextEnd;
-import outrigger.v1.Tool;
-import outrigger.v1.ToolCall;
-import outrigger.v1.ToolResult;
-import outrigger.v1.Usage;
+import io.github.outriggerinference.v1.ContentPart;
+import io.github.outriggerinference.v1.FinishReason;
+import io.github.outriggerinference.v1.FunctionTool;
+import io.github.outriggerinference.v1.InferenceServiceGrpc.InferenceServiceBlockingStub;
+import io.github.outriggerinference.v1.Message;
+import io.github.outriggerinference.v1.Request;
+import io.github.outriggerinference.v1.Response;
+import io.github.outriggerinference.v1.Role;
+import io.github.outriggerinference.v1.StreamEvent;
+import io.github.outriggerinference.v1.StreamEvent.EventCase;
+import io.github.outriggerinference.v1.TextEnd;
+import io.github.outriggerinference.v1.Tool;
+import io.github.outriggerinference.v1.ToolCall;
+import io.github.outriggerinference.v1.ToolResult;
+import io.github.outriggerinference.v1.Usage;
 
 /** Calls that succeed: a whole answer, a streamed one, and a tool's round trip. */
 final class Calls {

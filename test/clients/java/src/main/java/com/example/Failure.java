@@ -10,7 +10,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import java.util.List;
-import outrigger.v1.InferenceError;
+import io.github.outriggerinference.v1.InferenceError;
 
 /** A failed call, taken apart. What the sidecar did not attach is an empty message. */
 record Failure(

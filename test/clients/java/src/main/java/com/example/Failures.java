@@ -12,11 +12,11 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import outrigger.v1.ErrorKind;
-import outrigger.v1.InferenceError;
-import outrigger.v1.InferenceServiceGrpc.InferenceServiceBlockingStub;
-import outrigger.v1.Request;
-import outrigger.v1.StreamEvent;
+import io.github.outriggerinference.v1.ErrorKind;
+import io.github.outriggerinference.v1.InferenceError;
+import io.github.outriggerinference.v1.InferenceServiceGrpc.InferenceServiceBlockingStub;
+import io.github.outriggerinference.v1.Request;
+import io.github.outriggerinference.v1.StreamEvent;
 
 /** Calls that fail: how a program reads the failure, and how it ends a call itself. */
 final class Failures {
@@ -47,7 +47,7 @@ final class Failures {
     Expect.that(
         Durations.toMillis(failed.getRetryAfter()) == 2000, "want retry_after 2s: {%s}", failed);
     Expect.that(
-        failed.getProvider().getStatusCode() == 429,
+        failed.getProviderFailure().getHttpStatusCode() == 429,
         "want the provider's status 429: {%s}",
         failed);
     Expect.that(
@@ -67,7 +67,7 @@ final class Failures {
         found.inference().getKind() == ErrorKind.ERROR_KIND_INVALID_REQUEST,
         "want INVALID_REQUEST, got {%s}",
         found.inference());
-    Expect.that(!found.inference().hasProvider(), "no provider was asked, yet one is named");
+    Expect.that(!found.inference().hasProviderFailure(), "no provider was asked, yet one is named");
     List<String> fields =
         found.fields().getFieldViolationsList().stream().map(FieldViolation::getField).toList();
     Expect.that(fields.contains("messages"), "BadRequest names %s, want messages", fields);

@@ -7,7 +7,7 @@ import io.grpc.health.v1.HealthGrpc;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import outrigger.v1.InferenceServiceGrpc;
+import io.github.outriggerinference.v1.InferenceServiceGrpc;
 
 /**
  * Calls a sidecar the way a Java service would, and checks what comes back. Every check is a method

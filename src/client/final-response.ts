@@ -1,0 +1,33 @@
+import { create } from "@bufbuild/protobuf";
+import { MessageSchema } from "../gen/outrigger/v1/message_pb.ts";
+import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
+import type { Finish, StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+
+/**
+ * The event as a stream with FINAL_RESPONSE_WITHOUT_CONTENT carries it: no text in `text_end` and `reasoning_end`, no
+ * content in the final message. Other events are passed through.
+ */
+export function withoutContent(event: StreamEvent): StreamEvent {
+  const { event: step } = event;
+  switch (step.case) {
+    case "streamStart": {
+      const value = { ...step.value, finalResponse: FinalResponse.WITHOUT_CONTENT };
+      return { ...event, event: { case: "streamStart", value } };
+    }
+    case "textEnd":
+      return { ...event, event: { case: "textEnd", value: { ...step.value, text: "" } } };
+    case "reasoningEnd":
+      return { ...event, event: { case: "reasoningEnd", value: { ...step.value, text: "" } } };
+    case "finish":
+      return { ...event, event: { case: "finish", value: finishWithoutContent(step.value) } };
+    default:
+      return event;
+  }
+}
+
+function finishWithoutContent(finish: Finish): Finish {
+  const { response } = finish;
+  if (response?.message === undefined) return finish;
+  const message = create(MessageSchema, { ...response.message, content: [] });
+  return { ...finish, response: { ...response, message } };
+}
