@@ -33,7 +33,7 @@ const decoders: Readonly<Record<string, Protocol["createDecoder"]>> = {
   "openai-responses": (facts, writer) => new ResponsesDecoder(facts, writer),
   "anthropic-messages": (facts, writer) => new MessagesDecoder(facts, writer),
   gemini: (facts, writer) => new GeminiDecoder(facts, writer),
-  "chat-completions": (facts, writer) => new ChatDecoder(facts, writer, plainProfile),
+  "openai-chat": (facts, writer) => new ChatDecoder(facts, writer, plainProfile),
 };
 
 const plainProfile = profileOf(undefined, "http://127.0.0.1/v1");

@@ -55,8 +55,8 @@ export type { HttpTimeouts } from "./kit/http/transport.ts";
 export { AnthropicAdapter, type AnthropicAdapterOptions } from "./providers/anthropic-messages/adapter.ts";
 export { GeminiAdapter, type GeminiAdapterOptions } from "./providers/gemini/adapter.ts";
 export {
-  OpenAICompatibleAdapter,
-  type OpenAICompatibleAdapterOptions,
+  OpenAIChatAdapter,
+  type OpenAIChatAdapterOptions,
 } from "./providers/openai-chat/adapter.ts";
-export type { CompatProfile } from "./providers/openai-chat/profile.ts";
+export type { ServerProfile } from "./providers/openai-chat/profile.ts";
 export { OpenAIAdapter, type OpenAIAdapterOptions } from "./providers/openai-responses/adapter.ts";

@@ -131,7 +131,29 @@ describe("the architecture", () => {
   });
 
   it("gives all adapters the same files", () => {
-    const expected = ["adapter.ts", "error.ts", "request.ts", "response.ts", "stream.ts", "wire.ts"];
+    const expected = [
+      "adapter.ts",
+      "assistant.ts",
+      "citations.ts",
+      "context.ts",
+      "error.ts",
+      "finish-reason.ts",
+      "input.ts",
+      "media.ts",
+      "open-blocks.ts",
+      "options.ts",
+      "reasoning.ts",
+      "request.ts",
+      "response-format.ts",
+      "response.ts",
+      "state.ts",
+      "stream.ts",
+      "tool-call-ids.ts",
+      "tool-results.ts",
+      "tools.ts",
+      "usage.ts",
+      "user-content.ts",
+    ];
     const adapters = new Set(
       files.map((file) => adapterOf(relative(source, file))).filter((name) => name !== undefined),
     );

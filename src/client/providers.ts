@@ -3,10 +3,7 @@
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { AnthropicAdapter, type AnthropicAdapterOptions } from "../providers/anthropic-messages/adapter.ts";
 import { GeminiAdapter, type GeminiAdapterOptions } from "../providers/gemini/adapter.ts";
-import {
-  OpenAICompatibleAdapter,
-  type OpenAICompatibleAdapterOptions,
-} from "../providers/openai-chat/adapter.ts";
+import { OpenAIChatAdapter, type OpenAIChatAdapterOptions } from "../providers/openai-chat/adapter.ts";
 import { OpenAIAdapter, type OpenAIAdapterOptions } from "../providers/openai-responses/adapter.ts";
 
 /** Names of the profiles of OpenAI-compatible servers. */
@@ -17,7 +14,7 @@ interface OptionsOfApi {
   "openai-responses": OpenAIAdapterOptions;
   "anthropic-messages": AnthropicAdapterOptions;
   gemini: GeminiAdapterOptions;
-  "openai-chat": OpenAICompatibleAdapterOptions;
+  "openai-chat": OpenAIChatAdapterOptions;
 }
 
 /** Name of a wire API that there is an adapter for. */
@@ -46,6 +43,6 @@ export function createAdapter(name: string, settings: ProviderSettings): Provide
     case "gemini":
       return new GeminiAdapter({ ...settings, name });
     case "openai-chat":
-      return new OpenAICompatibleAdapter({ ...settings, name });
+      return new OpenAIChatAdapter({ ...settings, name });
   }
 }

@@ -7,9 +7,9 @@ import { createInferenceId } from "../core/inference-id.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type Finish, type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { ToolCallIdAllocator } from "../kit/adapter/tool-call-id-allocator.ts";
 import { replayResponse } from "../kit/stream/replay-response.ts";
 import { StreamWriter } from "../kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../kit/stream/tool-call-ids.ts";
 import type { MiddlewareFunction, StreamNext } from "./middleware.ts";
 
 type Batch = readonly StreamEvent[];
@@ -164,7 +164,7 @@ function replay(response: Response, request: Request, options: CallOptions): Bat
   const { provider, warnings, rateLimit, providerRequestId, createdAt } = response;
   const acceptedAt = createdAt === undefined ? Date.now() : timestampMs(createdAt);
   const facts = { request, provider, inferenceId, acceptedAt, warnings, rateLimit, providerRequestId };
-  const writer = new StreamWriter(facts, new ToolCallIds(inferenceId, request.messages));
+  const writer = new StreamWriter(facts, new ToolCallIdAllocator(inferenceId, request.messages));
   replayResponse(response, writer);
   return writer.take();
 }

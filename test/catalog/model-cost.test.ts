@@ -77,7 +77,7 @@ describe("a recorded usage costs by our counts what it costs by the provider's o
 
   it("of Mistral, by the snapshot that it reports", () => {
     const { model, usage } = recorded<{ model: string; usage: ChatUsage }>(
-      "chat-completions/mistral-reasoning.json",
+      "openai-chat/mistral-reasoning.json",
     );
     const unified = usageOf({ inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens });
     const native = nanoUsd([usage.prompt_tokens, 2], [usage.completion_tokens, 5]);

@@ -3,7 +3,7 @@ import {
   Client,
   GeminiAdapter,
   OpenAIAdapter,
-  OpenAICompatibleAdapter,
+  OpenAIChatAdapter,
   textOf,
   userMessage,
 } from "outrigger";
@@ -25,7 +25,7 @@ describe("outrigger simulate", () => {
       openai: new OpenAIAdapter(await settingsOf("OPENAI")),
       anthropic: new AnthropicAdapter(await settingsOf("ANTHROPIC")),
       gemini: new GeminiAdapter(await settingsOf("GEMINI")),
-      compatible: new OpenAICompatibleAdapter(await settingsOf("OUTRIGGER_COMPATIBLE")),
+      compatible: new OpenAIChatAdapter(await settingsOf("OUTRIGGER_COMPATIBLE")),
     };
     await using client = new Client({ providers });
     for (const provider of Object.keys(providers)) {

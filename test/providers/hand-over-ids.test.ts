@@ -7,7 +7,7 @@ import {
   assistantMessage,
   Client,
   type Message,
-  OpenAICompatibleAdapter,
+  OpenAIChatAdapter,
   type Response,
   toolCallsOf,
   toolResult,
@@ -58,7 +58,7 @@ describe.each(Object.entries(ids))("ids %s", (_, taken) => {
 
   it("go to Mistral as nine letters and digits", async () => {
     const baseUrl = `${stage.simulator.url}/v1`;
-    const adapter = new OpenAICompatibleAdapter({
+    const adapter = new OpenAIChatAdapter({
       name: "mistral",
       baseUrl,
       apiKey: "k",

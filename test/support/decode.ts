@@ -3,9 +3,9 @@ import { LawChecker } from "../../src/core/laws.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { CallFacts } from "../../src/kit/adapter/call-facts.ts";
+import { ToolCallIdAllocator } from "../../src/kit/adapter/tool-call-id-allocator.ts";
 import { decodeStream, type StreamDecoder } from "../../src/kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../src/kit/stream/tool-call-ids.ts";
 
 /** The facts of a call that a test makes up. */
 export function factsFor(provider: string, request: MessageInitShape<typeof RequestSchema>): CallFacts {
@@ -32,7 +32,11 @@ export async function decode(
   facts: CallFacts,
   decoderOf: (facts: CallFacts, writer: StreamWriter) => StreamDecoder,
 ): Promise<Decoded> {
-  const writer = new StreamWriter(facts, new ToolCallIds(facts.inferenceId, facts.request.messages), () => 0);
+  const writer = new StreamWriter(
+    facts,
+    new ToolCallIdAllocator(facts.inferenceId, facts.request.messages),
+    () => 0,
+  );
   const laws = new LawChecker();
   const events: StreamEvent[] = [];
   let error: unknown;

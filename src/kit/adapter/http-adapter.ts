@@ -16,9 +16,9 @@ import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { lazyBatches } from "../stream/lazy-batches.ts";
 import { replayResponse } from "../stream/replay-response.ts";
 import { StreamWriter } from "../stream/stream-writer.ts";
-import { ToolCallIds } from "../stream/tool-call-ids.ts";
 import type { CallFacts } from "./call-facts.ts";
 import { withoutKeys } from "./classify.ts";
+import { ToolCallIdAllocator } from "./tool-call-id-allocator.ts";
 
 /** A request in the provider's words. */
 export interface WireRequest {
@@ -48,7 +48,7 @@ export interface Protocol {
   /** Our request in the provider's words. Throws InvalidRequestError naming what it cannot take. */
   toWire(request: Request, streaming: boolean): Promise<WireRequest>;
   /** The provider's body as our Response. Throws what the body reports as a failure. */
-  toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIds): Response;
+  toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response;
   /** Decodes one stream into the writer. */
   createDecoder(facts: CallFacts, writer: StreamWriter): StreamDecoder;
   /** A failed answer as our error. */
@@ -180,8 +180,8 @@ async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined):
   }
 }
 
-function toolCallIdsOf({ inferenceId, request }: CallFacts): ToolCallIds {
-  return new ToolCallIds(inferenceId, request.messages);
+function toolCallIdsOf({ inferenceId, request }: CallFacts): ToolCallIdAllocator {
+  return new ToolCallIdAllocator(inferenceId, request.messages);
 }
 
 /** Whether the answer is a stream of events; whatever does not say that it is JSON is taken for one. */

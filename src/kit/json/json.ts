@@ -4,6 +4,7 @@
  * block that passes through us is not changed.
  */
 import { invalidField } from "../../core/errors.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** Anything that JSON can say. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
@@ -49,8 +50,10 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** The value where it is a JSON object (no list, no null), else undefined. */
-export function asObject(value: unknown): JsonObject | undefined {
+/** The value where it is a JSON object (no list, no null), else undefined. Named by a wire type, it claims to be one. */
+export function asObject(value: unknown): JsonObject | undefined;
+export function asObject<T>(value: unknown): Untrusted<T> | undefined;
+export function asObject(value: unknown): object | undefined {
   return isObject(value) ? value : undefined;
 }
 
@@ -65,12 +68,16 @@ export function asString(value: unknown): string | undefined {
 }
 
 /** The objects in a list; anything else in it, or no list at all, counts as nothing. */
-export function objectsIn(value: unknown): readonly JsonObject[] {
+export function objectsIn(value: unknown): readonly JsonObject[];
+export function objectsIn<T>(value: unknown): readonly Untrusted<T>[];
+export function objectsIn(value: unknown): readonly object[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 /** The object, or an empty one. */
-export function objectIn(value: unknown): JsonObject {
+export function objectIn(value: unknown): JsonObject;
+export function objectIn<T>(value: unknown): Untrusted<T>;
+export function objectIn(value: unknown): object {
   return asObject(value) ?? {};
 }
 
@@ -79,13 +86,18 @@ export function textIn(value: unknown): string {
   return asString(value) ?? "";
 }
 
-/** The object without some of its keys, in its own order. Neither is changed. */
-export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
+/** What a peer sent, as the JSON that it is: for what passes through without being read. */
+export function asJson(value: Untrusted<object>): JsonObject {
+  return value as JsonObject;
+}
+
+/** The object without some of its keys, in its own order. It is not changed. */
+export function without(object: object, ...keys: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }
 
 /** Whether an object has no other keys than these. */
-export function hasOnly(object: JsonObject, ...keys: readonly string[]): boolean {
+export function hasOnly(object: object, ...keys: readonly string[]): boolean {
   for (const key in object) if (!keys.includes(key)) return false;
   return true;
 }

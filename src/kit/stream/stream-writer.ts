@@ -26,8 +26,8 @@ import {
 } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type Answer, type CallFacts, responseOf } from "../adapter/call-facts.ts";
+import type { ToolCallIdAllocator } from "../adapter/tool-call-id-allocator.ts";
 import { isJson } from "../json/json.ts";
-import type { ToolCallIds } from "./tool-call-ids.ts";
 
 /** What happened, of the one kind that it is. */
 type Happening = StreamEvent["event"];
@@ -50,7 +50,7 @@ export type StreamedAnswer = Omit<Answer, "content">;
  */
 export class StreamWriter {
   readonly #facts: CallFacts;
-  readonly #toolCallIds: ToolCallIds;
+  readonly #toolCallIds: ToolCallIdAllocator;
   readonly #now: () => number;
   readonly #parts: (ContentPart | undefined)[] = [];
   readonly #open = new Set<OpenBlock>();
@@ -64,7 +64,7 @@ export class StreamWriter {
   usage: Usage | undefined;
 
   /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
-  constructor(facts: CallFacts, toolCallIds: ToolCallIds, now: () => number = monotonicNow) {
+  constructor(facts: CallFacts, toolCallIds: ToolCallIdAllocator, now: () => number = monotonicNow) {
     this.#facts = facts;
     this.#toolCallIds = toolCallIds;
     this.#now = now;

@@ -2,8 +2,8 @@
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { type CallNameRule, wireCallName } from "../../kit/adapter/call-names.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
+import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
 import {
   asObject,
   asString,
@@ -13,17 +13,17 @@ import {
   tryParseJson,
 } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import { imageBlock, textBlocks } from "./content.ts";
 import type { InputContext } from "./context.ts";
 import { isOwnProvider, originOf, stateBlockOf } from "./state.ts";
-import type { ToolIds } from "./tool-ids.ts";
+import type { ToolIds } from "./tool-call-ids.ts";
 import type { CallPlace } from "./turns.ts";
+import { imageBlock, textBlocks } from "./user-content.ts";
 import type { Block } from "./wire.ts";
 
 /** Kind of the native part that tells in which container the provider's code waits. It is no block. */
 export const CONTAINER_KIND = "container";
 
-const CALL_NAMES: CallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
+const CALL_NAMES: ToolCallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
 
 /** Collects the blocks of one assistant message. */
 export class AssistantBlocks {
@@ -97,7 +97,7 @@ export class AssistantBlocks {
   #addToolCall(call: ToolCall, whole: ContentPart, field: string): void {
     const rest = stateBlockOf(whole, this.#context.provider) ?? {};
     const id = this.#ids.ofCall(call.id, field);
-    const name = wireCallName(call.name, CALL_NAMES, `${field}.tool_call.name`, this.#context.loss);
+    const name = wireToolCallName(call.name, CALL_NAMES, `${field}.tool_call.name`, this.#context.loss);
     this.content.push({ type: "tool_use", id, name, input: this.#inputOf(call, field), ...rest });
     this.calls.push({ id, field: `${field}.tool_call` });
     const toolset = asString(rest.toolset_name);

@@ -10,10 +10,10 @@ import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { textIn } from "../../kit/json/json.ts";
 import { sourceTextOf } from "../../kit/json/json-source.ts";
 import { AssistantBlocks } from "./assistant.ts";
-import { systemBlocks, userBlocks } from "./content.ts";
 import type { InputContext } from "./context.ts";
-import { ToolIds } from "./tool-ids.ts";
+import { ToolIds } from "./tool-call-ids.ts";
 import { arrangeTurns, type Turn, turnOf } from "./turns.ts";
+import { systemBlocks, userBlocks } from "./user-content.ts";
 import type { Block, WireMessage } from "./wire.ts";
 
 /** The conversation in the provider's words. */

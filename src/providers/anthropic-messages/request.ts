@@ -10,7 +10,6 @@ import { asObject, type JsonObject, mergeObjects, objectsIn, without } from "../
 import { SchemaBudget } from "../../kit/json-schema/limits.ts";
 import { withBreakpoints } from "./cache.ts";
 import type { MediaSource } from "./context.ts";
-import { type AnswerFormat, answerFormat } from "./format.ts";
 import { toConversation } from "./input.ts";
 import { type ProviderOptions, readOptions } from "./options.ts";
 import {
@@ -20,7 +19,8 @@ import {
   maxTokensOf,
   requestedReasoning,
   thinks,
-} from "./thinking.ts";
+} from "./reasoning.ts";
+import { type AnswerFormat, answerFormat } from "./response-format.ts";
 import { toolSettings, toolsOf } from "./tools.ts";
 import { WIRE_NAME, type WireMessage } from "./wire.ts";
 

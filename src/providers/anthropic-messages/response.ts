@@ -16,6 +16,7 @@ import {
 } from "../../gen/outrigger/v1/response_pb.ts";
 import { type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
+import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import {
   asObject,
   asString,
@@ -27,7 +28,6 @@ import {
 } from "../../kit/json/json.ts";
 import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
 import { toolCallOf } from "../../kit/stream/stream-writer.ts";
-import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
 import { CONTAINER_KIND } from "./assistant.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { StateWriter } from "./state.ts";
@@ -38,7 +38,7 @@ import type { Block, MessageObject } from "./wire.ts";
  * A whole answer as our Response.
  * @throws ServerError where the body is no Message object, and the failure that it reports.
  */
-export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIds): Response {
+export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const message = asObject(tryParseJson(body));
   if (isFailure(message)) throw reportedError(objectIn(message), facts);
   if (!Array.isArray(message?.content)) {
@@ -84,7 +84,11 @@ export function blocksIn(content: string): SpelledBlock[] {
 }
 
 /** The part of one block (provider documentation: "Message", `content`). */
-function partOf({ block, source }: SpelledBlock, states: StateWriter, toolCallIds: ToolCallIds): ContentPart {
+function partOf(
+  { block, source }: SpelledBlock,
+  states: StateWriter,
+  toolCallIds: ToolCallIdAllocator,
+): ContentPart {
   switch (block.type) {
     case "text":
       return textPart(block, states);
@@ -120,7 +124,7 @@ function thinkingPart(
 function toolCallPart(
   { block, source }: SpelledBlock,
   states: StateWriter,
-  toolCallIds: ToolCallIds,
+  toolCallIds: ToolCallIdAllocator,
 ): ContentPart {
   const call = {
     id: toolCallIds.take(textIn(block.id)),

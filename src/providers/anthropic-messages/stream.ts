@@ -22,9 +22,9 @@ import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import { isFailure, reportedError } from "./error.ts";
+import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./open-blocks.ts";
 import { blocksIn, containerParts, finishReasonOf, reportsIn } from "./response.ts";
 import { StateWriter } from "./state.ts";
-import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./stream-blocks.ts";
 import { mergeUsage, usageOf } from "./usage.ts";
 import type { Block, MessageObject, WireEvent } from "./wire.ts";
 

@@ -16,7 +16,7 @@ import {
   textIn,
 } from "../../kit/json/json.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
-import { blockedReasonOf, finishReasonOf } from "./finish.ts";
+import { blockedReasonOf, finishReasonOf } from "./finish-reason.ts";
 import { isContradictory, usageOf } from "./usage.ts";
 import { type Candidate, type Chunk, isEmpty } from "./wire.ts";
 

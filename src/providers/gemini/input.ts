@@ -7,11 +7,11 @@
 import { invalidField } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { toolOutput, userParts } from "./caller-parts.ts";
+import { ModelTurn } from "./assistant.ts";
 import type { InputContext } from "./context.ts";
 import type { MediaContext } from "./media.ts";
-import { ModelTurn } from "./model-turn.ts";
 import { type Answer, answersIn, ToolResults } from "./tool-results.ts";
+import { toolOutput, userParts } from "./user-content.ts";
 import type { Content } from "./wire.ts";
 
 /** The conversation in the provider's words. */

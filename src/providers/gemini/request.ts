@@ -9,8 +9,8 @@ import { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, mergeObjects, parseObjectField, without } from "../../kit/json/json.ts";
 import { toInput } from "./input.ts";
 import type { MediaSource } from "./media.ts";
+import { thinking } from "./reasoning.ts";
 import { answerShape } from "./response-format.ts";
-import { thinking } from "./thinking.ts";
 import { toTools } from "./tools.ts";
 import { isEmpty, WIRE_NAME } from "./wire.ts";
 

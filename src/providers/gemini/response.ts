@@ -3,10 +3,10 @@
 import { ServerError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { isObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
 import { elementsOf } from "../../kit/json/json-source.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
-import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
 import { GeminiDecoder } from "./stream.ts";
 
 /**
@@ -14,7 +14,7 @@ import { GeminiDecoder } from "./stream.ts";
  * without `alt=sse`: the events of a stream in one body.
  * @throws ServerError where the body holds no answer, and the failure that it reports.
  */
-export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIds): Response {
+export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const decoder = new GeminiDecoder(facts, new StreamWriter(facts, toolCallIds));
   const value = tryParseJson(body);
   const sources = isObject(value) ? [body] : Array.isArray(value) ? elementsOf(body) : [];

@@ -9,7 +9,7 @@ import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../kit/media/media.ts";
 import type { RequestSettings } from "./context.ts";
 import { requestIdOf, toError } from "./error.ts";
-import type { CompatProfile } from "./profile.ts";
+import type { ServerProfile } from "./profile.ts";
 import { profileOf } from "./profiles.ts";
 import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
@@ -17,7 +17,7 @@ import { ChatDecoder } from "./stream.ts";
 import { takesToolChoice } from "./tools.ts";
 
 /** How a server that speaks the Chat Completions API is reached. */
-export interface OpenAICompatibleAdapterOptions {
+export interface OpenAIChatAdapterOptions {
   /** Base of all paths, with its version: `https://api.groq.com/openai/v1`, `http://localhost:8000/v1`. Required. */
   readonly baseUrl: string;
   /** The key, where the server wants one. */
@@ -28,7 +28,7 @@ export interface OpenAICompatibleAdapterOptions {
    * The server's quirks: the name of a known profile, or what differs from the one that the host
    * of `baseUrl` tells. Default: that one, and the plain profile for a host that is not known.
    */
-  readonly profile?: string | Partial<CompatProfile> | undefined;
+  readonly profile?: string | Partial<ServerProfile> | undefined;
   /** Further headers of every request (OpenRouter: `HTTP-Referer`, `X-Title`). They win over ours. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Query of every request (Azure: `api-version`). Never a key: addresses end up in logs. */
@@ -40,11 +40,11 @@ export interface OpenAICompatibleAdapterOptions {
 }
 
 /** The Chat Completions API, as OpenAI-compatible servers speak it. */
-export class OpenAICompatibleAdapter extends HttpAdapter {
-  readonly #profile: CompatProfile;
+export class OpenAIChatAdapter extends HttpAdapter {
+  readonly #profile: ServerProfile;
 
   /** @throws ConfigurationError where the address, the key or the profile cannot work. */
-  constructor(options: OpenAICompatibleAdapterOptions) {
+  constructor(options: OpenAIChatAdapterOptions) {
     const name = options.name ?? "compatible";
     if (options.apiKey === "")
       throw new ConfigurationError(`provider "${name}": expected an API key or none, found an empty one`);
@@ -65,8 +65,8 @@ export class OpenAICompatibleAdapter extends HttpAdapter {
 }
 
 function headersOf(
-  { keyHeader }: CompatProfile,
-  { apiKey, defaultHeaders = {} }: OpenAICompatibleAdapterOptions,
+  { keyHeader }: ServerProfile,
+  { apiKey, defaultHeaders = {} }: OpenAIChatAdapterOptions,
 ): Record<string, string> {
   const key =
     apiKey === undefined ? {} : { [keyHeader]: keyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey };
@@ -75,8 +75,8 @@ function headersOf(
 
 function protocolOf(
   provider: string,
-  profile: CompatProfile,
-  { query = {}, allowFilesUnder = [] }: OpenAICompatibleAdapterOptions,
+  profile: ServerProfile,
+  { query = {}, allowFilesUnder = [] }: OpenAIChatAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
   const media = (part: Media, field: string) => resolveMedia(part, { reader }, field);

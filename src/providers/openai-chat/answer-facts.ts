@@ -5,7 +5,7 @@ import { warning } from "../../kit/adapter/loss-report.ts";
 import { asObject, type JsonObject, textIn } from "../../kit/json/json.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import { sourcesIn } from "./citations.ts";
-import { finishReasonOf, type Held } from "./finish.ts";
+import { finishReasonOf, type Held } from "./finish-reason.ts";
 import { countsIn, mismatchesIn, usageOf } from "./usage.ts";
 import type { Choice, Chunk } from "./wire.ts";
 

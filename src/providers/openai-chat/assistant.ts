@@ -2,10 +2,10 @@
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { wireCallName } from "../../kit/adapter/call-names.ts";
 import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
+import { wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
 import { isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import type { RequestContext } from "./context.ts";
 import { imageEntryOf } from "./images.ts";
@@ -173,7 +173,7 @@ class TurnBuilder {
   #wireCall(id: string, { name: said, input }: ToolCall, rest: JsonObject, field: string): JsonObject {
     const { profile, loss } = this.#context;
     const rule = { refused: REFUSED_IN_NAMES, maxChars: profile.maxToolNameChars };
-    const name = wireCallName(said, rule, `${field}.name`, loss);
+    const name = wireToolCallName(said, rule, `${field}.name`, loss);
     if (input.case === "text" && this.#isFunctionNow(name)) {
       const called = {
         ...objectIn(rest.function),

@@ -1,16 +1,16 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { CallIds } from "../../kit/adapter/call-ids.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import type { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
 import type { MediaSource } from "./media.ts";
-import type { CompatProfile } from "./profile.ts";
+import type { ServerProfile } from "./profile.ts";
 
 /** What the translation of a request needs to know of the provider entry. */
 export interface RequestSettings {
   /** Name under which the provider is registered. */
   readonly provider: string;
   /** How the server's API differs from the others'. */
-  readonly profile: CompatProfile;
+  readonly profile: ServerProfile;
   /** Turns the source of an image, sound or document into a URL, bytes or a file id. */
   readonly media: MediaSource;
 }
@@ -21,5 +21,5 @@ export interface RequestContext extends RequestSettings {
   readonly traits: ModelTraits;
   readonly loss: LossReport;
   /** Ids of tool calls as the server takes them. */
-  readonly callIds: CallIds;
+  readonly callIds: ToolCallIdMapper;
 }

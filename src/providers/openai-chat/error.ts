@@ -10,10 +10,10 @@ import { retryAfterOf, retryDelayInText, shouldRetryOf } from "../../kit/http/re
 import type { HttpHeaders } from "../../kit/http/transport.ts";
 import { asObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
 import { type Complaint, complaintIn, complaintInText } from "./complaint.ts";
-import type { CompatProfile } from "./profile.ts";
+import type { ServerProfile } from "./profile.ts";
 
 /** A failed HTTP answer as our error. */
-export function toError(failure: WireFailure, profile: CompatProfile): SDKError {
+export function toError(failure: WireFailure, profile: ServerProfile): SDKError {
   const { provider, status, headers, body, request } = failure;
   const parsed = asObject(tryParseJson(body));
   const complaint = parsed === undefined ? complaintInText(body) : complaintIn(parsed);

@@ -6,7 +6,7 @@
 import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import { formatDataUri, type Media, type ResolvedMedia } from "../../kit/media/media.ts";
-import type { CompatProfile } from "./profile.ts";
+import type { ServerProfile } from "./profile.ts";
 import type { ContentChunk } from "./wire.ts";
 
 /** A part that has a source. */
@@ -27,7 +27,7 @@ export async function mediaChunk(
   part: MediaPart,
   field: string,
   source: MediaSource,
-  profile: CompatProfile,
+  profile: ServerProfile,
 ): Promise<ContentChunk> {
   switch (part.case) {
     case "image":
@@ -43,7 +43,7 @@ function imageChunk(
   { detail }: Image,
   media: ResolvedMedia,
   field: string,
-  { imageTypes }: CompatProfile,
+  { imageTypes }: ServerProfile,
 ): ContentChunk {
   if (media.kind === "file_id") throw unsupported(`${field}.file_id`, "images by id", "bytes or a URL");
   if (media.kind === "data" && imageTypes !== undefined && !imageTypes.includes(media.mediaType)) {
@@ -56,7 +56,7 @@ function imageChunk(
 function audioChunk(
   media: ResolvedMedia,
   field: string,
-  { audioInput, audioFormats }: CompatProfile,
+  { audioInput, audioFormats }: ServerProfile,
 ): ContentChunk {
   if (audioInput === "none") throw unsupported(field, "sounds", "the text of them");
   if (media.kind === "file_id") throw unsupported(`${field}.file_id`, "sounds by id", "their bytes");
@@ -92,7 +92,7 @@ function documentChunk(
   { fileName }: Document,
   media: ResolvedMedia,
   field: string,
-  { documentInput }: CompatProfile,
+  { documentInput }: ServerProfile,
 ): ContentChunk {
   switch (documentInput) {
     case "none":

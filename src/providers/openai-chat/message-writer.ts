@@ -5,12 +5,12 @@ import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/s
 import { AudioCollector } from "./audio.ts";
 import { annotationsIn } from "./citations.ts";
 import { imagePartOf } from "./images.ts";
-import type { CompatProfile } from "./profile.ts";
+import { ToolCallReader } from "./open-blocks.ts";
+import type { ServerProfile } from "./profile.ts";
 import { addDetails, textOfDetails } from "./reasoning-details.ts";
 import type { StateWriter, TextRole } from "./state.ts";
 import { ThinkTagSplitter } from "./think-tags.ts";
 import { saysNothing, ThinkingChunkCollector } from "./thinking-chunk.ts";
-import { ToolCallReader } from "./tool-calls.ts";
 import type { ContentChunk, Delta } from "./wire.ts";
 
 /** A text part that is being written. It stays open to the end, since its sources come last. */
@@ -51,7 +51,7 @@ export class MessageWriter {
   #thinking: ThinkingRun | undefined;
   #audio: AudioCollector | undefined;
 
-  constructor(writer: StreamWriter, states: StateWriter, profile: CompatProfile) {
+  constructor(writer: StreamWriter, states: StateWriter, profile: ServerProfile) {
     this.#writer = writer;
     this.#states = states;
     this.#calls = new ToolCallReader(writer, states);

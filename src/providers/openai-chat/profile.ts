@@ -21,7 +21,7 @@ export type ThinkingFormat =
  * never a subclass. What a field says of requests is obeyed; answers are read liberally whatever
  * it says.
  */
-export interface CompatProfile {
+export interface ServerProfile {
   /** Field that limits how many tokens the model writes. OpenAI's reasoning models refuse the old name. Default `max_tokens`. */
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
   /** Role of developer messages; most servers refuse `developer`. System messages always are `system`. Default `system`. */

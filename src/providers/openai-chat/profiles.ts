@@ -3,14 +3,14 @@
  * profile says only what differs from the plain default.
  */
 import { ConfigurationError } from "../../core/errors.ts";
-import type { CompatProfile } from "./profile.ts";
+import type { ServerProfile } from "./profile.ts";
 
 const COMMON_IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
 /** What is assumed of a server of which nothing is known. */
-export const PLAIN: CompatProfile = {
+export const PLAIN: ServerProfile = {
   maxTokensField: "max_tokens",
   systemRole: "system",
   supportsStore: false,
@@ -47,7 +47,7 @@ export const PLAIN: CompatProfile = {
   catalog: undefined,
 };
 
-const OPENAI: Partial<CompatProfile> = {
+const OPENAI: Partial<ServerProfile> = {
   maxTokensField: "max_completion_tokens",
   systemRole: "developer",
   supportsStore: true,
@@ -65,7 +65,7 @@ const OPENAI: Partial<CompatProfile> = {
 };
 
 /** Servers on one's own machines, which render the conversation with the model's own template. */
-const LOCAL: Partial<CompatProfile> = {
+const LOCAL: Partial<ServerProfile> = {
   maxStopSequences: UNLIMITED,
   thinkingFormat: "template",
   efforts: ["none", "low", "medium", "high"],
@@ -203,7 +203,7 @@ const PROFILES = {
     audioInput: "none",
     documentInput: "none",
   },
-} satisfies Record<string, Partial<CompatProfile>>;
+} satisfies Record<string, Partial<ServerProfile>>;
 
 /** Name of a profile that is known. */
 export type ProfileName = keyof typeof PROFILES;
@@ -246,9 +246,9 @@ const HOSTS: readonly (readonly [host: string, profile: ProfileName])[] = [
  * @throws ConfigurationError where there is no profile of that name.
  */
 export function profileOf(
-  chosen: string | Partial<CompatProfile> | undefined,
+  chosen: string | Partial<ServerProfile> | undefined,
   baseUrl: string,
-): CompatProfile {
+): ServerProfile {
   if (typeof chosen === "string") return named(chosen);
   return { ...named(guessProfile(baseUrl)), ...chosen };
 }
@@ -262,7 +262,7 @@ export function guessProfile(baseUrl: string): ProfileName {
   return HOSTS.find(fits)?.[1] ?? "plain";
 }
 
-function named(name: string): CompatProfile {
+function named(name: string): ServerProfile {
   if (isProfileName(name)) return { ...PLAIN, ...PROFILES[name] };
   throw new ConfigurationError(`there is no profile "${name}"; expected one of ${profileNames.join(", ")}`);
 }

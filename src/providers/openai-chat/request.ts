@@ -5,16 +5,16 @@ import { defaultTraits, takesSampling } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { CallIds } from "../../kit/adapter/call-ids.ts";
 import { LossReport } from "../../kit/adapter/loss-report.ts";
+import { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
 import { type JsonObject, mergeObjects } from "../../kit/json/json.ts";
-import { CALL_ID_RULES } from "./call-ids.ts";
 import type { RequestContext, RequestSettings } from "./context.ts";
 import { toMessages } from "./input.ts";
 import { withInstruction } from "./leading.ts";
 import { readOptions } from "./options.ts";
+import { effortSettings } from "./reasoning.ts";
 import { answerShape } from "./response-format.ts";
-import { effortSettings } from "./thinking-effort.ts";
+import { CALL_ID_RULES } from "./tool-call-ids.ts";
 import { toolSettings } from "./tools.ts";
 
 /** A request in the server's words. */
@@ -38,7 +38,7 @@ export async function toRequestBody(
   const { provider, profile } = settings;
   const loss = new LossReport();
   const traits = profile.catalog === undefined ? defaultTraits : traitsOf(profile.catalog, request.model);
-  const callIds = new CallIds(CALL_ID_RULES[profile.toolCallIdPattern], loss);
+  const callIds = new ToolCallIdMapper(CALL_ID_RULES[profile.toolCallIdPattern], loss);
   const context: RequestContext = { ...settings, request, traits, loss, callIds };
   const options = readOptions(request, provider);
   const shape = answerShape(context);

@@ -3,10 +3,10 @@
 import { ServerError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { isObject, tryParseJson } from "../../kit/json/json.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
-import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
-import type { CompatProfile } from "./profile.ts";
+import type { ServerProfile } from "./profile.ts";
 import { ChatDecoder } from "./stream.ts";
 
 /**
@@ -16,8 +16,8 @@ import { ChatDecoder } from "./stream.ts";
 export function toResponse(
   body: string,
   facts: CallFacts,
-  toolCallIds: ToolCallIds,
-  profile: CompatProfile,
+  toolCallIds: ToolCallIdAllocator,
+  profile: ServerProfile,
 ): Response {
   const object = tryParseJson(body);
   if (!isObject(object)) {

@@ -6,7 +6,7 @@ import type { SchemaDialect } from "../../kit/json-schema/dialect.ts";
 import { MISTRAL_STRICT, OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/json-schema/dialects.ts";
 import { enforceSchema, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
 import type { RequestContext } from "./context.ts";
-import type { CompatProfile } from "./profile.ts";
+import type { ServerProfile } from "./profile.ts";
 
 /** What a schema describes. */
 export type SchemaUse = "parameters" | "answer";
@@ -34,7 +34,7 @@ export function schemaOf(
   return { ...sent, schema: asSpelled(sent.schema, schema, text) };
 }
 
-const ENFORCED: Readonly<Record<CompatProfile["strictSchemas"], SchemaDialect | undefined>> = {
+const ENFORCED: Readonly<Record<ServerProfile["strictSchemas"], SchemaDialect | undefined>> = {
   openai: OPENAI_STRICT,
   mistral: MISTRAL_STRICT,
   any: undefined,

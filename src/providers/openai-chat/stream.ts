@@ -21,7 +21,7 @@ import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import { AnswerFacts } from "./answer-facts.ts";
 import { reportedError, reportsFailure } from "./error.ts";
 import { MessageWriter } from "./message-writer.ts";
-import type { CompatProfile } from "./profile.ts";
+import type { ServerProfile } from "./profile.ts";
 import { StateWriter } from "./state.ts";
 import type { Choice, Chunk, Delta } from "./wire.ts";
 
@@ -32,7 +32,7 @@ const DONE = "[DONE]";
 export class ChatDecoder implements StreamDecoder {
   readonly #facts: CallFacts;
   readonly #writer: StreamWriter;
-  readonly #profile: CompatProfile;
+  readonly #profile: ServerProfile;
   readonly #states: StateWriter;
   readonly #message: MessageWriter;
   readonly #answer: AnswerFacts;
@@ -41,7 +41,7 @@ export class ChatDecoder implements StreamDecoder {
   /** Chunks to pass on that came before the stream could start. */
   readonly #early: { readonly chunk: Chunk; readonly data: string }[] = [];
 
-  constructor(facts: CallFacts, writer: StreamWriter, profile: CompatProfile) {
+  constructor(facts: CallFacts, writer: StreamWriter, profile: ServerProfile) {
     this.#facts = facts;
     this.#writer = writer;
     this.#profile = profile;

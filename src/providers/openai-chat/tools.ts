@@ -13,7 +13,7 @@ import { functionForCustomTool } from "../../kit/adapter/custom-tool.ts";
 import { type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import type { RequestContext } from "./context.ts";
 import type { ProviderOptions } from "./options.ts";
-import type { CompatProfile, ToolChoiceWord } from "./profile.ts";
+import type { ServerProfile, ToolChoiceWord } from "./profile.ts";
 import { schemaOf } from "./schemas.ts";
 import { WIRE_NAME } from "./wire.ts";
 
@@ -121,7 +121,7 @@ const WORDS: ReadonlyMap<Mode, ToolChoiceWord> = new Map([
 ]);
 
 /** Whether a server takes a mode of tool choice. */
-export function takesToolChoice({ toolChoices }: CompatProfile, mode: Mode): boolean {
+export function takesToolChoice({ toolChoices }: ServerProfile, mode: Mode): boolean {
   const word = WORDS.get(mode);
   // Where `none` is no word, the tools are left out.
   return word === undefined || word === "none" || toolChoices.includes(word);

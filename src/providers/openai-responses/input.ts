@@ -7,10 +7,10 @@
 import { invalidField } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { type AssistantContext, assistantItems } from "./assistant-items.ts";
-import { Calls } from "./calls.ts";
-import { inputParts, isItem, type PlacedPart, placed } from "./input-parts.ts";
+import { type AssistantContext, assistantItems } from "./assistant.ts";
+import { Calls } from "./tool-call-ids.ts";
 import { resultItems } from "./tool-results.ts";
+import { inputParts, isItem, type PlacedPart, placed } from "./user-content.ts";
 import type { Item } from "./wire.ts";
 
 /** The conversation in the provider's words. */

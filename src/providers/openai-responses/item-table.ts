@@ -1,5 +1,5 @@
 import { asInt32, objectIn } from "../../kit/json/json.ts";
-import type { OpenItem } from "./open-items.ts";
+import type { OpenItem } from "./open-blocks.ts";
 import type { Item, WireEvent } from "./wire.ts";
 
 /**

@@ -11,6 +11,7 @@ import {
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
+import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import {
   asInt32,
   asString,
@@ -21,9 +22,8 @@ import {
   tryParseJson,
 } from "../../kit/json/json.ts";
 import { type ToolInputKind, toolCallOf } from "../../kit/stream/stream-writer.ts";
-import type { ToolCallIds } from "../../kit/stream/tool-call-ids.ts";
 import { isFailure, reportedError } from "./error.ts";
-import { finishReasonOf } from "./finish.ts";
+import { finishReasonOf } from "./finish-reason.ts";
 import { StateWriter } from "./state.ts";
 import { usageOf } from "./usage.ts";
 import type { Item, ResponseObject } from "./wire.ts";
@@ -32,7 +32,7 @@ import type { Item, ResponseObject } from "./wire.ts";
  * A whole answer as our Response.
  * @throws ServerError where the body is no Response object, and the failure that it reports.
  */
-export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIds): Response {
+export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const object = tryParseJson(body);
   if (!isObject(object)) throw noResponse("a body that is no JSON object", facts);
   if (isFailure(object)) throw reportedError(object, facts);
@@ -57,7 +57,7 @@ function noResponse(what: string, { provider, providerRequestId: requestId }: Ca
 }
 
 /** The parts of one output item (provider documentation: "The response object", `output`). */
-function partsOf(item: Item, states: StateWriter, toolCallIds: ToolCallIds): ContentPart[] {
+function partsOf(item: Item, states: StateWriter, toolCallIds: ToolCallIdAllocator): ContentPart[] {
   switch (item.type) {
     case "message":
       return messageParts(item, states);
@@ -145,7 +145,7 @@ export function isRedacted(item: Item): boolean {
   return reasoningText(item) === "" && textIn(item.encrypted_content) !== "";
 }
 
-function toolCallPart(item: Item, states: StateWriter, toolCallIds: ToolCallIds): ContentPart {
+function toolCallPart(item: Item, states: StateWriter, toolCallIds: ToolCallIdAllocator): ContentPart {
   const call = {
     ...callHead(item),
     id: toolCallIds.take(textIn(item.call_id)),

@@ -22,7 +22,7 @@ import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import { isFailure, reportedError } from "./error.ts";
-import { finishReasonOf } from "./finish.ts";
+import { finishReasonOf } from "./finish-reason.ts";
 import { ItemTable } from "./item-table.ts";
 import {
   appendReasoning,
@@ -35,7 +35,7 @@ import {
   type OpenText,
   openItem,
   textAt,
-} from "./open-items.ts";
+} from "./open-blocks.ts";
 import {
   callInput,
   citationsOf,

@@ -1,7 +1,7 @@
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, type JsonObject } from "../../kit/json/json.ts";
-import type { Calls } from "./calls.ts";
-import { inputParts, isItem, type PartContext, type PlacedPart, placed } from "./input-parts.ts";
+import type { Calls } from "./tool-call-ids.ts";
+import { inputParts, isItem, type PartContext, type PlacedPart, placed } from "./user-content.ts";
 import type { Item } from "./wire.ts";
 
 /** What the translation of results needs. */

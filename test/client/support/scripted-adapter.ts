@@ -8,8 +8,8 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 
 /** How a ScriptedAdapter goes wrong. */
 export interface Script {
@@ -71,7 +71,7 @@ export class ScriptedAdapter implements ProviderAdapter {
       rateLimit: undefined,
       providerRequestId: "",
     };
-    const writer = new StreamWriter(facts, new ToolCallIds(inferenceId), () => 0);
+    const writer = new StreamWriter(facts, new ToolCallIdAllocator(inferenceId), () => 0);
     writer.start(request.model);
     const text = writer.startText();
     yield writer.take();

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { SseDecoder, type SseEvent } from "../../../src/kit/stream/sse.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";
 
-const FOLDERS = ["openai-responses", "anthropic-messages", "gemini", "chat-completions"];
+const FOLDERS = ["openai-responses", "anthropic-messages", "gemini", "openai-chat"];
 
 /** What is in a stream, by eventsource-parser. The decoder under test delivers an event that lacks its blank line too. */
 function peerEvents(bytes: Uint8Array): SseEvent[] {

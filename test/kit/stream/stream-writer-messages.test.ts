@@ -11,13 +11,17 @@ import {
   TextDeltaSchema,
   ToolCallDeltaSchema,
 } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { factsFor } from "../../support/decode.ts";
 
 /** A stream with every kind of event but `error`, whose message is made elsewhere. */
 function writtenEvents(): StreamEvent[] {
-  const writer = new StreamWriter(factsFor("sim", { model: "m" }), new ToolCallIds("inf_test"), () => 0);
+  const writer = new StreamWriter(
+    factsFor("sim", { model: "m" }),
+    new ToolCallIdAllocator("inf_test"),
+    () => 0,
+  );
   writer.start("m");
   const thinking = writer.startReasoning();
   thinking.append("hm");

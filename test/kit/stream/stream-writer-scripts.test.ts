@@ -8,8 +8,8 @@ import { toolCallsOf } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { StreamWriter, type ToolInputKind, toolCallOf } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const ANSWER = {
@@ -81,7 +81,7 @@ interface Written {
 class Play {
   readonly writer = new StreamWriter(
     factsFor("sim", { model: "asked" }),
-    new ToolCallIds("inf_test"),
+    new ToolCallIdAllocator("inf_test"),
     () => 0,
   );
   readonly written: Written[] = [];

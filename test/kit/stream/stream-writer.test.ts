@@ -15,8 +15,8 @@ import {
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { warning } from "../../../src/kit/adapter/loss-report.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { StreamWriter, toolCallOf } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { factsFor } from "../../support/decode.ts";
 
 const ANSWER = {
@@ -28,7 +28,7 @@ const ANSWER = {
 };
 
 function writerOf(request: Parameters<typeof factsFor>[1] = { model: "asked" }): StreamWriter {
-  return new StreamWriter(factsFor("sim", request), new ToolCallIds("inf_test"), () => 0);
+  return new StreamWriter(factsFor("sim", request), new ToolCallIdAllocator("inf_test"), () => 0);
 }
 
 function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
@@ -65,7 +65,7 @@ describe("start()", () => {
   it("tells run, provider, model, time and warnings, once", () => {
     const facts = { ...factsFor("sim", { model: "asked" }), acceptedAt: 1_500 };
     facts.warnings.push(warning("top_p", "unsupported_setting", "left out"));
-    const writer = new StreamWriter(facts, new ToolCallIds("inf_test"), () => 0);
+    const writer = new StreamWriter(facts, new ToolCallIdAllocator("inf_test"), () => 0);
     expect(writer.started).toBe(false);
     writer.start("reported");
     writer.start("another");
@@ -93,7 +93,11 @@ describe("start()", () => {
 describe("take()", () => {
   it("gives every event once, counted, with whole milliseconds since the start", () => {
     const times = [1_000, 1_000, 1_012.6, 1_900];
-    const writer = new StreamWriter(factsFor("sim", {}), new ToolCallIds(""), () => times.shift() ?? 2_000);
+    const writer = new StreamWriter(
+      factsFor("sim", {}),
+      new ToolCallIdAllocator(""),
+      () => times.shift() ?? 2_000,
+    );
     writer.start("m");
     const first = writer.take();
     writer.startText().end();
@@ -291,7 +295,7 @@ describe("finish()", () => {
       rateLimit: create(RateLimitInfoSchema, { tokensLimit: 9 }),
       providerRequestId: "req_1",
     };
-    const writer = new StreamWriter(facts, new ToolCallIds(""), () => 0);
+    const writer = new StreamWriter(facts, new ToolCallIdAllocator(""), () => 0);
     writer.start("reported");
     facts.warnings.push(warning("", "provider_message", "found on the way"));
     const usage = create(UsageSchema, { inputTokens: 1, outputTokens: 2, totalTokens: 3 });

@@ -6,7 +6,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { documentPart, systemMessage, textPart, toolResult, userMessage } from "../../../src/core/message.ts";
 import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { options, type RequestInit } from "./build.ts";
@@ -77,7 +77,7 @@ function readAnswer(content: unknown, model: string): Message {
   const { message } = toResponse(
     JSON.stringify({ model, content }),
     facts,
-    new ToolCallIds(facts.inferenceId),
+    new ToolCallIdAllocator(facts.inferenceId),
   );
   if (message?.role !== Role.ASSISTANT) throw new Error("an answer is the assistant's");
   return message;

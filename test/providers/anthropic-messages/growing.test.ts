@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { imagePart, systemMessage, textPart, toolResult, userMessage } from "../../../src/core/message.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build } from "./build.ts";
@@ -52,7 +52,7 @@ function answerOf(turn: Turns[number], calls: readonly string[]): Message {
   );
   const body = `{"model":"${MODEL}","content":[${[...blocks, ...uses].join(",")}]}`;
   const facts = factsFor("anthropic", { model: MODEL });
-  const { message } = toResponse(body, facts, new ToolCallIds(facts.inferenceId));
+  const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
   if (message === undefined) throw new Error("an answer has a message");
   return message;
 }

@@ -8,11 +8,11 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toError } from "../../../src/providers/anthropic-messages/error.ts";
 import { toConversation } from "../../../src/providers/anthropic-messages/input.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
@@ -237,7 +237,7 @@ function accumulated(events: readonly StreamEvent[]): Response {
 /** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
 function expectUnfinished(bytes: Uint8Array): number {
   const facts = factsFor(PROVIDER, { model: "claude-test" });
-  const writer = new StreamWriter(facts, new ToolCallIds(facts.inferenceId));
+  const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
   const decoder = new MessagesDecoder(facts, writer);
   let count = 0;
   const sse = new SseDecoder((event) => {
@@ -279,7 +279,7 @@ function bodyOf(recording: Recording): Record<string, unknown> {
 
 function respond(body: string): Response {
   const facts = factsFor(PROVIDER, { model: "claude-test" });
-  return toResponse(body, facts, new ToolCallIds(facts.inferenceId));
+  return toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
 }
 
 /** The blocks of an answer as the next request has them, its tool calls answered. */

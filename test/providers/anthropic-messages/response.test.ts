@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { costOf } from "../../../src/catalog/catalog.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { usageOf } from "../../../src/providers/anthropic-messages/usage.ts";
 import { factsFor } from "../../support/decode.ts";
@@ -10,7 +10,7 @@ import { factsFor } from "../../support/decode.ts";
 function respond(body: unknown, includeRaw = false) {
   const facts = factsFor("anthropic", { model: "claude-opus-5", includeRaw });
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return toResponse(text, facts, new ToolCallIds(facts.inferenceId));
+  return toResponse(text, facts, new ToolCallIdAllocator(facts.inferenceId));
 }
 
 const answer = (more: object) => ({ id: "msg_1", model: "claude-opus-5", content: [], ...more });

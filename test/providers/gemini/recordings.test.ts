@@ -9,9 +9,9 @@ import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toError } from "../../../src/providers/gemini/error.ts";
 import { toInput } from "../../../src/providers/gemini/input.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
@@ -79,7 +79,7 @@ describe("a recorded stream of streamGenerateContent", () => {
       const whole = toResponse(
         JSON.stringify(inOnePiece(native, reading)),
         facts,
-        new ToolCallIds(facts.inferenceId),
+        new ToolCallIdAllocator(facts.inferenceId),
       );
       expect(inAnyOrder(finalOf(events))).toEqual(inAnyOrder(whole));
     });
@@ -137,7 +137,7 @@ describe("a recorded whole answer of generateContent", () => {
       const listed = toResponse(
         JSON.stringify([bodyOf(recording)]),
         facts,
-        new ToolCallIds(facts.inferenceId),
+        new ToolCallIdAllocator(facts.inferenceId),
       );
       expect(listed).toEqual(respond(recording));
     },
@@ -336,7 +336,7 @@ function bodyOf(recording: Recording): Wire {
 
 function respond(recording: Recording): Response {
   const facts = factsFor(PROVIDER, { model: "gemini-test" });
-  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIds(facts.inferenceId));
+  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIdAllocator(facts.inferenceId));
 }
 
 function jsonOf(events: readonly StreamEvent[]): unknown {

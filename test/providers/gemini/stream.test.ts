@@ -3,7 +3,7 @@ import { ServerError } from "../../../src/core/errors.ts";
 import { textOf, toolCallsOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { casesOf, codesOf, contentOf, decodeEvents, event, finalOf, NEW_MODEL } from "./support.ts";
@@ -461,7 +461,7 @@ describe("a whole body", () => {
     toResponse(
       JSON.stringify(body),
       factsFor("gemini", { model: NEW_MODEL, includeRaw }),
-      new ToolCallIds("run"),
+      new ToolCallIdAllocator("run"),
     );
 
   it("may be a list of events", () => {

@@ -4,10 +4,10 @@ import { type ContentPart, type Message, MessageSchema } from "../../../src/gen/
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
 import type { ToolInputKind } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toRequestBody } from "../../../src/providers/gemini/request.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
@@ -50,7 +50,7 @@ export function answered(parts: readonly object[], model = NEW_MODEL, beside: ob
 /** The message of a whole answer. */
 export function readTurn(body: string, model: string): Message {
   const facts = factsFor("gemini", { model });
-  const { message } = toResponse(body, facts, new ToolCallIds(facts.inferenceId));
+  const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
   return message ?? create(MessageSchema);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultTraits } from "../../../src/catalog/model-traits.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
-import { thinking } from "../../../src/providers/gemini/thinking.ts";
+import { thinking } from "../../../src/providers/gemini/reasoning.ts";
 
 describe("a thinking budget", () => {
   it.each([

@@ -10,8 +10,8 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { ToolChoice_Mode as Mode, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import {
-  OpenAICompatibleAdapter,
-  type OpenAICompatibleAdapterOptions,
+  OpenAIChatAdapter,
+  type OpenAIChatAdapterOptions,
 } from "../../../src/providers/openai-chat/adapter.ts";
 import { serveHttp } from "../../kit/http/servers.ts";
 import { messagesOf, type RequestInit } from "./support.ts";
@@ -34,7 +34,7 @@ const ANSWER = {
 /** An adapter, and a server that answers it and remembers what it was asked. */
 async function setUp(
   answer: (response: ServerResponse) => void,
-  options: Partial<OpenAICompatibleAdapterOptions> = {},
+  options: Partial<OpenAIChatAdapterOptions> = {},
 ) {
   const asked: Asked[] = [];
   const { port, sockets } = await serveHttp((request, response) => {
@@ -46,7 +46,7 @@ async function setUp(
       answer(response);
     });
   });
-  const adapter = new OpenAICompatibleAdapter({ baseUrl: `http://127.0.0.1:${port}/v1/`, ...options });
+  const adapter = new OpenAIChatAdapter({ baseUrl: `http://127.0.0.1:${port}/v1/`, ...options });
   onTestFinished(() => adapter.close());
   return { adapter, asked, sockets };
 }
@@ -72,7 +72,7 @@ function streamed(response: ServerResponse): void {
 const request = (more: RequestInit = {}) =>
   create(RequestSchema, { model: "model-1", messages: [userMessage("hi")], ...more });
 
-async function eventsOf(adapter: OpenAICompatibleAdapter): Promise<StreamEvent[]> {
+async function eventsOf(adapter: OpenAIChatAdapter): Promise<StreamEvent[]> {
   const events: StreamEvent[] = [];
   for await (const event of adapter.stream(request())) events.push(event);
   return events;
@@ -146,7 +146,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
     await adapter.complete(request({ maxTokens: 5 }));
     expect(asked[0]?.body).toMatchObject({ max_completion_tokens: 5 });
     expect(adapter.supportsToolChoice(Mode.REQUIRED, "model-1")).toBe(true);
-    const ollama = new OpenAICompatibleAdapter({ baseUrl: "http://localhost:11434/v1", name: "ollama" });
+    const ollama = new OpenAIChatAdapter({ baseUrl: "http://localhost:11434/v1", name: "ollama" });
     onTestFinished(() => ollama.close());
     expect(ollama.name).toBe("ollama");
     expect(ollama.supportsToolChoice(Mode.REQUIRED, "model-1")).toBe(false);
@@ -194,7 +194,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
   });
 
   it("is refused a configuration that cannot work", () => {
-    const make = (options: OpenAICompatibleAdapterOptions) => () => new OpenAICompatibleAdapter(options);
+    const make = (options: OpenAIChatAdapterOptions) => () => new OpenAIChatAdapter(options);
     expect(make({ baseUrl: "http://x.example", apiKey: "" })).toThrow(ConfigurationError);
     expect(make({ baseUrl: "x.example" })).toThrow(ConfigurationError);
     expect(make({ baseUrl: "http://x.example", profile: "gpt" })).toThrow(ConfigurationError);

@@ -19,7 +19,7 @@ import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.
 import { list, type Wire } from "./reading.ts";
 import { PROVIDER, type ProfileInit, profile, type RequestInit, sent } from "./support.ts";
 
-const FOLDER = "chat-completions";
+const FOLDER = "openai-chat";
 const recorded = [...recordingsOf(FOLDER, ".sse"), ...recordingsOf(FOLDER, ".json")].filter(
   (recording): recording is Recording & { request: string } => "request" in recording,
 );

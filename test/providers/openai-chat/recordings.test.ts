@@ -6,9 +6,9 @@ import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toError } from "../../../src/providers/openai-chat/error.ts";
 import { ChatDecoder } from "../../../src/providers/openai-chat/stream.ts";
 import { factsFor } from "../../support/decode.ts";
@@ -27,7 +27,7 @@ import {
   sent,
 } from "./support.ts";
 
-const FOLDER = "chat-completions";
+const FOLDER = "openai-chat";
 const BROKEN = ["groq-error-mid-stream.sse", "unparsable-chunk.sse"].map((name) => `${FOLDER}/${name}`);
 const allStreams = recordingsOf(FOLDER, ".sse");
 const streams = allStreams.filter(({ file }) => !BROKEN.includes(file));
@@ -134,9 +134,9 @@ describe("a recorded whole answer of the Chat Completions API", () => {
 });
 
 const WARNED: Record<string, string[]> = {
-  "chat-completions/openai-sdk-stream-three-choices-a491ad.sse": ["further_candidates"],
+  "openai-chat/openai-sdk-stream-three-choices-a491ad.sse": ["further_candidates"],
   // Counts more cached tokens than the prompt has.
-  "chat-completions/mistral-stream-reasoning-model-1-1.sse": ["count_mismatch"],
+  "openai-chat/mistral-stream-reasoning-model-1-1.sse": ["count_mismatch"],
 };
 
 const KIND_OF_FAILURE: Record<string, ErrorKind> = {
@@ -218,7 +218,7 @@ function expectUsage(response: Response, usage: unknown): void {
 /** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
 function expectUnfinished(bytes: Uint8Array): void {
   const facts = factsFor(PROVIDER, { model: "model-1" });
-  const writer = new StreamWriter(facts, new ToolCallIds(facts.inferenceId));
+  const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
   const decoder = new ChatDecoder(facts, writer, profile());
   const sse = new SseDecoder((event) => {
     decoder.push(event);

@@ -7,7 +7,7 @@ import {
   ToolChoice_Mode as Mode,
   ResponseFormat_Type,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import type { CompatProfile } from "../../../src/providers/openai-chat/profile.ts";
+import type { ServerProfile } from "../../../src/providers/openai-chat/profile.ts";
 import { takesToolChoice } from "../../../src/providers/openai-chat/tools.ts";
 import { messagesOf, PROVIDER, type ProfileInit, profile, type RequestInit, sent } from "./support.ts";
 
@@ -303,7 +303,7 @@ describe("tools", () => {
   );
 
   it("say in advance which choices there are", () => {
-    const taken = (known: CompatProfile) =>
+    const taken = (known: ServerProfile) =>
       [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED].filter((mode) => takesToolChoice(known, mode));
     expect(taken(profile())).toEqual([Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED]);
     expect(taken(profile("ollama"))).toEqual([Mode.AUTO, Mode.NONE]);

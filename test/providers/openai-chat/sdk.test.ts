@@ -6,7 +6,7 @@ import { dataOf } from "./reading.ts";
 import { decodeBytes, finalOf } from "./support.ts";
 
 /** Streams of OpenAI itself, which its SDK can read; other servers' quirks are beyond it. */
-const streams = recordingsOf("chat-completions", ".sse").filter(({ file }) =>
+const streams = recordingsOf("openai-chat", ".sse").filter(({ file }) =>
   /\/(chat-|openai-sdk-|raw-|refusal-|stream-falsy|text\.|truncated-)/.test(file),
 );
 

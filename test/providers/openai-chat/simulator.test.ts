@@ -29,8 +29,8 @@ import {
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import {
-  OpenAICompatibleAdapter,
-  type OpenAICompatibleAdapterOptions,
+  OpenAIChatAdapter,
+  type OpenAIChatAdapterOptions,
 } from "../../../src/providers/openai-chat/adapter.ts";
 import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import type { RequestInit } from "./support.ts";
@@ -58,8 +58,8 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 
-function connect(options: Partial<OpenAICompatibleAdapterOptions> = {}): OpenAICompatibleAdapter {
-  const adapter = new OpenAICompatibleAdapter({
+function connect(options: Partial<OpenAIChatAdapterOptions> = {}): OpenAIChatAdapter {
+  const adapter = new OpenAIChatAdapter({
     baseUrl: simulator.openaiBaseUrl,
     apiKey: "key-1",
     ...options,
@@ -219,7 +219,7 @@ describe("a round trip of tools", () => {
   /** Asks, hands the results in behind the unchanged answer, and returns both answers. */
   async function converse(
     model: string,
-    options: Partial<OpenAICompatibleAdapterOptions>,
+    options: Partial<OpenAIChatAdapterOptions>,
     streams: boolean,
   ): Promise<{ first: Response; second: Response }> {
     const adapter = connect(options);
@@ -238,7 +238,7 @@ describe("a round trip of tools", () => {
 
   const replaying = { profile: { replayReasoning: true } };
 
-  it.each<[string, Partial<OpenAICompatibleAdapterOptions>]>([
+  it.each<[string, Partial<OpenAIChatAdapterOptions>]>([
     ["sim-tools:calls=2", {}],
     ["sim-tools:calls=2,preamble=1", {}],
     ["sim-tools:calls=2,repeat_ids=1", {}],

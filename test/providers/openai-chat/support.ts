@@ -2,11 +2,11 @@ import { create, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { type Response, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../../src/kit/media/media.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import type { RequestSettings } from "../../../src/providers/openai-chat/context.ts";
-import type { CompatProfile } from "../../../src/providers/openai-chat/profile.ts";
+import type { ServerProfile } from "../../../src/providers/openai-chat/profile.ts";
 import { profileOf } from "../../../src/providers/openai-chat/profiles.ts";
 import { toRequestBody } from "../../../src/providers/openai-chat/request.ts";
 import { toResponse } from "../../../src/providers/openai-chat/response.ts";
@@ -18,7 +18,7 @@ import type { Wire } from "./reading.ts";
 export const PROVIDER = "compatible";
 
 /** A profile by its name, or the plain one with what differs from it. */
-export type ProfileInit = string | Partial<CompatProfile>;
+export type ProfileInit = string | Partial<ServerProfile>;
 
 /** A Request, or what makes one. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;
@@ -26,7 +26,7 @@ export type RequestInit = MessageInitShape<typeof RequestSchema>;
 const ADDRESS = "http://unknown.example/v1";
 
 /** The whole profile. */
-export function profile(init: ProfileInit = {}): CompatProfile {
+export function profile(init: ProfileInit = {}): ServerProfile {
   return profileOf(init, ADDRESS);
 }
 
@@ -96,7 +96,7 @@ export function respond(
 ): Response {
   const facts = factsFor(PROVIDER, request);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return toResponse(text, facts, new ToolCallIds(facts.inferenceId), profile(init));
+  return toResponse(text, facts, new ToolCallIdAllocator(facts.inferenceId), profile(init));
 }
 
 /** The response that a stream finished with. */

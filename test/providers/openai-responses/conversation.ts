@@ -2,7 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { PartInit } from "../../../src/core/message.ts";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build, type RequestInit } from "./build.ts";
@@ -44,7 +44,7 @@ export function answered(...texts: string[]): Item {
 export function answerOf(output: Item[], model = "gpt-5", provider = "openai"): Message {
   const facts = factsFor(provider, { model });
   const body = JSON.stringify({ id: "resp_1", model, status: "completed", output });
-  const { message } = toResponse(body, facts, new ToolCallIds(facts.inferenceId));
+  const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId));
   if (message === undefined) throw new Error("an answer has a message");
   return message;
 }

@@ -11,7 +11,7 @@ import {
 } from "../../../src/core/message.ts";
 import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type as Format, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { randomOf } from "../../support/random.ts";
@@ -48,7 +48,7 @@ function* growing(random: () => number, model: string): Generator<MessageInit[]>
 function answerOf(body: string, model: string, history: readonly MessageInit[]): Message {
   const facts = factsFor("openai", { model });
   const { messages } = create(RequestSchema, { messages: [...history] });
-  const { message } = toResponse(body, facts, new ToolCallIds(facts.inferenceId, messages));
+  const { message } = toResponse(body, facts, new ToolCallIdAllocator(facts.inferenceId, messages));
   if (message?.role !== Role.ASSISTANT) throw new Error("an answer is the assistant's");
   return message;
 }

@@ -7,10 +7,10 @@ import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toError } from "../../../src/providers/openai-responses/error.ts";
 import { toInput } from "../../../src/providers/openai-responses/input.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
@@ -122,7 +122,7 @@ describe("a stream and a whole answer of the same content", () => {
     const { events } = await decodeBytes([bytesOf(recording)]);
     const streamed = finalOf(events);
     const facts = factsFor(PROVIDER, { model: streamed.model });
-    const whole = toResponse(JSON.stringify(object), facts, new ToolCallIds(facts.inferenceId));
+    const whole = toResponse(JSON.stringify(object), facts, new ToolCallIdAllocator(facts.inferenceId));
     expect(sealed(readParts(streamed.message?.content ?? []))).toEqual(
       sealed(readParts(whole.message?.content ?? [])),
     );
@@ -162,7 +162,7 @@ function expectReported(events: readonly StreamEvent[], error: unknown): void {
 /** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
 function expectUnfinished(bytes: Uint8Array): void {
   const facts = factsFor(PROVIDER, { model: "gpt-test" });
-  const writer = new StreamWriter(facts, new ToolCallIds(facts.inferenceId));
+  const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
   const decoder = new ResponsesDecoder(facts, writer);
   const sse = new SseDecoder((event) => {
     decoder.push(event);
@@ -227,7 +227,7 @@ function bodyOf(recording: Recording): Record<string, unknown> {
 
 function respond(recording: Recording): Response {
   const facts = factsFor(PROVIDER, { model: String(bodyOf(recording).model) });
-  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIds(facts.inferenceId));
+  return toResponse(bytesOf(recording).toString("utf8"), facts, new ToolCallIdAllocator(facts.inferenceId));
 }
 
 async function inputOf(response: Response): Promise<unknown> {

@@ -10,7 +10,7 @@ import {
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../../src/kit/adapter/call-facts.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { type Item, outputText, PNG_BASE64 } from "./conversation.ts";
@@ -20,7 +20,11 @@ const FACTS = factsFor("openai", { model: "gpt-5" });
 
 function respond(body: unknown, facts: CallFacts = FACTS) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return toResponse(text, { ...facts, warnings: [...facts.warnings] }, new ToolCallIds(facts.inferenceId));
+  return toResponse(
+    text,
+    { ...facts, warnings: [...facts.warnings] },
+    new ToolCallIdAllocator(facts.inferenceId),
+  );
 }
 
 function partsOf(...output: Item[]) {

@@ -4,7 +4,7 @@ import {
   Client,
   GeminiAdapter,
   OpenAIAdapter,
-  OpenAICompatibleAdapter,
+  OpenAIChatAdapter,
   type ProviderAdapter,
 } from "outrigger";
 import { type SimulatedRequest, type Simulator, startSimulator } from "../../../src/simulator/index.ts";
@@ -102,7 +102,7 @@ export const columns: readonly Column[] = [
     model: "compatible-1",
     otherModel: "compatible-2",
     connect: (url, options) =>
-      new OpenAICompatibleAdapter({ ...options, baseUrl: `${url}/v1`, profile: compatibleProfile }),
+      new OpenAIChatAdapter({ ...options, baseUrl: `${url}/v1`, profile: compatibleProfile }),
     environment: (url, apiKey) => ({
       OUTRIGGER_COMPATIBLE_BASE_URL: `${url}/v1`,
       OUTRIGGER_COMPATIBLE_API_KEY: apiKey,

@@ -1,9 +1,9 @@
 /** Recorded answers of real providers, read by the adapters, so that conversations can be handed on from them. */
 import type { Message, Response } from "outrigger";
 import type { CallFacts } from "../../../src/kit/adapter/call-facts.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import type { StreamDecoder } from "../../../src/kit/stream/decode-stream.ts";
 import type { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
 import { toResponse as readAnthropic } from "../../../src/providers/anthropic-messages/response.ts";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { toResponse as readGemini } from "../../../src/providers/gemini/response.ts";
@@ -21,7 +21,7 @@ import type { ColumnName } from "./columns.ts";
 interface Reader {
   /** Folder of the recordings. */
   readonly folder: string;
-  readonly whole: (body: string, facts: CallFacts, ids: ToolCallIds) => Response;
+  readonly whole: (body: string, facts: CallFacts, ids: ToolCallIdAllocator) => Response;
   readonly decoder: (facts: CallFacts, writer: StreamWriter) => StreamDecoder;
 }
 
@@ -44,7 +44,7 @@ const readers: Readonly<Record<ColumnName, Reader>> = {
     decoder: (facts, writer) => new GeminiDecoder(facts, writer),
   },
   compatible: {
-    folder: "chat-completions",
+    folder: "openai-chat",
     whole: (body, facts, ids) => readChat(body, facts, ids, profile),
     decoder: (facts, writer) => new ChatDecoder(facts, writer, profile),
   },
@@ -85,7 +85,7 @@ function readWhole(name: ColumnName, recording: Recording): Response | undefined
     return readers[name].whole(
       bytesOf(recording).toString("utf8"),
       facts,
-      new ToolCallIds(facts.inferenceId),
+      new ToolCallIdAllocator(facts.inferenceId),
     );
   } catch {
     return undefined;

@@ -190,9 +190,9 @@ export function callPieces(chunks: readonly Chunk[]): ToolCall[] {
   return chunks.flatMap((chunk) => chunk.choices ?? []).flatMap(({ delta }) => delta.tool_calls ?? []);
 }
 
-/** Reads a recorded file of `test/recordings/chat-completions`. */
+/** Reads a recorded file of `test/recordings/openai-chat`. */
 export function readRecording(name: string): string {
-  return readFileSync(new URL(`../../recordings/chat-completions/${name}`, import.meta.url), "utf8");
+  return readFileSync(new URL(`../../recordings/openai-chat/${name}`, import.meta.url), "utf8");
 }
 
 /** A tool to call, with a schema that OpenAI's strict mode takes. */

@@ -7,7 +7,7 @@ import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { ANTHROPIC_OUTPUT, PLAIN } from "../../kit/json-schema/dialects.ts";
 import { enforceSchema, type SchemaForms } from "../../kit/json-schema/enforce-schema.ts";
 import type { SchemaBudget } from "../../kit/json-schema/limits.ts";
-import { textBlocks } from "./content.ts";
+import { textBlocks } from "./user-content.ts";
 import type { Block } from "./wire.ts";
 
 /** How the model is brought to answer in a shape. */

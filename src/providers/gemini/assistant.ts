@@ -2,9 +2,9 @@
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { type CallNameRule, wireCallName } from "../../kit/adapter/call-names.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
+import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
 import {
   asString,
   isObject,
@@ -27,7 +27,7 @@ import { type Part, WIRE_NAME } from "./wire.ts";
  */
 const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 
-const CALL_NAMES: CallNameRule = { refused: /[^a-zA-Z0-9_.:-]/g, maxChars: 128 };
+const CALL_NAMES: ToolCallNameRule = { refused: /[^a-zA-Z0-9_.:-]/g, maxChars: 128 };
 
 /** Translates one turn of the model. Parts are never merged: signatures sit on parts. */
 export class ModelTurn {
@@ -91,7 +91,7 @@ export class ModelTurn {
   /** @param rest What the API gave with the call; undefined where another provider or model wrote it. */
   #addCall(call: ToolCall, rest: Part | undefined, field: string): void {
     const own = objectIn(rest?.functionCall);
-    const name = wireCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss);
+    const name = wireToolCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss);
     const functionCall = { ...own, name, args: this.#argumentsOf(call, field) };
     const signature = rest === undefined ? this.#placeholder(field) : {};
     this.parts.push({ ...rest, functionCall, ...signature });

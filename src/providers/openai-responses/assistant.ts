@@ -2,14 +2,14 @@
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { type CallNameRule, wireCallName } from "../../kit/adapter/call-names.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
+import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
 import { type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json/json.ts";
-import { nativeBlock, type PlacedPart, placed } from "./input-parts.ts";
 import { mediaPart } from "./media.ts";
 import { originOf, type PartState, readState } from "./state.ts";
 import type { ResultContext } from "./tool-results.ts";
+import { nativeBlock, type PlacedPart, placed } from "./user-content.ts";
 import type { Item } from "./wire.ts";
 
 /** What the translation of the assistant's messages needs. */
@@ -36,7 +36,7 @@ export async function assistantItems(
   return turn.items;
 }
 
-const CALL_NAMES: CallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
+const CALL_NAMES: ToolCallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
 
 /** Collects the items of one message; content parts of one item come together again. */
 class Turn {
@@ -144,7 +144,7 @@ class Turn {
     // What the API itself wrote it takes back.
     const name =
       rest === undefined
-        ? wireCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss)
+        ? wireToolCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss)
         : call.name;
     const item = { ...rest, call_id: callId, name };
     if (input.case === "text") this.#addItem({ ...item, type: "custom_tool_call", input: input.value });

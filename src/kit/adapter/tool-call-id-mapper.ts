@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { LossReport } from "./loss-report.ts";
 
 /** Ids of tool calls that a provider takes. */
-export interface CallIdRule {
+export interface ToolCallIdRule {
   /** Fits the ids that are taken, as a whole. Without the flags `g` and `y`. */
   readonly pattern: RegExp;
   /** How ids that are made here begin. */
@@ -19,14 +19,16 @@ const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
  * of the conversation. What comes later does not change what was given before, so that each turn
  * begins with the same bytes as the one before it. That ids were replaced is told once.
  */
-export class CallIds {
-  readonly #rule: CallIdRule;
+export class ToolCallIdMapper {
+  readonly #rule: ToolCallIdRule;
   readonly #loss: LossReport;
   readonly #used = new Set<string>();
+  /** By id: the attempt to make an id from it that succeeded last, so that many calls with one id take linear time. */
+  readonly #nextAttempt = new Map<string, number>();
   readonly #latest = new Map<string, string>();
   #told = false;
 
-  constructor(rule: CallIdRule, loss: LossReport) {
+  constructor(rule: ToolCallIdRule, loss: LossReport) {
     this.#rule = rule;
     this.#loss = loss;
   }
@@ -48,11 +50,13 @@ export class CallIds {
     return this.#latest.get(id) ?? (this.#rule.pattern.test(id) ? id : this.#make(id));
   }
 
-  /** The first free one of the ids that are made from an id. */
+  /** The first free one of the ids that are made from an id. Goes on where the last search for that id ended. */
   #make(id: string): string {
-    for (let attempt = 0; ; attempt += 1) {
+    for (let attempt = this.#nextAttempt.get(id) ?? 0; ; attempt += 1) {
       const made = this.#rule.prefix + digestOf(`${attempt} ${id}`, this.#rule.length);
-      if (!this.#used.has(made)) return made;
+      if (this.#used.has(made)) continue;
+      this.#nextAttempt.set(id, attempt);
+      return made;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { LossReport } from "./loss-report.ts";
 
 /** Names of functions that a provider takes in the calls of a conversation. */
-export interface CallNameRule {
+export interface ToolCallNameRule {
   /** Fits each character that is refused. With the flag `g`. */
   readonly refused: RegExp;
   /** Most characters. */
@@ -13,9 +13,9 @@ export interface CallNameRule {
  * since the caller did not choose it, what is refused is replaced, and told, instead of being an error.
  * @param field Path of the name in the request, for the note.
  */
-export function wireCallName(
+export function wireToolCallName(
   name: string,
-  { refused, maxChars }: CallNameRule,
+  { refused, maxChars }: ToolCallNameRule,
   field: string,
   loss: LossReport,
 ): string {

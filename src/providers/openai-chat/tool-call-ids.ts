@@ -1,8 +1,8 @@
-import type { CallIdRule } from "../../kit/adapter/call-ids.ts";
-import type { CompatProfile } from "./profile.ts";
+import type { ToolCallIdRule } from "../../kit/adapter/tool-call-id-mapper.ts";
+import type { ServerProfile } from "./profile.ts";
 
 /** What ids of tool calls a server takes, by the word of its profile. */
-export const CALL_ID_RULES: Readonly<Record<CompatProfile["toolCallIdPattern"], CallIdRule>> = {
+export const CALL_ID_RULES: Readonly<Record<ServerProfile["toolCallIdPattern"], ToolCallIdRule>> = {
   any: { pattern: /./s, prefix: "call_", length: 24 },
   forty_characters: { pattern: /^.{1,40}$/s, prefix: "call_", length: 24 },
   nine_alphanumerics: { pattern: /^[a-zA-Z0-9]{9}$/, prefix: "", length: 9 },

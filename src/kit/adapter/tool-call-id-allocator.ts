@@ -5,8 +5,10 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
  * or gives none. The same sequence of ids from a provider gives the same ids here, so that a
  * streamed answer and a whole one agree.
  */
-export class ToolCallIds {
+export class ToolCallIdAllocator {
   readonly #used = new Set<string>();
+  /** By id: the suffix to try next, so that many calls with one id take linear time. */
+  readonly #nextSuffix = new Map<string, number>();
   readonly #inferenceId: string;
 
   /** @param history The conversation so far, whose ids are taken. */
@@ -21,9 +23,17 @@ export class ToolCallIds {
   take(id: string): string {
     // Some servers accept ids of at most 40 characters: without its prefix the inference id leaves room for a suffix.
     const base = id === "" ? `call_${this.#inferenceId.replace(/^inf_/, "")}` : id;
-    let free = base;
-    for (let n = 2; this.#used.has(free); n += 1) free = `${base}_${n}`;
+    const free = this.#freeFrom(base);
     this.#used.add(free);
     return free;
+  }
+
+  /** The id itself or the first free one with a number behind it. Goes on where the last search for that id ended. */
+  #freeFrom(base: string): string {
+    if (!this.#used.has(base)) return base;
+    let suffix = this.#nextSuffix.get(base) ?? 2;
+    while (this.#used.has(`${base}_${suffix}`)) suffix += 1;
+    this.#nextSuffix.set(base, suffix + 1);
+    return `${base}_${suffix}`;
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { assistantMessage, imagePart, textPart, userMessage } from "../../../src/core/message.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { build, options, type RequestInit, refusalOf } from "./build.ts";
@@ -149,7 +149,7 @@ describe("an answer that goes back to the model that wrote it", () => {
 
     const facts = factsFor("openai", { model: "my-deployment" });
     const body = { model: "gpt-5.2-2025-12-11", status: "completed", output: [HIDDEN, MESSAGE] };
-    const { message } = toResponse(JSON.stringify(body), facts, new ToolCallIds(facts.inferenceId));
+    const { message } = toResponse(JSON.stringify(body), facts, new ToolCallIdAllocator(facts.inferenceId));
     const { input } = await inputOf([message ?? {}], { model: "my-deployment" });
     expect(input).toEqual([HIDDEN, MESSAGE]);
   });

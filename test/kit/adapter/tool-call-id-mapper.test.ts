@@ -1,22 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { type CallIdRule, CallIds } from "../../../src/kit/adapter/call-ids.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { ToolCallIdMapper, type ToolCallIdRule } from "../../../src/kit/adapter/tool-call-id-mapper.ts";
 
-const NINE: CallIdRule = { pattern: /^[a-zA-Z0-9]{9}$/, prefix: "", length: 9 };
-const WORDS: CallIdRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, prefix: "call_", length: 24 };
+const NINE: ToolCallIdRule = { pattern: /^[a-zA-Z0-9]{9}$/, prefix: "", length: 9 };
+const WORDS: ToolCallIdRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, prefix: "call_", length: 24 };
 /** So few ids that they meet. */
-const FEW: CallIdRule = { pattern: /^[a-zA-Z0-9]$/, prefix: "", length: 1 };
+const FEW: ToolCallIdRule = { pattern: /^[a-zA-Z0-9]$/, prefix: "", length: 1 };
 
-function idsOf(rule: CallIdRule, ids: readonly string[]): { sent: string[]; notes: string[] } {
+function idsOf(rule: ToolCallIdRule, ids: readonly string[]): { sent: string[]; notes: string[] } {
   const loss = new LossReport();
-  const calls = new CallIds(rule, loss);
+  const calls = new ToolCallIdMapper(rule, loss);
   const sent = ids.map((id, index) => calls.ofCall(id, `messages[${index}].id`));
   return { sent, notes: loss.warnings.map(({ field, code }) => `${code} ${field}`) };
 }
 
-describe("CallIds", () => {
+describe("ToolCallIdMapper", () => {
   it("keeps the ids that the provider takes, and tells nothing", () => {
     expect(idsOf(WORDS, ["toolu_01", "call-2"])).toEqual({ sent: ["toolu_01", "call-2"], notes: [] });
   });
@@ -33,12 +33,12 @@ describe("CallIds", () => {
 
   it("never makes a strict request fail", () => {
     const loss = new LossReport();
-    new CallIds(NINE, loss).ofCall("call_1", "messages[0].id");
+    new ToolCallIdMapper(NINE, loss).ofCall("call_1", "messages[0].id");
     expect(() => loss.enforce(LossPolicy.REFUSE)).not.toThrow();
   });
 
   it("gives a result the id of the latest call that it can answer", () => {
-    const calls = new CallIds(NINE, new LossReport());
+    const calls = new ToolCallIdMapper(NINE, new LossReport());
     const first = calls.ofCall("call_1", "");
     expect(calls.ofResult("call_1")).toBe(first);
     const second = calls.ofCall("call_1", "");
@@ -47,7 +47,7 @@ describe("CallIds", () => {
   });
 
   it("gives a result without a call an id that the provider takes", () => {
-    const calls = new CallIds(NINE, new LossReport());
+    const calls = new ToolCallIdMapper(NINE, new LossReport());
     expect(calls.ofResult("abcdefghi")).toBe("abcdefghi");
     expect(calls.ofResult("call_1")).toMatch(NINE.pattern);
   });

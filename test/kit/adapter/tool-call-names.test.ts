@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { wireCallName } from "../../../src/kit/adapter/call-names.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
+import { wireToolCallName } from "../../../src/kit/adapter/tool-call-names.ts";
 
 const rule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 12 };
 
-describe("wireCallName()", () => {
+describe("wireToolCallName()", () => {
   it("leaves a name that is taken as it is", () => {
     const loss = new LossReport();
-    expect(wireCallName("get_weather", rule, "name", loss)).toBe("get_weather");
+    expect(wireToolCallName("get_weather", rule, "name", loss)).toBe("get_weather");
     expect(loss.warnings).toEqual([]);
   });
 
@@ -19,7 +19,7 @@ describe("wireCallName()", () => {
     ["météo", "m_t_o"],
   ])("writes %s as %s, and tells it", (name, taken) => {
     const loss = new LossReport();
-    expect(wireCallName(name, rule, "messages[0].content[0].tool_call.name", loss)).toBe(taken);
+    expect(wireToolCallName(name, rule, "messages[0].content[0].tool_call.name", loss)).toBe(taken);
     expect(loss.warnings).toMatchObject([
       { code: "converted_content", field: "messages[0].content[0].tool_call.name" },
     ]);

@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { assistantMessage, userMessage } from "../../../src/core/message.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
-import { ToolCallIds } from "../../../src/kit/stream/tool-call-ids.ts";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 
 function historyOf(...ids: string[]): Message[] {
   return ids.map((id) => assistantMessage({ part: { case: "toolCall", value: { id, name: "look" } } }));
 }
 
-describe("ToolCallIds.take()", () => {
+describe("ToolCallIdAllocator.take()", () => {
   it.each([
     ["leaves ids that are free as they are", [], ["a", "b"], ["a", "b"]],
     ["numbers what the provider repeats", [], ["a", "a", "a"], ["a", "a_2", "a_3"]],
@@ -17,12 +17,12 @@ describe("ToolCallIds.take()", () => {
     ["passes over ids that it made itself", [], ["a", "a", "a_2"], ["a", "a_2", "a_2_2"]],
     ["passes over made ids of an earlier turn", ["call_1"], [""], ["call_1_2"]],
   ])("%s", (_what, history, given, want) => {
-    const ids = new ToolCallIds("inf_1", historyOf(...history));
+    const ids = new ToolCallIdAllocator("inf_1", historyOf(...history));
     expect(given.map((id) => ids.take(id))).toEqual(want);
   });
 
   it("takes no other part of the conversation for a call", () => {
-    expect(new ToolCallIds("inf_1", [userMessage("a")]).take("a")).toBe("a");
+    expect(new ToolCallIdAllocator("inf_1", [userMessage("a")]).take("a")).toBe("a");
   });
 
   it("gives every call an id of its own, the same ones for the same ids of the provider", () => {
@@ -30,8 +30,8 @@ describe("ToolCallIds.take()", () => {
     fc.assert(
       fc.property(fc.array(id), fc.array(id), (history, given) => {
         const [left, right] = [
-          new ToolCallIds("r", historyOf(...history)),
-          new ToolCallIds("r", historyOf(...history)),
+          new ToolCallIdAllocator("r", historyOf(...history)),
+          new ToolCallIdAllocator("r", historyOf(...history)),
         ];
         const taken = given.map((id) => left.take(id));
         expect(given.map((id) => right.take(id))).toEqual(taken);

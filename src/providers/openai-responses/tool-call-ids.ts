@@ -1,17 +1,17 @@
 import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
-import { type CallIdRule, CallIds } from "../../kit/adapter/call-ids.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import { ToolCallIdMapper, type ToolCallIdRule } from "../../kit/adapter/tool-call-id-mapper.ts";
 
 /** Longer ids are refused: those of other providers, and of some of the API's own servers. */
-const CALL_IDS: CallIdRule = { pattern: /^.{1,64}$/s, prefix: "call_", length: 32 };
+const CALL_IDS: ToolCallIdRule = { pattern: /^.{1,64}$/s, prefix: "call_", length: 32 };
 
 /** The tool calls of a conversation, as their results need to know them. */
 export class Calls {
-  readonly #ids: CallIds;
+  readonly #ids: ToolCallIdMapper;
   readonly #custom = new Set<string>();
 
   constructor(loss: LossReport) {
-    this.#ids = new CallIds(CALL_IDS, loss);
+    this.#ids = new ToolCallIdMapper(CALL_IDS, loss);
   }
 
   /** Takes note of a call and gives its id on the wire. @param field Path of the call, for the warning. */

@@ -1,0 +1,45 @@
+import { create } from "@bufbuild/protobuf";
+import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import { asObject, type JsonObject, tryParseJson } from "../json/json.ts";
+import type { CallFacts } from "./call-facts.ts";
+
+/**
+ * Writes the `ProviderState` of one answer's parts: everything of a provider's block that has no unified form, so that
+ * the block can be sent back as it came. An adapter adds one method for each kind of part.
+ */
+export abstract class PartStateWriter {
+  /** Name under which the provider is registered. */
+  readonly provider: string;
+  readonly #requested: string;
+  #reported: string;
+
+  /** @param model The model as the provider reports it; empty while that is not known. */
+  constructor({ provider, request }: CallFacts, model = "") {
+    this.provider = provider;
+    this.#requested = request.model;
+    this.#reported = model;
+  }
+
+  /** The model as the provider reports it, the requested one until it does. */
+  get model(): string {
+    return this.#reported || this.#requested;
+  }
+
+  /** Takes the model that the provider reports. The first one stands. */
+  set model(model: string) {
+    this.#reported ||= model;
+  }
+
+  /** The state, with the requested model where the provider reports another: the name of a deployment. */
+  protected state(data: JsonObject): ProviderState {
+    const { provider, model } = this;
+    const requested = model === this.#requested ? {} : { model: this.#requested };
+    const dataJson = JSON.stringify({ ...data, ...requested });
+    return create(ProviderStateSchema, { provider, model, dataJson });
+  }
+}
+
+/** The JSON object that a state holds. Empty where there is none. */
+export function dataOfState(state: ProviderState | undefined): JsonObject {
+  return asObject(tryParseJson(state?.dataJson ?? "")) ?? {};
+}

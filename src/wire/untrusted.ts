@@ -1,0 +1,8 @@
+/**
+ * JSON that a peer sent and that claims to be a `T`: it has the field names of `T`, and the value of every field is
+ * unknown until it is read. Servers leave fields out, add their own and send other types than they document.
+ */
+export type Untrusted<T> = { readonly [Field in FieldOf<T>]?: unknown };
+
+/** The field names of every member of a union. */
+type FieldOf<T> = T extends unknown ? keyof T : never;
