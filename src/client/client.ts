@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
+import { lazyBatches } from "../core/batches.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { createInferenceId } from "../core/inference-id.ts";
@@ -11,7 +12,6 @@ import {
 } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { lazyBatches } from "../kit/stream/lazy-batches.ts";
 import { withoutContent } from "./final-response.ts";
 import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
 import { type Middleware, wrapComplete, wrapStream } from "./middleware.ts";

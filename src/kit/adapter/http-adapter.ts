@@ -4,6 +4,7 @@
  */
 
 import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
+import { lazyBatches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { createInferenceId } from "../../core/inference-id.ts";
@@ -13,7 +14,6 @@ import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { timeoutsOf } from "../http/request-timeouts.ts";
 import type { HttpAnswer, HttpHeaders, HttpTransport } from "../http/transport.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
-import { lazyBatches } from "../stream/lazy-batches.ts";
 import { replayResponse } from "../stream/replay-response.ts";
 import { StreamWriter } from "../stream/stream-writer.ts";
 import type { CallFacts } from "./call-facts.ts";
@@ -101,7 +101,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: CallOptions = {}): EventStream {
-    return new EventStream(lazyBatches(() => this.#open(request, options), { announce: true }));
+    return new EventStream(lazyBatches(() => this.#open(request, options)));
   }
 
   supportsToolChoice(_mode: ToolChoice_Mode, _model: string): boolean {

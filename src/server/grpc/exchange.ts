@@ -2,7 +2,7 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
-import { batchesOf } from "../batches.ts";
+import { batchesOf } from "../../core/batches.ts";
 import type { Limits } from "../options.ts";
 import { noteFailure } from "../status/status.ts";
 import type { Call } from "../telemetry/call.ts";
@@ -117,11 +117,8 @@ async function sendAll<Init>(
   response: ResponseWriter,
 ): Promise<void> {
   for await (const batch of batchesOf(messages)) {
-    if (batch.length === 0) response.begin();
-    else {
-      const waiting = response.send(batch.map(whole));
-      if (waiting !== undefined) await waiting;
-    }
+    const waiting = response.send(batch.map(whole));
+    if (waiting !== undefined) await waiting;
   }
   response.end();
 }

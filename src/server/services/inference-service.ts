@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import type { ConnectError, HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Batched } from "../../core/batches.ts";
 import { type SDKError, StreamError } from "../../core/errors.ts";
 import { createInferenceId } from "../../core/inference-id.ts";
 import type { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import type { Batched } from "../batches.ts";
 import { INFERENCE_ID_HEADER } from "../http/id-headers.ts";
 import type { Inference } from "../options.ts";
 import { boundedText } from "../status/bounded-text.ts";

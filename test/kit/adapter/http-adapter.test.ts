@@ -50,16 +50,6 @@ describe("complete() and stream()", () => {
     },
   );
 
-  it("say by an empty batch that the provider has accepted, before it says anything itself", async () => {
-    const server = await serveHttp((request, response) => {
-      request.resume();
-      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
-    });
-    const batches = openAdapter(server).stream(ask("silent")).batches()[Symbol.asyncIterator]();
-    expect(await batches.next()).toEqual({ done: false, value: [] });
-    await batches.return?.();
-  });
-
   it("tell the facts of the call: run, provider, limits and the provider's id of the exchange", async () => {
     const adapter = openAdapter(simulator(), { name: "main" });
     for (const call of [

@@ -1,6 +1,6 @@
 import { create, type StreamEvent, StreamEventSchema } from "outrigger";
 import { describe, expect, it, vi } from "vitest";
-import { lazyBatches } from "../../../src/kit/stream/lazy-batches.ts";
+import { lazyBatches } from "../../src/core/batches.ts";
 
 function batch(sequence: number): readonly StreamEvent[] {
   return [create(StreamEventSchema, { sequence })];
@@ -25,17 +25,6 @@ describe("lazyBatches()", () => {
     const results = await Promise.all([iterator.next(), iterator.next(), iterator.next()]);
     expect(results).toEqual([{ done: false, value: batch(0) }, { done: false, value: batch(1) }, done]);
     expect(open).toHaveBeenCalledOnce();
-  });
-
-  it("says by an empty batch that the source is open, where it is to", async () => {
-    const iterator = lazyBatches(async () => twoBatches(), { announce: true })[Symbol.asyncIterator]();
-    const values = [
-      await iterator.next(),
-      await iterator.next(),
-      await iterator.next(),
-      await iterator.next(),
-    ];
-    expect(values.map(({ value }) => value)).toEqual([[], batch(0), batch(1), undefined]);
   });
 
   it("throws once what opening throws, and is over then", async () => {
