@@ -3,7 +3,8 @@ import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
 import { lazyBatches } from "../core/batches.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
-import { createInferenceId } from "../core/inference-id.ts";
+import { inferenceIdOf } from "../core/inference-id.ts";
+import { withTerminalEvent } from "../core/terminal-event.ts";
 import {
   FinalResponse,
   type Request,
@@ -117,7 +118,7 @@ export class Client {
         ? eachEvent(batches, withoutContent)
         : batches;
     };
-    return new EventStream(lazyBatches(open));
+    return new EventStream(withTerminalEvent(lazyBatches(open)));
   }
 
   /** Whether a mode of tool choice works with a model of a provider, the default one where none is named. */
@@ -169,5 +170,5 @@ async function* eachEvent(
 }
 
 function withInferenceId(options: CallOptions): CallOptions {
-  return options.inferenceId === undefined ? { ...options, inferenceId: createInferenceId() } : options;
+  return options.inferenceId === undefined ? { ...options, inferenceId: inferenceIdOf() } : options;
 }

@@ -3,7 +3,8 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions } from "../core/adapter.ts";
 import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../core/errors.ts";
 import type { EventStream } from "../core/event-stream.ts";
-import { createInferenceId } from "../core/inference-id.ts";
+import { inferenceIdOf } from "../core/inference-id.ts";
+import { withTerminalEvent } from "../core/terminal-event.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type Finish, type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -36,7 +37,7 @@ export async function* streamAround(
 async function* pass(attempt: Attempt, middleware: RunningMiddleware): AsyncGenerator<Batch, boolean> {
   let started = false;
   try {
-    for await (const batch of attempt.stream.batches()) {
+    for await (const batch of withTerminalEvent(attempt.stream.batches())) {
       started ||= batch.length > 0;
       const finish = finishOf(batch);
       if (finish === undefined) yield batch;
@@ -47,7 +48,8 @@ async function* pass(attempt: Attempt, middleware: RunningMiddleware): AsyncGene
         return true;
       }
     }
-    throw new StreamError("the stream ended without finish");
+    // A stream that ends without `finish` throws, see `withTerminalEvent`.
+    return false;
   } catch (error) {
     middleware.fail(attempt, error);
     if (started) throw error;
@@ -160,7 +162,7 @@ function replaceLast(
 
 /** A response that came from elsewhere than a provider's stream, as the events of one. */
 function replay(response: Response, request: Request, options: CallOptions): Batch {
-  const inferenceId = options.inferenceId ?? createInferenceId();
+  const inferenceId = inferenceIdOf(options);
   const { provider, warnings, rateLimit, providerRequestId, createdAt } = response;
   const acceptedAt = createdAt === undefined ? Date.now() : timestampMs(createdAt);
   const facts = { request, provider, inferenceId, acceptedAt, warnings, rateLimit, providerRequestId };

@@ -273,7 +273,7 @@ describe("middleware as a function", () => {
     const broken = new StreamError("cut");
     const { client, one } = clientWith([listen], { breaksWith: broken });
     const { events, error } = await read(client.stream(request));
-    expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta"]);
+    expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
     expect(error).toBe(broken);
     await vi.waitFor(() => expect(heard).toEqual([broken, "ended"]));
     expect(one).toMatchObject({ started: 1, ended: 1 });
@@ -311,7 +311,7 @@ describe("middleware as a function", () => {
     };
     const { client } = clientWith([(passed, next) => next(passed), headless]);
     expect((await read(client.stream(request))).error).toEqual(
-      new StreamError("the stream ended without finish"),
+      new StreamError("the stream ended without finish or error"),
     );
   });
 });

@@ -7,7 +7,8 @@ import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
 import { lazyBatches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
-import { createInferenceId } from "../../core/inference-id.ts";
+import { inferenceIdOf } from "../../core/inference-id.ts";
+import { withTerminalEvent } from "../../core/terminal-event.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
@@ -101,7 +102,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: CallOptions = {}): EventStream {
-    return new EventStream(lazyBatches(() => this.#open(request, options)));
+    return new EventStream(withTerminalEvent(lazyBatches(() => this.#open(request, options))));
   }
 
   supportsToolChoice(_mode: ToolChoice_Mode, _model: string): boolean {
@@ -161,7 +162,7 @@ export class HttpAdapter implements ProviderAdapter {
       request,
       provider: this.name,
       catalogProvider: this.#catalogProvider,
-      inferenceId: options.inferenceId ?? createInferenceId(),
+      inferenceId: inferenceIdOf(options),
       acceptedAt: Date.now(),
       warnings: wire.warnings,
       rateLimit: this.#protocol.rateLimitOf(headers),

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { type SDKError, StreamError } from "../../core/errors.ts";
+import { StreamError } from "../../core/errors.ts";
 import {
   type Citation,
   type ContentPart,
@@ -75,7 +75,7 @@ export class StreamWriter {
     return this.#sequence > 0;
   }
 
-  /** Whether `finish` or `error` was written. */
+  /** Whether `finish` was written. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -167,12 +167,6 @@ export class StreamWriter {
     this.#emit({ case: "finish", value: create(FinishSchema, value) });
     this.#ended = true;
     return response;
-  }
-
-  /** Ends the stream with an error. */
-  fail(error: SDKError): void {
-    this.#emit({ case: "error", value: error.toProto() });
-    this.#ended = true;
   }
 
   // Events and deltas are as `create` would make them, which takes ten times as long to find that out.
