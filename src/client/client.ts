@@ -13,23 +13,24 @@ import {
 } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { wrapComplete, wrapStream } from "./apply-middleware.ts";
 import { withoutContent } from "./final-response.ts";
 import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
-import { type Middleware, wrapComplete, wrapStream } from "./middleware.ts";
+import type { Middleware } from "./middleware.ts";
 import { createAdapter } from "./providers.ts";
 import { ProviderRegistry } from "./registry.ts";
 import { validateRequest } from "./validate.ts";
 
-/** A Request, or what makes one: `{ model: "gpt-5.2", messages: [userMessage("hi")] }`. */
+/** A Request, or a plain object for one: `{ model: "gpt-5.2", messages: [userMessage("hi")] }`. */
 export type RequestInput = MessageInitShape<typeof RequestSchema>;
 
-/** What a Client is made of. */
+/** Options of a Client. */
 export interface ClientOptions {
   /** Adapters by the name that a request's `provider` gives, in the order of registration. */
   readonly providers?: Readonly<Record<string, ProviderAdapter>> | undefined;
   /** Provider of requests that name none. Default: the first registered. */
   readonly defaultProvider?: string | undefined;
-  /** Put around every call; the first one is outermost. */
+  /** Runs around every call; the first one is outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
 }
 
@@ -38,20 +39,20 @@ const REMEDY =
   `which looks for these environment variables: ${providerVariables.join(", ")}.`;
 
 /**
- * Routes requests to the registered providers, through middleware (specification §2.2 to
- * §2.6). Keeps no state between calls; any number of them may run at once. Never retries.
+ * Routes requests to the registered providers, through middleware. Keeps no state between calls; any number of them may
+ * run at once. Never retries.
  */
 export class Client {
   readonly #registry: ProviderRegistry;
   readonly #complete: (request: Request, options: CallOptions) => Promise<Response>;
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
-  /** Requests that were checked; what a middleware made anew is not among them. */
+  /** Requests that were validated. A request that a middleware created is not among them. */
   readonly #checked = new WeakSet<Request>();
 
   /**
-   * @param remedy What the error about missing providers advises.
-   * @throws ConfigurationError where an adapter refuses its configuration, or where
-   * `defaultProvider` is none of `providers`.
+   * @param remedy Advice for the error about missing providers.
+   * @throws ConfigurationError where an adapter rejects its configuration, or where `defaultProvider` is not among
+   * `providers`.
    */
   constructor(options: ClientOptions = {}, remedy: string = REMEDY) {
     const { providers = {}, defaultProvider, middleware = [] } = options;
@@ -63,9 +64,9 @@ export class Client {
   }
 
   /**
-   * Makes a Client with the providers whose variables are set (`OPENAI_API_KEY`, ...). Where
-   * none is, calls fail with a ConfigurationError that lists the variables.
-   * @throws ConfigurationError where a variable holds what cannot work.
+   * Creates a Client with the providers whose variables are set (`OPENAI_API_KEY`, ...). Where none is set, calls fail
+   * with a ConfigurationError that lists the variables.
+   * @throws ConfigurationError where a variable has an invalid value.
    */
   static fromEnv(
     environment: Environment = process.env,
@@ -88,27 +89,26 @@ export class Client {
   }
 
   /**
-   * Adds a provider and calls its `initialize`. The first one becomes the default. Give the
-   * adapter the same name: it is what responses and provider options go by.
-   * @throws ConfigurationError where the name is taken or the adapter refuses its configuration.
+   * Adds a provider and calls its `initialize`. The first one becomes the default. Give the adapter the same name:
+   * responses and provider options use it.
+   * @throws ConfigurationError where the name is taken or the adapter rejects its configuration.
    */
   register(name: string, adapter: ProviderAdapter): void {
     this.#registry.register(name, adapter);
   }
 
   /**
-   * Sends the request and answers with the whole response.
-   * @throws InvalidRequestError with all wrong fields, ConfigurationError where no provider is
-   * registered, and what the provider's failure is (specification §6.1).
+   * Sends the request and returns the whole response.
+   * @throws InvalidRequestError with all invalid fields, ConfigurationError where no provider is registered, and the
+   * error of the provider's failure.
    */
   async complete(request: RequestInput, options: CallOptions = {}): Promise<Response> {
     return this.#complete(this.#check(request), withInferenceId(options));
   }
 
   /**
-   * Answers with the events while the model writes. Returns at once; nothing is sent before
-   * the first event is asked for, and all errors come out of the iteration. Leaving the loop
-   * closes the connection to the provider.
+   * Returns the events while the model generates. Returns at once: the request is sent when the first event is read, and
+   * all errors are thrown by the iteration. Leaving the loop closes the connection to the provider.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
     const open = async () => {
@@ -136,7 +136,7 @@ export class Client {
     return this.close();
   }
 
-  /** The request as middleware sees it: whole, checked, and naming its provider. */
+  /** The request as middleware sees it: complete, validated, and naming its provider. */
   #check(input: RequestInput): Request {
     const request = create(RequestSchema, input);
     validateRequest(request);

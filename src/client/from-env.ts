@@ -1,4 +1,4 @@
-/** Which providers the environment registers (specification §2.2). */
+/** Which providers the environment registers. */
 
 import { ConfigurationError } from "../core/errors.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
@@ -7,13 +7,13 @@ import type { ProviderSettings } from "./providers.ts";
 /** Environment variables, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment says of providers. */
+/** The providers that the environment registers. */
 export interface ProvidersOfEnvironment {
   /** Settings by provider name, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
-  /** Variables that are set wrongly. Each names its variable, and what was expected. */
+  /** Invalid variables: each problem names its variable and what was expected. */
   readonly problems: readonly string[];
-  /** Variables that are set and have no effect, and why. */
+  /** Variables that are set without effect, and why. */
   readonly notices: readonly string[];
 }
 
@@ -22,7 +22,7 @@ interface EnvironmentProvider {
   readonly name: string;
   /** The provider is registered where one of these is set. */
   readonly keys: readonly string[];
-  /** What else is read where the provider is registered. */
+  /** Further variables of a registered provider. */
   readonly others: readonly string[];
   readonly settings: (variables: Variables, key: string) => ProviderSettings;
 }
@@ -89,13 +89,13 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
   return { providers, problems: variables.problems, notices: variables.notices };
 }
 
-/** What to do where no provider is registered, for the error that says so. */
+/** Advice for the error that no provider is registered. */
 export function describeMissing({ notices }: ProvidersOfEnvironment): string {
   const lookedFor = `None of these environment variables is set: ${providerVariables.join(", ")}.`;
   return [lookedFor, ...notices].join(" ");
 }
 
-/** The environment, with notes of what is wrong in it. */
+/** Reads variables and collects what is wrong with them. */
 class Variables {
   readonly problems: string[] = [];
   readonly notices: string[] = [];

@@ -4,7 +4,7 @@ import { quote } from "./violations.ts";
 
 interface Entry {
   readonly adapter: ProviderAdapter;
-  /** Settles when the adapter is initialized; undefined where it is. */
+  /** Settles when the adapter is initialized; undefined where it already is. */
   readonly ready: Promise<void> | undefined;
 }
 
@@ -14,7 +14,7 @@ export class ProviderRegistry {
   readonly #remedy: string;
   #defaultName: string | undefined;
 
-  /** @param remedy What to do where no provider is registered, for the error that says so. */
+  /** @param remedy Advice for the error that no provider is registered. */
   constructor(remedy: string) {
     this.#remedy = remedy;
   }
@@ -33,7 +33,7 @@ export class ProviderRegistry {
   register(name: string, adapter: ProviderAdapter): void {
     if (name.trim() === "") throw new ConfigurationError("a provider needs a name");
     if (this.#entries.has(name))
-      throw new ConfigurationError(`the provider ${quote(name)} is registered already`);
+      throw new ConfigurationError(`the provider ${quote(name)} is already registered`);
     this.#entries.set(name, { adapter, ready: initialize(name, adapter) });
     this.#defaultName ??= name;
   }
@@ -48,7 +48,7 @@ export class ProviderRegistry {
     this.#defaultName = name;
   }
 
-  /** Gives the adapter of a provider, the default one for an empty name. Never guesses. */
+  /** Returns the adapter of a provider, the default one for an empty name. */
   find(name: string): ProviderAdapter {
     return this.#entry(name).adapter;
   }
@@ -60,7 +60,7 @@ export class ProviderRegistry {
     return adapter;
   }
 
-  /** Closes all adapters. Rejects with the first failure once all have been asked. */
+  /** Closes all adapters. Rejects with the first failure after all have settled. */
   async close(): Promise<void> {
     const adapters = new Set([...this.#entries.values()].map(({ adapter }) => adapter));
     const closings = await Promise.allSettled([...adapters].map(async (adapter) => adapter.close?.()));
@@ -82,7 +82,7 @@ export class ProviderRegistry {
   }
 }
 
-/** A synchronous failure throws; an asynchronous one waits for the first call, which then fails with it. */
+/** A synchronous failure throws; an asynchronous one fails the first call. */
 function initialize(name: string, adapter: ProviderAdapter): Promise<void> | undefined {
   let pending: void | Promise<void>;
   try {

@@ -18,9 +18,9 @@ import { quote, Violations } from "./violations.ts";
 const SCHEMA_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Checks a request before it is routed, for all doors: what no provider could make sense of.
- * What only some providers refuse is left to their adapters.
- * @throws InvalidRequestError with all that is wrong in `violations`, by proto path.
+ * Checks what no provider could accept, before the request is routed, for all APIs alike. What only some providers reject
+ * is checked by their adapters.
+ * @throws InvalidRequestError with every invalid field in `violations`, by proto path.
  */
 export function validateRequest(request: Request): void {
   const violations = new Violations();
@@ -41,9 +41,9 @@ export function validateRequest(request: Request): void {
 }
 
 interface ProviderOptions {
-  /** Some options go on from a conversation that the provider keeps. */
+  /** Whether some options continue a conversation that the provider stores. */
   readonly bringConversation: boolean;
-  /** Some options append tools to those of the request. */
+  /** Whether some options append tools to those of the request. */
   readonly bringTools: boolean;
 }
 

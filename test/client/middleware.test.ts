@@ -300,7 +300,9 @@ describe("middleware as a function", () => {
       (await Promise.all([next(passed), next(passed)]))[0] as Response;
     const { client } = clientWith([twice]);
     const { error } = await read(client.stream(request));
-    expect(error).toEqual(new ConfigurationError("a middleware called next while its last call was running"));
+    expect(error).toEqual(
+      new ConfigurationError("a middleware called next while its previous call was running"),
+    );
   });
 
   it("is told where the stream beneath it ends without finish", async () => {
