@@ -2,16 +2,16 @@ import { StreamError } from "../../core/errors.ts";
 
 /** One server-sent event. */
 export interface SseEvent {
-  /** The `event:` field; empty where there was none. */
+  /** The `event:` field; empty where there is none. */
   readonly type: string;
   /** The `data:` lines, joined by line feeds. */
   readonly data: string;
 }
 
-/** Largest event that is taken, in characters. An image inside an event is the reason for the size. */
+/** Maximum size of an event in characters. Large because events can hold images. */
 const DEFAULT_MAX_EVENT_CHARS = 64 * 1024 * 1024;
 
-/** Characters of stray text that are kept. */
+/** Maximum length of `stray`. */
 export const MAX_STRAY_CHARS = 64 * 1024;
 
 const LF = 0x0a;
@@ -23,17 +23,16 @@ const BYTE_ORDER_MARK = 0xfeff;
  * Cuts bytes into server-sent events by the rules of the HTML standard (§9.2.6): CR, LF and
  * CRLF, several data lines, comments, a byte order mark. Bytes may be split anywhere.
  *
- * No byte inside a character of UTF-8 looks like the end of a line. So all whole lines that are
- * there become text in one go, and only a line that is cut needs a decoder that remembers half
- * characters.
+ * No byte inside a UTF-8 character looks like a line end. So all whole lines are decoded at once, and only a line that is
+ * cut needs a decoder that keeps half characters.
  */
 export class SseDecoder {
   readonly #onEvent: (event: SseEvent) => void;
   readonly #maxEventChars: number;
   readonly #cutText = new TextDecoder("utf-8", { ignoreBOM: true });
-  /** What is there of a line whose end is not; undefined where the last line is whole. */
+  /** The beginning of a line that is cut; undefined where the last line is whole. */
   #cut: string | undefined;
-  /** Whether the line that is cut may be a field that is read. */
+  /** Whether the cut line may be a field that is needed. */
   #isCutRead = false;
   /** Whether a LF at the start of the next bytes belongs to the CR at the end of those before. */
   #endsInCr = false;
@@ -60,9 +59,8 @@ export class SseDecoder {
   }
 
   /**
-   * What came from the first line on that begins with a brace or bracket: no event, but JSON
-   * that a server wrote into the stream as it is, as some do with an error. Empty where there
-   * was none; at most `MAX_STRAY_CHARS`.
+   * Text from the first line that begins with a brace or bracket: not an event but JSON that a server wrote directly into
+   * the stream, as some do with an error. Empty where there is none; at most `MAX_STRAY_CHARS`.
    */
   get stray(): string {
     return this.#stray;
@@ -70,8 +68,8 @@ export class SseDecoder {
 
   /**
    * Called once after the last byte. A last event without its closing blank line is delivered
-   * too, although the standard would drop it: some servers leave the blank line out. An event
-   * that was cut in its middle is no JSON, and whoever parses it finds out.
+   * too, although the standard would drop it: some servers omit the blank line. An event that was
+   * cut in the middle is not valid JSON, which its parser detects.
    */
   end(): void {
     this.#keepCut(this.#cutText.decode());
@@ -93,7 +91,7 @@ export class SseDecoder {
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }
 
-  /** Reads whole lines. @param text What is new of them, up to the end of the last one. */
+  /** Reads whole lines. @param text The new text, up to the end of the last line. */
   #readLines(text: string): void {
     const added = this.#withoutMark(text);
     if (this.#stray !== "") this.#keepStray(added);
@@ -129,7 +127,7 @@ export class SseDecoder {
     }
   }
 
-  /** Keeps what is there of a line that is cut. Of one that is not read, the first character is enough to see that. */
+  /** Keeps the beginning of a cut line. The first character is enough to see that a line is not needed. */
   #keepCut(text: string): void {
     const added = this.#withoutMark(text);
     const isBeginning = !this.#cut;
@@ -166,13 +164,13 @@ function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Place behind the last end of a line; 0 where there is none. */
+/** Index after the last line end; 0 where there is none. */
 function endOfLines(bytes: Buffer): number {
   if (bytes[bytes.length - 1] === LF) return bytes.length;
   return Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
 }
 
-/** Where a character is; the length of the text where it is not. */
+/** Index of a character; the length of the text where it is absent. */
 function placeOf(character: string, text: string, from: number): number {
   const place = text.indexOf(character, from);
   return place < 0 ? text.length : place;

@@ -114,7 +114,7 @@ async function decode(body: Body, batchesWanted = Number.POSITIVE_INFINITY): Pro
   let released = 0;
   try {
     const decoded = decodeStream(body, decoder, writer, () => (released += 1));
-    for await (const batch of withTerminalEvent(decoded)) {
+    for await (const batch of withTerminalEvent(decoded, () => 0)) {
       batches.push(batch);
       for (const event of batch) laws.check(event);
       if (batches.length >= batchesWanted) break;
