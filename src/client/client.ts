@@ -19,7 +19,7 @@ import { describeMissing, type Environment, providerVariables, readProviders } f
 import type { Middleware } from "./middleware.ts";
 import { createAdapter } from "./providers.ts";
 import { ProviderRegistry } from "./registry.ts";
-import { validateRequest } from "./validate.ts";
+import { validateInput, validateRequest } from "./validate.ts";
 
 /** A Request, or a plain object for one: `{ model: "gpt-5.2", messages: [userMessage("hi")] }`. */
 export type RequestInput = MessageInitShape<typeof RequestSchema>;
@@ -138,6 +138,7 @@ export class Client {
 
   /** The request as middleware sees it: complete, validated, and naming its provider. */
   #check(input: RequestInput): Request {
+    validateInput(input);
     const request = create(RequestSchema, input);
     validateRequest(request);
     const provider = request.provider || (this.#registry.defaultName ?? "");
