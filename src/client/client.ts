@@ -28,7 +28,7 @@ export type RequestInput = MessageInitShape<typeof RequestSchema>;
 export interface ClientOptions {
   /** Adapters by the name that a request's `provider` gives, in the order of registration. */
   readonly providers?: Readonly<Record<string, ProviderAdapter>> | undefined;
-  /** Provider of requests that name none. Default: the first registered. */
+  /** Provider of requests that name none. Default: the only one; several need this option. */
   readonly defaultProvider?: string | undefined;
   /** Runs around every call; the first one is outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
@@ -64,8 +64,9 @@ export class Client {
   }
 
   /**
-   * Creates a Client with the providers whose variables are set (`OPENAI_API_KEY`, ...). Where none is set, calls fail
-   * with a ConfigurationError that lists the variables.
+   * Creates a Client with the providers whose variables are set (`OPENAI_API_KEY`, ...). The default is the one that
+   * `OUTRIGGER_DEFAULT_PROVIDER` names, else the first in the order of the variables. Where none is set, calls fail with a
+   * ConfigurationError that lists the variables.
    * @throws ConfigurationError where a variable has an invalid value.
    */
   static fromEnv(
@@ -75,7 +76,11 @@ export class Client {
     const reading = readProviders(environment);
     if (reading.problems.length > 0) throw new ConfigurationError(reading.problems.join("; "));
     const providers = [...reading.providers].map(([name, settings]) => [name, createAdapter(name, settings)]);
-    return new Client({ ...options, providers: Object.fromEntries(providers) }, describeMissing(reading));
+    const { defaultProvider = reading.defaultProvider } = options;
+    return new Client(
+      { ...options, defaultProvider, providers: Object.fromEntries(providers) },
+      describeMissing(reading),
+    );
   }
 
   /** Names of the registered providers, in the order of registration. */
@@ -83,15 +88,15 @@ export class Client {
     return this.#registry.names;
   }
 
-  /** Provider of requests that name none. Undefined where no provider is registered. */
+  /** Provider of requests that name none. Undefined where there is no default. */
   get defaultProvider(): string | undefined {
     return this.#registry.defaultName;
   }
 
   /**
-   * Adds a provider and calls its `initialize`. The first one becomes the default. Give the adapter the same name:
-   * responses and provider options use it.
-   * @throws ConfigurationError where the name is taken or the adapter rejects its configuration.
+   * Adds a provider and calls its `initialize`. The adapter must have the same name: responses, provider options and
+   * provider state use it.
+   * @throws ConfigurationError where the name is taken or is not the adapter's, or the adapter rejects its configuration.
    */
   register(name: string, adapter: ProviderAdapter): void {
     this.#registry.register(name, adapter);

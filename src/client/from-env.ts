@@ -11,6 +11,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface ProvidersOfEnvironment {
   /** Settings by provider name, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
+  /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined where there is none. */
+  readonly defaultProvider: string | undefined;
   /** Invalid variables: each problem names its variable and what was expected. */
   readonly problems: readonly string[];
   /** Variables that are set without effect, and why. */
@@ -77,6 +79,8 @@ const PROVIDERS: readonly EnvironmentProvider[] = [
 /** The variables that register a provider, in order. */
 export const providerVariables: readonly string[] = PROVIDERS.flatMap(({ keys }) => keys);
 
+const DEFAULT_PROVIDER = "OUTRIGGER_DEFAULT_PROVIDER";
+
 /** Reads the providers' own variables. An empty variable counts as unset. */
 export function readProviders(environment: Environment): ProvidersOfEnvironment {
   const variables = new Variables(environment);
@@ -86,7 +90,9 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
     if (key === undefined) variables.noticeUnused(name, keys, others);
     else providers.set(name, settings(variables, variables.get(key) ?? ""));
   }
-  return { providers, problems: variables.problems, notices: variables.notices };
+  const [first] = providers.keys();
+  const defaultProvider = first === undefined ? undefined : (variables.get(DEFAULT_PROVIDER) ?? first);
+  return { providers, defaultProvider, problems: variables.problems, notices: variables.notices };
 }
 
 /** Advice for the error that no provider is registered. */

@@ -24,18 +24,19 @@ export class ProviderRegistry {
     return [...this.#entries.keys()];
   }
 
-  /** Name of the default provider; undefined where there is no provider. */
+  /** Name of the default provider: the one that was set, else the only one. Undefined where there is none. */
   get defaultName(): string | undefined {
-    return this.#defaultName;
+    const [only, ...others] = this.names;
+    return this.#defaultName ?? (others.length === 0 ? only : undefined);
   }
 
-  /** Adds a provider and initializes it. The first one becomes the default. */
+  /** Adds a provider and initializes it. */
   register(name: string, adapter: ProviderAdapter): void {
     if (name.trim() === "") throw new ConfigurationError("a provider needs a name");
     if (this.#entries.has(name))
       throw new ConfigurationError(`the provider ${quote(name)} is already registered`);
+    if (adapter.name !== name) throw new ConfigurationError(nameMismatch(name, adapter.name));
     this.#entries.set(name, { adapter, ready: initialize(name, adapter) });
-    this.#defaultName ??= name;
   }
 
   /** Makes a registered provider the default. */
@@ -69,9 +70,10 @@ export class ProviderRegistry {
   }
 
   #entry(name: string): Entry {
-    if (this.#defaultName === undefined)
-      throw new ConfigurationError(`no provider is registered. ${this.#remedy}`);
-    const entry = this.#entries.get(name === "" ? this.#defaultName : name);
+    if (this.#entries.size === 0) throw new ConfigurationError(`no provider is registered. ${this.#remedy}`);
+    const wanted = name === "" ? this.defaultName : name;
+    if (wanted === undefined) throw new ConfigurationError(`${NO_DEFAULT}; ${this.#listing()}`);
+    const entry = this.#entries.get(wanted);
     if (entry === undefined)
       throw invalidField("provider", `${quote(name)} is not registered; ${this.#listing()}`);
     return entry;
@@ -80,6 +82,13 @@ export class ProviderRegistry {
   #listing(): string {
     return `the registered providers are ${this.names.join(", ") || "none"}`;
   }
+}
+
+const NO_DEFAULT = "the request names no provider, and there are several without a default";
+
+function nameMismatch(name: string, own: string): string {
+  const remedy = `pass the option name: ${quote(name)} to the adapter, or register it as ${quote(own)}`;
+  return `the adapter that is registered as ${quote(name)} is named ${quote(own)}; ${remedy}`;
 }
 
 /** A synchronous failure throws; an asynchronous one fails the first call. */

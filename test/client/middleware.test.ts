@@ -26,7 +26,8 @@ const request = { model: "m1", messages: [userMessage("hi")] };
 
 function clientWith(middleware: Middleware[], script: Script = {}): { client: Client; one: ScriptedAdapter } {
   const one = new ScriptedAdapter("one", script);
-  const client = new Client({ providers: { one, two: new ScriptedAdapter("two") }, middleware });
+  const providers = { one, two: new ScriptedAdapter("two") };
+  const client = new Client({ providers, defaultProvider: "one", middleware });
   return { client, one };
 }
 
