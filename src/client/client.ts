@@ -14,6 +14,7 @@ import {
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { wrapComplete, wrapStream } from "./apply-middleware.ts";
+import { copyRequest } from "./copy-request.ts";
 import { withoutContent } from "./final-response.ts";
 import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
 import type { Middleware } from "./middleware.ts";
@@ -46,6 +47,7 @@ export class Client {
   readonly #registry: ProviderRegistry;
   readonly #complete: (request: Request, options: CallOptions) => Promise<Response>;
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
+  readonly #hasMiddleware: boolean;
   /** Requests that were validated. A request that a middleware created is not among them. */
   readonly #checked = new WeakSet<Request>();
 
@@ -59,6 +61,7 @@ export class Client {
     this.#registry = new ProviderRegistry(remedy);
     for (const [name, adapter] of Object.entries(providers)) this.register(name, adapter);
     if (defaultProvider !== undefined) this.#registry.setDefault(defaultProvider);
+    this.#hasMiddleware = middleware.length > 0;
     this.#complete = wrapComplete(middleware, (request, own) => this.#sendComplete(request, own));
     this.#stream = wrapStream(middleware, (request, own) => this.#sendStream(request, own));
   }
@@ -147,7 +150,8 @@ export class Client {
     const request = create(RequestSchema, input);
     validateRequest(request);
     const provider = request.provider || (this.#registry.defaultName ?? "");
-    const named = provider === request.provider ? request : { ...request, provider };
+    const own = this.#hasMiddleware ? copyRequest(request) : request;
+    const named = provider === own.provider ? own : { ...own, provider };
     this.#checked.add(named);
     return named;
   }

@@ -16,6 +16,7 @@ import {
   type StreamEvent,
   StreamEventSchema,
   textOf,
+  textPart,
   UsageSchema,
   userMessage,
 } from "outrigger";
@@ -51,6 +52,21 @@ function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
 }
 
 describe("middleware with methods", () => {
+  it("can change its request without changing the caller's", async () => {
+    const changing: Middleware = (passed, next) => {
+      passed.model = "m2";
+      passed.messages.push(userMessage("more"));
+      passed.messages[0]?.content.push(textPart("and more"));
+      passed.metadata.team = "blue";
+      return next(passed);
+    };
+    const { client, one } = clientWith([changing]);
+    const own = create(RequestSchema, { model: "m1", messages: [userMessage("hi")] });
+    await client.complete(own);
+    expect(one.requests[0]).toMatchObject({ model: "m2", metadata: { team: "blue" } });
+    expect(own).toEqual(create(RequestSchema, { model: "m1", messages: [userMessage("hi")] }));
+  });
+
   it("runs in order on the way in and in reverse on the way out, for both kinds of call", async () => {
     const order: string[] = [];
     const named = (name: string): Middleware => ({
