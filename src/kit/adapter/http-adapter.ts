@@ -66,6 +66,9 @@ export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Maximum size of the body of a failed answer in bytes. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
+/** How long the body of a failed answer is waited for, in milliseconds: its status is already known. */
+const ERROR_BODY_TIMEOUT_MS = 5_000;
+
 /** Parts of an HttpAdapter. */
 export interface HttpAdapterParts {
   readonly name: string;
@@ -173,11 +176,14 @@ export class HttpAdapter implements ProviderAdapter {
 
 /** The body of a failed answer; empty where it cannot be read, since the status suffices. */
 async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined): Promise<string> {
+  const timer = setTimeout(() => answer.destroy(), ERROR_BODY_TIMEOUT_MS);
   try {
     return await answer.text(MAX_ERROR_BYTES);
   } catch (error) {
     if (signal?.aborted) throw error;
     return "";
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -3,6 +3,7 @@ import { AbortError, NetworkError, type SDKError } from "../../core/errors.ts";
 import { abortErrorOf } from "./abort.ts";
 import { HttpBody } from "./body.ts";
 import type { Connector } from "./connector.ts";
+import { contentEncodingOf, decodedBody, isDecodable } from "./content-encoding.ts";
 import { type ExchangePhase, httpErrorOf, requestTimeoutOf, silenceTimeoutOf } from "./error.ts";
 import { createHeaders, type HeaderRecord, type HttpHeaders } from "./headers.ts";
 import { readText } from "./text.ts";
@@ -107,8 +108,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // Views on what was read first: they would keep 64 KiB for as long as the answer lasts.
     controller.rawHeaders = null;
     const headers = createHeaders(fields);
-    const encoding = headers.get("content-encoding") ?? "identity";
-    if (encoding !== "identity") return this.#cancel(this.#encodedError(encoding));
+    const encoding = contentEncodingOf(headers.get("content-encoding"));
+    // The status of a failed answer says enough, even where its body cannot be read.
+    if (status < 300 && !isDecodable(encoding)) return this.#cancel(this.#encodedError(encoding));
     this.#phase = "reading";
     const { betweenBytesMs } = this.#options.timeouts;
     if (betweenBytesMs > 0) this.#silenceTimer = setTimeout(this.#onSilence, betweenBytesMs);
@@ -202,7 +204,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #answerOf(status: number, headers: HttpHeaders): HttpAnswer {
-    const body = this.#body;
+    const body = decodedBody(this.#body, contentEncodingOf(headers.get("content-encoding")));
     return {
       status,
       headers,

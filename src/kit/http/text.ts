@@ -1,4 +1,5 @@
 import { StreamError } from "../../core/errors.ts";
+import { contentEncodingOf } from "./content-encoding.ts";
 import type { HttpHeaders } from "./headers.ts";
 
 /** For whole texts, of which it remembers nothing. */
@@ -19,7 +20,9 @@ export interface WholeBody {
  * content-length with the first bytes, else by what has come.
  */
 export async function readText({ body, headers, maxBytes, peer }: WholeBody): Promise<string> {
-  const announced = Number(headers.get("content-length") ?? 0);
+  // The length of an encoded body says nothing about its text.
+  const isEncoded = contentEncodingOf(headers.get("content-encoding")) !== "identity";
+  const announced = isEncoded ? 0 : Number(headers.get("content-length") ?? 0);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {

@@ -1,9 +1,11 @@
 import { text } from "node:stream/consumers";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { NetworkError, ProviderError, SDKError, ServerError, StreamError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { MAX_ERROR_BYTES } from "../../../src/kit/adapter/http-adapter.ts";
+import { bytesOf, recordingsOf } from "../../support/recordings.ts";
 import { serveHttp, type TestServer, waitUntil } from "../http/servers.ts";
 import { ask, casesOf, KEY, openAdapter, PROMPT, read, useSimulator } from "./adapter-calls.ts";
 
@@ -203,5 +205,74 @@ describe("a call that breaks", () => {
     );
     expect(events).toEqual([]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: false });
+  });
+});
+
+describe("the body of a failed answer", () => {
+  const overloaded = JSON.stringify({
+    error: { message: "slow down", type: "tokens", code: "rate_limit_exceeded" },
+  });
+
+  function answering(headers: Record<string, string>, body: Uint8Array | undefined): Promise<TestServer> {
+    return serveHttp(async (request, response) => {
+      await text(request);
+      response.writeHead(429, { "retry-after": "7", ...headers });
+      if (body === undefined) response.flushHeaders();
+      else response.end(body);
+    });
+  }
+
+  it.each([
+    ["gzip", gzipSync(overloaded), "rate_limit_exceeded"],
+    ["GZIP", gzipSync(overloaded), "rate_limit_exceeded"],
+    ["br", brotliCompressSync(overloaded), "rate_limit_exceeded"],
+    ["Identity", Buffer.from(overloaded), "rate_limit_exceeded"],
+    ["", Buffer.from(overloaded), "rate_limit_exceeded"],
+    ["zstd", Buffer.from("?"), undefined],
+    ["gzip", Buffer.from("this is not gzip"), undefined],
+    ["gzip", gzipSync(Buffer.alloc(4 * MAX_ERROR_BYTES, "x")), undefined],
+  ])("in the encoding %j does not hide its status", async (encoding, body, errorCode) => {
+    const server = await answering(
+      { "content-type": "application/json", "content-encoding": encoding },
+      body,
+    );
+    for (const error of await failures(server, ask("sim-text"))) {
+      expect(error).toMatchObject({
+        kind: ErrorKind.RATE_LIMIT,
+        httpStatusCode: 429,
+        retryAfter: 7,
+        errorCode,
+      });
+    }
+  });
+
+  it("that never comes is waited for some seconds only", { timeout: 20_000 }, async () => {
+    const server = await answering({ "content-type": "application/json" }, undefined);
+    const startedAt = performance.now();
+    const error = await openAdapter(server)
+      .complete(ask("sim-text"))
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ kind: ErrorKind.RATE_LIMIT, httpStatusCode: 429, retryAfter: 7 });
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+  });
+});
+
+describe("the body of an answer", () => {
+  it("is decoded where a server compresses it unasked", async () => {
+    const [recording] = recordingsOf("openai-responses", ".json").filter(({ file }) =>
+      file.includes("structured"),
+    );
+    if (recording === undefined) throw new Error("there is no such recording");
+    const body = bytesOf(recording);
+    const server = (headers: Record<string, string>, bytes: Uint8Array) =>
+      serveHttp(async (request, response) => {
+        await text(request);
+        response.writeHead(200, { "content-type": "application/json", ...headers }).end(bytes);
+      });
+    const plain = await openAdapter(await server({}, body)).complete(ask("sim-text"));
+    const zipped = await openAdapter(await server({ "content-encoding": "gzip" }, gzipSync(body))).complete(
+      ask("sim-text"),
+    );
+    expect(zipped.message).toEqual(plain.message);
   });
 });

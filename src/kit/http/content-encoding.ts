@@ -1,0 +1,46 @@
+import { Readable } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+
+/** Content encodings that are decoded although no request asks for them: some servers and proxies ignore that. */
+const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream> = new Map([
+  ["gzip", createGunzip],
+  ["x-gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+]);
+
+/** The content encoding of an answer, normalised: `identity` where the header is absent or empty. */
+export function contentEncodingOf(header: string | undefined): string {
+  return header?.trim().toLowerCase() || "identity";
+}
+
+/** Whether bodies of an encoding can be read. */
+export function isDecodable(encoding: string): boolean {
+  return encoding === "identity" || DECODERS.has(encoding);
+}
+
+/**
+ * A body without its encoding. Decompression is pulled by the reader, so that a small body that expands to a large one
+ * takes no more memory than the reader allows. An encoding that is not known gives an empty body.
+ */
+export function decodedBody(body: AsyncIterable<Uint8Array>, encoding: string): AsyncIterable<Uint8Array> {
+  if (encoding === "identity") return body;
+  const decoder = DECODERS.get(encoding)?.();
+  if (decoder === undefined) return emptyBody();
+  return decompressed(body, decoder);
+}
+
+async function* emptyBody(): AsyncGenerator<Uint8Array> {}
+
+async function* decompressed(
+  body: AsyncIterable<Uint8Array>,
+  decoder: NodeJS.ReadWriteStream,
+): AsyncGenerator<Uint8Array> {
+  const source = Readable.from(body, { objectMode: false });
+  source.on("error", (error) => decoder.emit("error", error));
+  try {
+    for await (const chunk of source.pipe(decoder)) yield chunk as Uint8Array;
+  } finally {
+    source.destroy();
+  }
+}
