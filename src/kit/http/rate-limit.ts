@@ -4,33 +4,51 @@ import { type RateLimitInfo, RateLimitInfoSchema } from "../../gen/outrigger/v1/
 import type { HttpHeaders } from "./headers.ts";
 import { parseGoDuration } from "./retry-after.ts";
 
-/** One of the windows in which a provider counts. */
+/** A window in which a provider counts requests or tokens. */
 export interface RateWindow {
   readonly limit: number | undefined;
   readonly remaining: number | undefined;
-  /** Seconds until it starts anew. */
+  /** Seconds until it resets. */
   readonly reset: number | undefined;
 }
 
 const LARGEST_COUNT = 2_147_483_647;
 
 /**
- * The limits of an account from the headers of OpenAI and its kin,
- * `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, where a reset is a Go duration from
- * `now` (milliseconds). Undefined where there are none that can be read. A count that does not
- * fit is the largest that does.
+ * Rate limits from the headers of OpenAI and similar servers, `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`,
+ * where a reset is a Go duration from `now` (milliseconds). Mistral and Hugging Face add the length of the window
+ * (`-req-minute`, `-requests-day`): the window nearest to its limit counts. Undefined where there are no such headers. A
+ * count above the range of int32 becomes its maximum.
  */
 export function rateLimitOf(
   headers: Pick<HttpHeaders, "get">,
   now: number = Date.now(),
 ): RateLimitInfo | undefined {
-  return rateLimitIn(windowIn(headers, "requests"), windowIn(headers, "tokens"), now);
+  const [requests, tokens] = [windowIn(headers, "requests"), windowIn(headers, "tokens")];
+  return (
+    rateLimitIn(requests, tokens, now) ??
+    rateLimitIn(tightestIn(headers, REQUEST_WINDOWS), tightestIn(headers, TOKEN_WINDOWS), now)
+  );
+}
+
+const REQUEST_WINDOWS = [...windowNames("requests"), ...windowNames("req")];
+const TOKEN_WINDOWS = windowNames("tokens");
+
+function windowNames(counted: string): string[] {
+  return ["second", "minute", "hour", "day", "month"].map((length) => `${counted}-${length}`);
+}
+
+/** The window nearest to its limit among those that the headers have. */
+function tightestIn(headers: Pick<HttpHeaders, "get">, names: readonly string[]): RateWindow {
+  const [first = windowIn(headers, ""), ...others] = names
+    .map((name) => windowIn(headers, name))
+    .filter(({ limit, remaining }) => limit !== undefined || remaining !== undefined);
+  return others.reduce(nearestToLimit, first);
 }
 
 /**
- * The limits of an account from its windows, however its provider spells them. Undefined where
- * neither window says anything.
- * @param now What the resets count from, in milliseconds.
+ * Rate limits from the windows of requests and of tokens. Undefined where both are empty.
+ * @param now Time from which the resets count, in milliseconds since the epoch.
  */
 export function rateLimitIn(
   requests: RateWindow,
@@ -49,7 +67,7 @@ export function rateLimitIn(
   return info;
 }
 
-function windowIn(headers: Pick<HttpHeaders, "get">, name: "requests" | "tokens"): RateWindow {
+function windowIn(headers: Pick<HttpHeaders, "get">, name: string): RateWindow {
   return {
     limit: countIn(headers.get(`x-ratelimit-limit-${name}`)),
     remaining: countIn(headers.get(`x-ratelimit-remaining-${name}`)),
@@ -57,19 +75,19 @@ function windowIn(headers: Pick<HttpHeaders, "get">, name: "requests" | "tokens"
   };
 }
 
-/** A count in a header; undefined for what is none. A count that does not fit is the largest that does. */
+/** A count in a header; undefined where there is none. A count above the range of int32 becomes its maximum. */
 export function countIn(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*\d+\s*$/.test(text) ? Math.min(Number(text), LARGEST_COUNT) : undefined;
 }
 
-/** The window of which the least is left; of two that are alike, the one that takes longer to start anew. */
+/** The window with the smaller remaining share; of two equal ones, the one that resets later. */
 export function nearestToLimit(left: RateWindow, right: RateWindow): RateWindow {
   const difference = partLeft(left) - partLeft(right);
   if (difference !== 0) return difference < 0 ? left : right;
   return (left.reset ?? 0) > (right.reset ?? 0) ? left : right;
 }
 
-/** Part of a window that is left; a window that does not say is taken for untouched. */
+/** Remaining share of a window, from 0 to 1; 1 where it is unknown. */
 function partLeft({ limit, remaining }: RateWindow): number {
   if (limit === undefined || remaining === undefined) return 1;
   return limit === 0 ? 0 : remaining / limit;

@@ -46,6 +46,25 @@ describe("rateLimitOf()", () => {
     expect(read({ ...garbage, "x-ratelimit-limit-tokens": "0" })).toEqual({ tokensLimit: 0 });
   });
 
+  it("takes the tightest of several windows, as Mistral and Hugging Face name them", () => {
+    const mistral = {
+      "x-ratelimit-limit-req-minute": "60",
+      "x-ratelimit-remaining-req-minute": "59",
+      "x-ratelimit-limit-tokens-minute": "500000",
+      "x-ratelimit-remaining-tokens-minute": "400000",
+      "x-ratelimit-limit-tokens-month": "1000000000",
+      "x-ratelimit-remaining-tokens-month": "1000",
+    };
+    expect(read(mistral)).toEqual({
+      requestsLimit: 60,
+      requestsRemaining: 59,
+      tokensLimit: 1_000_000_000,
+      tokensRemaining: 1000,
+    });
+    const daily = { "x-ratelimit-limit-requests-day": "1000", "x-ratelimit-remaining-requests-day": "3" };
+    expect(read(daily)).toEqual({ requestsLimit: 1000, requestsRemaining: 3 });
+  });
+
   it("is undefined without headers that can be read", () => {
     expect(read({})).toBeUndefined();
     expect(read({ "x-ratelimit-limit-requests": "many", "x-request-id": "1" })).toBeUndefined();
