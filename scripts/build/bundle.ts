@@ -7,7 +7,7 @@
  * program at its dynamic imports. The second joins the pieces that belong together (chunks.ts) and
  * writes each file as CommonJS, where a dynamic import becomes a `require` that runs later.
  */
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import { assignChunks } from "./chunks.ts";
@@ -58,11 +58,9 @@ export async function bundleProgram(entryPoint: string, startFile: string): Prom
   return Promise.all(files.map((file) => joinPieces(file, startFile, pieces)));
 }
 
-/** Writes a program to a folder, where no chunk of an earlier one remains. */
+/** Writes a program to a folder. */
 export async function writeBundle(files: readonly BundleFile[], folder: string): Promise<void> {
-  const chunks = join(folder, CHUNKS);
-  await rm(chunks, { recursive: true, force: true });
-  await mkdir(chunks, { recursive: true });
+  await mkdir(join(folder, CHUNKS), { recursive: true });
   await Promise.all(files.map(({ path, text }) => writeFile(join(folder, path), text)));
 }
 

@@ -1,8 +1,8 @@
 /**
  * Builds the program that ships: `dist/outrigger.cjs`, its chunks beside it, and the licences of what is in them.
- * The library (`dist/lib`) is built by library.ts.
+ * Removes what an earlier build left. The library (`dist/lib`) is built afterwards, by `tsc -p tsconfig.lib.json`.
  */
-import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type BundleFile, bundleProgram, writeBundle } from "./bundle.ts";
 
@@ -10,6 +10,7 @@ const FOLDER = "dist";
 const START_FILE = "outrigger.cjs";
 
 const files = await bundleProgram("src/cli/main.ts", START_FILE);
+await rm(FOLDER, { recursive: true, force: true });
 await writeBundle(files, FOLDER);
 await chmod(join(FOLDER, START_FILE), 0o755);
 await writeFile(join(FOLDER, "THIRD_PARTY_NOTICES.txt"), await noticesOf(packagesIn(files)));
