@@ -47,12 +47,13 @@ describe("followDeclarations", () => {
         import type { Response } from "openai/resources/responses";
         export type Block = import("@anthropic-ai/sdk").Block;`,
     };
+    const wire = "lib/index.d.ts -> ./client/client.ts -> ../wire/responses.ts";
     expect(() => follow(declarations)).toThrow(
       [
         "the library's declarations do not compile for its users:",
         "lib/index.d.ts -> runtime-tools: not one of the dependencies",
-        "lib/index.d.ts -> ./client/client.ts -> ../wire/responses.ts -> openai/resources/responses: not one of the dependencies",
-        "lib/index.d.ts -> ./client/client.ts -> ../wire/responses.ts -> @anthropic-ai/sdk: not one of the dependencies",
+        `${wire} -> openai/resources/responses: not one of the dependencies`,
+        `${wire} -> @anthropic-ai/sdk: not one of the dependencies`,
       ].join("\n"),
     );
   });
