@@ -1,20 +1,20 @@
 # syntax=docker/dockerfile:1
 
-# Builds the one file that ships. `npm ci` needs the lock file alone, so that the layer is kept
+# Builds the program that ships. `npm ci` needs the lock file alone, so that the layer is kept
 # until a dependency changes; the image brings its own Node, so no install script has to run.
 FROM node:24-bookworm-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
-COPY scripts/build.ts scripts/bundle.ts scripts/slim.ts scripts/
+COPY scripts/build scripts/build
 COPY src src
-RUN node scripts/build.ts
+RUN node scripts/build/program.ts
 
 # No shell, no package manager, not root. Nothing is written: run it with a read-only root.
 FROM gcr.io/distroless/nodejs24-debian13:nonroot
 WORKDIR /app
-COPY --from=build --chown=0:0 /src/dist/outrigger.cjs /src/dist/THIRD_PARTY_NOTICES.txt ./
+COPY --from=build --chown=0:0 /src/dist ./
 COPY --chown=0:0 LICENSE ./
 USER 65532:65532
 # 6190 is the data port, on loopback unless OUTRIGGER_LISTEN says otherwise; 6191 serves health

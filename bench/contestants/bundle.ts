@@ -1,25 +1,24 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { bundleProgram } from "../../scripts/bundle.ts";
+import { bundleProgram, writeBundle } from "../../scripts/build/bundle.ts";
 import { RUN_FOLDER } from "../work-folder.ts";
 
 /**
  * Bundles a program as the sidecar is bundled that ships.
  * @param entryPoint Path of its first module, from the project's folder.
- * @returns The bundle's path.
+ * @returns The path of the file that starts it.
  */
 export async function bundleAsShipped(name: string, entryPoint: string): Promise<string> {
-  const outfile = join(RUN_FOLDER, `${name}.cjs`);
-  const { text } = await bundleProgram(entryPoint);
-  await writeFile(outfile, text);
-  return outfile;
+  const folder = join(RUN_FOLDER, name);
+  const startFile = `${name}.cjs`;
+  await writeBundle(await bundleProgram(entryPoint, startFile), folder);
+  return join(folder, startFile);
 }
 
 /**
- * Bundles a program with all that it imports.
+ * Bundles a program with all that it imports in one file.
  * @param minify False for a profile: functions keep their names, and each module has its path above it.
- * @returns The bundle's path.
+ * @returns The path of that file.
  */
 export async function bundleWhole(name: string, entryPoint: string, minify: boolean): Promise<string> {
   const outfile = join(RUN_FOLDER, `${name}.cjs`);

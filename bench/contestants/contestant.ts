@@ -11,7 +11,7 @@ export type ContestantName = (typeof CONTESTANT_NAMES)[number];
 /** A program that carries calls to the upstream, built and ready to be started. */
 export interface Contestant {
   readonly name: ContestantName;
-  /** Path of the program in one file. */
+  /** Path of the file that starts the program. */
   readonly bundle: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
