@@ -1,0 +1,85 @@
+/**
+ * What the Responses API answers: the Response object and what stands in it. The types are those of OpenAI's SDK; what
+ * only compatible servers send is added here.
+ */
+import type {
+  ResponseOutputItem as SDKOutputItem,
+  ResponseOutputMessage as SDKOutputMessage,
+  ResponseOutputText as SDKOutputText,
+  ResponseReasoningItem as SDKReasoningItem,
+  ResponseOutputRefusal as SDKRefusal,
+  Response as SDKResponse,
+  ResponseFunctionShellToolCall as SDKShellCall,
+  ResponseUsage as SDKUsage,
+} from "openai/resources/responses/responses";
+
+/**
+ * The body of a whole answer, and `response` in the first and last events of a stream ("The response object"). Without
+ * `output_text`, which the SDK adds.
+ */
+export type ResponseObject = Omit<SDKResponse, "output_text">;
+
+/** Why an answer is incomplete ("The response object", `incomplete_details`). */
+export type IncompleteDetails = SDKResponse.IncompleteDetails;
+
+/** Earlier reasoning that the API left out of the input ("The response object", `input_transformations`). */
+export type InputTransformation = SDKResponse.InputTransformation;
+
+/** An item of `output` ("The response object", `output`). */
+export type OutputItem = SDKOutputItem;
+
+/** A message of the model ("The response object", `output`, "Output message"). */
+export type OutputMessage = SDKOutputMessage;
+
+/** Reasoning ("The response object", `output`, "Reasoning"). */
+export type ReasoningItem = SDKReasoningItem;
+
+/** A part of a reasoning item: of its summary, or of the reasoning itself. */
+export type ReasoningPart = SDKReasoningItem.Summary | SDKReasoningItem.Content;
+
+/** An image that the model generated ("The response object", `output`, "Image generation call"). */
+export type ImageGenerationCall = SDKOutputItem.ImageGenerationCall;
+
+/** A part of an output message ("The response object", `output`, "Output message"). */
+export type OutputContent = OutputText | Refusal | PlainText;
+
+/** A text of the model. */
+export type OutputText = SDKOutputText;
+
+/** What the model says where it refuses. */
+export type Refusal = SDKRefusal;
+
+/** A text as some compatible servers name it. */
+export interface PlainText {
+  /** Kind of the part. */
+  type: "text";
+  /** The text. */
+  text: string;
+}
+
+/** A source that a text names ("The response object", `output`, "Output message", `annotations`). */
+export type Annotation = SDKOutputText["annotations"][number];
+
+/** A web page that a text names. Its indices count Unicode code points; the end is exclusive. */
+export type URLCitation = SDKOutputText.URLCitation;
+
+/** Where a `shell_call` runs ("Shell"). */
+export type ShellEnvironment = NonNullable<SDKShellCall["environment"]>;
+
+/** Token counts ("The response object", `usage`), also by the names that Chat Completions has for them. */
+export interface Usage extends SDKUsage {
+  /** Tokens of the input, from servers that translate Chat Completions. */
+  prompt_tokens?: number;
+  /** Breakdown of `prompt_tokens`. */
+  prompt_tokens_details?: InputTokensDetails;
+  /** Tokens of the output, from servers that translate Chat Completions. */
+  completion_tokens?: number;
+  /** Breakdown of `completion_tokens`. */
+  completion_tokens_details?: OutputTokensDetails;
+}
+
+/** Breakdown of the input tokens ("The response object", `usage`). */
+export type InputTokensDetails = SDKUsage.InputTokensDetails;
+
+/** Breakdown of the output tokens ("The response object", `usage`). */
+export type OutputTokensDetails = SDKUsage.OutputTokensDetails;
