@@ -6,7 +6,8 @@ import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { FunctionToolSchema } from "../../../src/gen/outrigger/v1/tool_pb.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
-import { type RequestSettings, toRequestBody } from "../../../src/providers/openai-responses/request.ts";
+import type { RequestSettings } from "../../../src/providers/openai-responses/context.ts";
+import { toRequestBody } from "../../../src/providers/openai-responses/request.ts";
 
 /** What makes a request; a model and a message where it names none. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;

@@ -1,5 +1,6 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { traitsOf } from "../../../src/catalog/catalog.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ProviderError, SDKError, StreamError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
@@ -12,9 +13,10 @@ import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { toError } from "../../../src/providers/openai-responses/error.ts";
-import { toInput } from "../../../src/providers/openai-responses/input.ts";
+import { toConversation } from "../../../src/providers/openai-responses/input.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
+import { ToolCallIds } from "../../../src/providers/openai-responses/tool-call-ids.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
@@ -239,12 +241,15 @@ async function inputOf(response: Response): Promise<unknown> {
     ],
   });
   const media = () => Promise.reject(new Error("no media in these histories"));
-  const { input } = await toInput({
+  const loss = new LossReport();
+  const { input } = await toConversation({
     provider: PROVIDER,
     request,
-    loss: new LossReport(),
+    traits: traitsOf(PROVIDER, request.model),
+    loss,
     store: true,
     media,
+    toolCallIds: new ToolCallIds(loss),
   });
   return JSON.parse(stringifyJson(input.slice(1)));
 }
