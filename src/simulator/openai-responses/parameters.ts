@@ -17,9 +17,9 @@ import {
 } from "../openai/check.ts";
 import { efforts, formatName, metadata, serviceTiers } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
+import type { CheckedRequest } from "./checked-request.ts";
 import { inputItem } from "./input-checks.ts";
 import { namedToolChoice, tool } from "./tool-checks.ts";
-import type { CreateRequest } from "./wire.ts";
 
 /** What `include` may name. */
 const includables = [
@@ -109,9 +109,9 @@ const notSimulated = ["background", "conversation", "prompt"] as const;
  * Checks the body of `POST /v1/responses`: types, ranges, and that no parameter is unknown. Throws the problem that OpenAI
  * would find first.
  */
-export function checkCreateRequest(value: unknown): CreateRequest {
+export function checkCreateRequest(value: unknown): CheckedRequest {
   body(value, "");
-  const request = value as CreateRequest & Readonly<Record<string, unknown>>;
+  const request = value as CheckedRequest & Readonly<Record<string, unknown>>;
   for (const name of notSimulated) {
     if (request[name] === undefined || request[name] === null || request[name] === false) continue;
     throw invalidRequest(
@@ -126,7 +126,7 @@ export function checkCreateRequest(value: unknown): CreateRequest {
 }
 
 /** Refuses sampling knobs, as reasoning models do unless they do not reason. */
-export function refuseSampling(request: CreateRequest): void {
+export function refuseSampling(request: CheckedRequest): void {
   for (const name of ["temperature", "top_p"] as const) {
     if ((request[name] ?? null) === null) continue;
     throw invalidRequest(

@@ -1,20 +1,20 @@
-import type { InputItem } from "./wire.ts";
+import type { CheckedItem } from "./checked-request.ts";
 
 /** Most responses and most bytes of their items that are kept; the oldest are forgotten. */
 const limits = { responses: 500, bytes: 32 * 1024 * 1024 };
 
 /** A response that was stored: the whole conversation up to and with it. */
 interface StoredResponse {
-  readonly items: readonly InputItem[];
+  readonly items: readonly CheckedItem[];
   readonly bytes: number;
 }
 
 /** Responses that requests with `previous_response_id` go on from, and whose items they refer to. */
 export interface StoredResponses {
   /** Keeps a response: the items of its request and of its answer. */
-  keep(responseId: string, items: readonly InputItem[]): void;
+  keep(responseId: string, items: readonly CheckedItem[]): void;
   /** Returns the conversation up to and with a response. */
-  find(responseId: string): readonly InputItem[] | undefined;
+  find(responseId: string): readonly CheckedItem[] | undefined;
 }
 
 /** Creates a store that is empty. */

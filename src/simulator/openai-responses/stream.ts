@@ -1,3 +1,5 @@
+import type { Obfuscation, StreamEvent } from "../../wire/openai-responses/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import { describeFailure } from "../openai/failure.ts";
 import { createObfuscator, type Obfuscator } from "../openai/obfuscation.ts";
 import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
@@ -20,9 +22,9 @@ import {
   openItem,
   summaryOf,
   textContent,
+  type WrittenItem,
 } from "./output-items.ts";
 import type { ResponseStates } from "./response-object.ts";
-import type { OutputItem } from "./wire.ts";
 
 /** What a stream is rendered from. */
 export interface StreamSource {
@@ -30,19 +32,25 @@ export interface StreamSource {
   readonly items: ItemSettings;
   readonly states: ResponseStates;
   /** Called with the items when the answer is complete, right before its last event is drawn. */
-  readonly onFinished: (output: readonly OutputItem[]) => void;
+  readonly onFinished: (output: readonly WrittenItem[]) => void;
   /** Whether deltas are padded, so that their sizes do not tell what they say. */
   readonly obfuscates: boolean;
 }
 
-/** Fields of an event, but for its type and its number. */
-type EventFields = Readonly<Record<string, unknown>>;
+type EventType = StreamEvent["type"];
+
+/** Fields of an event of one type. Their values are those of the simulator's own items and responses. */
+type EventFields<Type extends EventType> = Untrusted<Extract<StreamEvent, { type: Type }> & Obfuscation>;
 
 interface Renderer {
   readonly source: StreamSource;
   readonly obfuscate: Obfuscator;
   /** Numbers and frames an event. */
-  readonly event: (type: string, fields: EventFields, tokens?: number) => WireEvent;
+  readonly event: <Type extends EventType>(
+    type: Type,
+    fields: EventFields<Type>,
+    tokens?: number,
+  ) => WireEvent;
 }
 
 /** Where an item stands in the response. */
@@ -60,7 +68,7 @@ export function renderEvents(
   headers: Readonly<Record<string, string>>,
 ): StreamedAnswer {
   let sequence = 0;
-  const event = (type: string, fields: EventFields, tokens = 0): WireEvent => {
+  const event = <Type extends EventType>(type: Type, fields: EventFields<Type>, tokens = 0): WireEvent => {
     const data = JSON.stringify({ type, sequence_number: sequence, ...fields });
     sequence += 1;
     return { text: `event: ${type}\ndata: ${data}\n\n`, tokens, terminal: terminals.has(type) };
@@ -74,7 +82,7 @@ export function renderEvents(
   };
 }
 
-const terminals = new Set(["response.completed", "response.incomplete"]);
+const terminals = new Set<EventType>(["response.completed", "response.incomplete"]);
 
 function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   const { source, event } = renderer;
@@ -116,7 +124,7 @@ function partEvents(renderer: Renderer, part: Part, place: Place): Iterable<Wire
         ? freeformCallEvents(renderer, part, place)
         : functionCallEvents(renderer, part, place);
     case "web_search":
-      return hostedEvents(renderer, "web_search_call", ["in_progress", "searching", "completed"], place);
+      return hostedEvents(renderer, webSearchEvents, place);
     case "image":
       return imageEvents(renderer, part, place);
     default:
@@ -198,22 +206,25 @@ function* freeformCallEvents(renderer: Renderer, part: ToolCallPart, place: Plac
   yield event("response.custom_tool_call_input.done", { ...place, input: part.input });
 }
 
-function* hostedEvents(
-  renderer: Renderer,
-  call: string,
-  states: readonly string[],
-  place: Place,
-): Generator<WireEvent> {
-  for (const state of states) yield renderer.event(`response.${call}.${state}`, { ...place });
+const webSearchEvents: readonly EventType[] = [
+  "response.web_search_call.in_progress",
+  "response.web_search_call.searching",
+  "response.web_search_call.completed",
+];
+
+function* hostedEvents({ event }: Renderer, types: readonly EventType[], place: Place): Generator<WireEvent> {
+  for (const type of types) yield event(type, { ...place });
 }
 
 function* imageEvents(renderer: Renderer, part: ImagePart, place: Place): Generator<WireEvent> {
-  yield* hostedEvents(renderer, "image_generation_call", ["in_progress", "generating"], place);
+  const { event } = renderer;
+  yield event("response.image_generation_call.in_progress", { ...place });
+  yield event("response.image_generation_call.generating", { ...place });
   for (let partial_image_index = 0; partial_image_index < part.previews; partial_image_index += 1) {
     const preview = { partial_image_index, partial_image_b64: part.data, ...imageFacts(part) };
-    yield renderer.event("response.image_generation_call.partial_image", { ...place, ...preview });
+    yield event("response.image_generation_call.partial_image", { ...place, ...preview });
   }
-  yield* hostedEvents(renderer, "image_generation_call", ["completed"], place);
+  yield event("response.image_generation_call.completed", { ...place });
 }
 
 function failureEvents(

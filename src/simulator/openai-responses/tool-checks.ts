@@ -1,3 +1,4 @@
+import type { AnyOf, NamedToolChoice, Tool } from "../../wire/openai-responses/request.ts";
 import {
   anything,
   array,
@@ -15,7 +16,7 @@ import {
 import { namePattern } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
 import { findLaxity } from "../openai/strict-schema.ts";
-import type { CreateRequest, NamedToolChoice } from "./wire.ts";
+import type { CheckedRequest } from "./checked-request.ts";
 
 const toolName = required(string({ minimum: 1, maximum: 128, pattern: namePattern }));
 
@@ -80,13 +81,13 @@ export const namedToolChoice: Check = variants("type", {
 });
 
 /** Checks what the parameters about tools and formats say together. Throws the problem that OpenAI would find. */
-export function checkToolUse(request: CreateRequest): void {
+export function checkToolUse(request: CheckedRequest): void {
   checkChoice(request);
   checkStrictTools(request);
   checkFormat(request);
 }
 
-function checkChoice(request: CreateRequest): void {
+function checkChoice(request: CheckedRequest): void {
   const { tool_choice: choice, tools } = request;
   if (choice === "required" && (tools ?? []).length === 0) {
     throw invalidRequest(
@@ -108,22 +109,29 @@ function checkChoice(request: CreateRequest): void {
   }
 }
 
-function isOffered(wanted: NamedToolChoice, request: CreateRequest): boolean {
-  return (request.tools ?? []).some(
-    ({ type, name }) => type === wanted.type && (wanted.name ?? name) === name,
-  );
+function isOffered(wanted: Pick<NamedToolChoice, "type" | "name">, request: CheckedRequest): boolean {
+  return (request.tools ?? []).some((tool) => isChosen(tool, wanted));
 }
 
-function checkStrictTools(request: CreateRequest): void {
-  (request.tools ?? []).forEach(({ type, name, strict, parameters }, index) => {
-    const laxity = type === "function" && strict === true ? findLaxity(parameters) : undefined;
+/** Whether a tool choice names a tool: by its type, and by its name where it gives one. */
+export function isChosen(
+  { type, name }: AnyOf<Tool>,
+  choice: Pick<NamedToolChoice, "type" | "name">,
+): boolean {
+  return type === choice.type && (choice.name ?? name) === name;
+}
+
+function checkStrictTools(request: CheckedRequest): void {
+  (request.tools ?? []).forEach((tool, index) => {
+    if (tool.type !== "function" || tool.strict !== true) return;
+    const laxity = findLaxity(tool.parameters);
     if (laxity === undefined) return;
-    const message = `Invalid schema for function '${name}': ${laxity}`;
+    const message = `Invalid schema for function '${tool.name}': ${laxity}`;
     throw invalidRequest(message, `tools[${index}].parameters`, "invalid_function_parameters");
   });
 }
 
-function checkFormat(request: CreateRequest): void {
+function checkFormat(request: CheckedRequest): void {
   const format = request.text?.format;
   if (format?.type === "json_schema") {
     const laxity = format.strict === true ? findLaxity(format.schema) : undefined;

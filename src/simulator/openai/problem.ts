@@ -1,13 +1,10 @@
+import type { ErrorObject } from "../../wire/openai-responses/error.ts";
 import { type ReceivedRequest, Rejection, type WholeAnswer } from "../wire-format.ts";
 import { type ErrorShape, shapeError } from "./error-shape.ts";
 import { openaiHeaders } from "./headers.ts";
 
-/** The `error` object of OpenAI's APIs. */
-export interface OpenAIError {
-  readonly message: string;
-  readonly type: string;
-  /** The parameter at fault, as a path such as `input[0].content`. */
-  readonly param: string | null;
+/** The `error` object of OpenAI's APIs. `param` is the path of the wrong parameter, such as `input[0].content`. */
+export interface OpenAIError extends Readonly<Pick<ErrorObject, "message" | "type" | "param">> {
   readonly code: string | null;
 }
 

@@ -46,7 +46,7 @@ export interface NamedToolChoice {
   /** With `allowed_tools`: whether one of them has to be used. */
   mode?: SDKToolChoiceAllowed["mode"];
   /** With `allowed_tools`: the tools that are allowed. */
-  tools?: SDKToolChoiceAllowed["tools"];
+  tools?: readonly Pick<NamedToolChoice, "type" | "name" | "server_label">[];
 }
 
 /** An item of `input` ("Create a model response", `input`). */
@@ -54,8 +54,8 @@ export type InputItem = SDKInputItem;
 
 /** A message of the user, the system or the developer ("Create a model response", `input`). */
 export interface InputMessage extends Omit<SDKInputItem.Message, "content"> {
-  /** The parts of the message. */
-  content: readonly InputContent[];
+  /** A text, or the parts of the message. */
+  content: string | readonly InputContent[];
 }
 
 /** A message of the assistant as input: an output message, whose id and status may be left out. */
@@ -86,7 +86,10 @@ export type FunctionCall = SDKFunctionCall;
 export type FunctionCallOutput = SDKInputItem.FunctionCallOutput;
 
 /** A call of a custom tool, as output and as input ("Function calling", "Custom tools"). */
-export type CustomToolCall = SDKCustomToolCall;
+export interface CustomToolCall extends SDKCustomToolCall {
+  /** Whether the call is complete, in output. */
+  status?: NonNullable<FunctionCall["status"]>;
+}
 
 /** The result of a call of a custom tool ("Function calling", "Custom tools"). */
 export type CustomToolCallOutput = SDKCustomToolCallOutput;
@@ -97,7 +100,7 @@ export type ImageGenerationInput = SDKInputItem.ImageGenerationCall;
 /** An item of an earlier response by its id ("Conversation state"). */
 export type ItemReference = SDKInputItem.ItemReference;
 
-/** The items of a conversation that a model reads as text; hosted tools have items of their own besides. */
+/** The items of a conversation but those of hosted tools ("Create a model response", `input`). */
 export type ConversationItem =
   | InputMessage
   | OutputMessage
@@ -122,3 +125,12 @@ export type CustomToolGrammar = Extract<SDKCustomTool["format"], { type: "gramma
 
 /** `text.format`: the format of the answer ("Structured model outputs"). */
 export type TextFormat = SDKTextFormat;
+
+/** The fields of all members of a union, for a reader that does not know yet which member it has. */
+export type AnyOf<T> = { readonly [Field in FieldOf<T>]?: ValueOf<T, Field> };
+
+/** The field names of every member of a union. */
+type FieldOf<T> = T extends unknown ? keyof T : never;
+
+/** The values that a field has in the members of a union that have it. */
+type ValueOf<T, Field extends PropertyKey> = T extends { [Key in Field]?: unknown } ? T[Field] : never;

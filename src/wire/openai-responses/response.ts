@@ -9,15 +9,52 @@ import type {
   ResponseReasoningItem as SDKReasoningItem,
   ResponseOutputRefusal as SDKRefusal,
   Response as SDKResponse,
+  ResponseError as SDKResponseError,
   ResponseFunctionShellToolCall as SDKShellCall,
   ResponseUsage as SDKUsage,
+  ResponseFunctionWebSearch as SDKWebSearchCall,
 } from "openai/resources/responses/responses";
+import type { CreateRequest, ReasoningSettings } from "./request.ts";
 
 /**
  * The body of a whole answer, and `response` in the first and last events of a stream ("The response object"). Without
- * `output_text`, which the SDK adds.
+ * `output_text`, which the SDK adds; with fields that the API sends and does not document.
  */
-export type ResponseObject = Omit<SDKResponse, "output_text">;
+export interface ResponseObject
+  extends Omit<
+    SDKResponse,
+    "output_text" | "error" | "output" | "reasoning" | "tool_choice" | "usage" | "user"
+  > {
+  /** Why the answer failed; null where it did not. */
+  error: ResponseError | null;
+  /** What the model produced, in order. */
+  output: readonly OutputItem[];
+  /** The setting of the request. */
+  reasoning?: ReasoningSettings | null;
+  /** The setting of the request. */
+  tool_choice: NonNullable<CreateRequest["tool_choice"]>;
+  /** Null while the answer is being written. */
+  usage?: Usage | null;
+  /** The setting of the request. */
+  user?: string | null;
+  /** Who pays. Undocumented; in whole answers only. */
+  billing?: { payer: string };
+  /** Undocumented: always 0. */
+  frequency_penalty?: number;
+  /** Undocumented: always 0. */
+  presence_penalty?: number;
+  /** The setting of the request. Undocumented. */
+  store?: boolean | null;
+}
+
+/** Why an answer failed ("The response object", `error`). */
+export interface ResponseError extends Pick<SDKResponseError, "message"> {
+  /** The codes of the SDK, and those that the API adds. */
+  code: string;
+}
+
+/** Whether an answer is complete ("The response object", `status`). */
+export type ResponseStatus = NonNullable<SDKResponse["status"]>;
 
 /** Why an answer is incomplete ("The response object", `incomplete_details`). */
 export type IncompleteDetails = SDKResponse.IncompleteDetails;
@@ -36,6 +73,9 @@ export type ReasoningItem = SDKReasoningItem;
 
 /** A part of a reasoning item: of its summary, or of the reasoning itself. */
 export type ReasoningPart = SDKReasoningItem.Summary | SDKReasoningItem.Content;
+
+/** A web search ("The response object", `output`, "Web search tool call"). */
+export type WebSearchCall = SDKWebSearchCall;
 
 /** An image that the model generated ("The response object", `output`, "Image generation call"). */
 export type ImageGenerationCall = SDKOutputItem.ImageGenerationCall;

@@ -8,6 +8,12 @@ import type { ErrorBody } from "./error.ts";
 /** An event of a stream ("Streaming events"). */
 export type StreamEvent = Exclude<SDKStreamEvent, SDKErrorEvent> | ErrorEvent | KeepAliveEvent;
 
+/** Random padding of a delta against traffic analysis ("Create a model response", `stream_options`). */
+export interface Obfuscation {
+  /** Characters of no meaning. */
+  obfuscation?: string;
+}
+
 /** A failure ("Streaming events", "error"): its facts in the event itself, or under `error`. */
 export interface ErrorEvent extends Partial<Omit<SDKErrorEvent, "type" | "sequence_number">> {
   /** Kind of the event. */
