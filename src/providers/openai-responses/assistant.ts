@@ -58,15 +58,15 @@ class ItemsBuilder {
   }
 
   async add(partWithPath: PartWithPath): Promise<void> {
-    const { part: whole, field } = partWithPath;
-    const { part } = whole;
+    const { part: contentPart, field } = partWithPath;
+    const { part } = contentPart;
     switch (part.case) {
       case "text":
-        return this.#addText(part.value, whole);
+        return this.#addText(part.value, contentPart);
       case "reasoning":
-        return this.#addReasoning(whole, field);
+        return this.#addReasoning(contentPart, field);
       case "toolCall":
-        return this.#addCall(part.value, whole, `${field}.tool_call`);
+        return this.#addCall(part.value, contentPart, `${field}.tool_call`);
       case "native":
         return this.#addNative(partWithPath);
       case "image":
@@ -108,15 +108,15 @@ class ItemsBuilder {
   }
 
   /** A text, with what the API attached to it. Sources that another provider named have no form here. */
-  #addText(text: string, whole: ContentPart): void {
-    const state = this.#stateOf(whole);
+  #addText(text: string, contentPart: ContentPart): void {
+    const state = this.#stateOf(contentPart);
     if (state?.empty === true) return this.#startMessage(state, []);
     const rest = without(state?.part ?? {}, "logprobs");
     if (state?.part?.type === "refusal") {
       const refusal = { refusal: text } satisfies Partial<Refusal>;
       return this.#addContent(state, { ...rest, ...refusal });
     }
-    const annotations = state === undefined ? [] : annotationsOf(whole);
+    const annotations = state === undefined ? [] : annotationsOf(contentPart);
     this.#addContent(state, outputText(text, annotations, rest));
   }
 
@@ -137,21 +137,21 @@ class ItemsBuilder {
     this.#message = { key: keyOf(state), content };
   }
 
-  #addReasoning(whole: ContentPart, field: string): void {
+  #addReasoning(contentPart: ContentPart, field: string): void {
     const { request, loss } = this.#context;
-    const item = reasoningItemOf(whole, this.#context);
+    const item = reasoningItemOf(contentPart, this.#context);
     if (item !== undefined) return this.#addItem(item);
-    if (this.#originOf(whole) === "own" && readState(whole.providerState) !== undefined) {
+    if (this.#originOf(contentPart) === "own" && readState(contentPart.providerState) !== undefined) {
       const message = "reasoning without encrypted content cannot be sent back; it was left out";
       return loss.note(field, "foreign_state_stripped", message);
     }
-    const { part } = replaceForeignPart(whole, request.foreignState, field, loss) ?? {};
+    const { part } = replaceForeignPart(contentPart, request.foreignState, field, loss) ?? {};
     if (part?.case === "text") this.#addContent(undefined, outputText(part.value));
   }
 
-  #addCall(call: ToolCall, whole: ContentPart, field: string): void {
+  #addCall(call: ToolCall, contentPart: ContentPart, field: string): void {
     const { input } = call;
-    const state = this.#stateOf(whole);
+    const state = this.#stateOf(contentPart);
     const call_id = this.#context.toolCallIds.ofCall(call, field);
     // The API takes back every name that it wrote itself.
     const name =
@@ -176,7 +176,7 @@ class ItemsBuilder {
 
   /** An image that the API generated goes back as the call that generated it, others in a message of the user. */
   async #addImage(image: Image, { part, field }: PartWithPath): Promise<void> {
-    // The API wants such an item with its id, whichever model generated it.
+    // The API requires the id of such an item, whichever model generated it.
     const state = this.#originOf(part) === "foreign" ? undefined : readState(part.providerState);
     if (state !== undefined && image.source.case === "data") {
       const result = Buffer.from(image.source.value).toString("base64");

@@ -20,7 +20,7 @@ export type MediaSource = (part: MediaPart, field: string) => Promise<ResolvedMe
 export interface RequestSettings {
   /** Name under which the provider is registered. */
   readonly provider: string;
-  /** Whether the provider is asked to keep the response, so that an item's id alone is enough to find it again. */
+  /** Whether the provider stores the response, so that an item's id is enough to refer to it. */
   readonly store: boolean;
   readonly media: MediaSource;
 }

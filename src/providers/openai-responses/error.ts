@@ -33,7 +33,7 @@ export function toError({ provider, status, headers, body, request }: WireFailur
   });
 }
 
-/** Whether a Response object, or what stands in its place, reports a failure: `status: failed`, or `error`. */
+/** Whether a Response object, or a body sent instead of one, reports a failure: `status: failed`, or `error`. */
 export function isFailure({ status, error }: Untrusted<ResponseObject>): boolean {
   return status === "failed" || (error !== undefined && error !== null);
 }
@@ -73,7 +73,7 @@ function errorFor(details: ErrorDetails, options: ProviderErrorOptions): SDKErro
   return providerErrorOf({ kind, code: code || type, message, retryAfter }, options);
 }
 
-/** Kinds for which a message may say how long to wait. */
+/** Kinds whose message may contain a delay for the next attempt. */
 const WITH_RETRY_DELAY: ReadonlySet<ErrorKind> = new Set([ErrorKind.RATE_LIMIT, ErrorKind.SERVER]);
 
 /**

@@ -53,7 +53,7 @@ function isRunByCaller({ type, environment }: Untrusted<OutputItem>): boolean {
   return RUN_BY_CALLER.has(textIn(type));
 }
 
-/** Whether the model refused and said nothing else. */
+/** Whether the model refused and wrote nothing else. */
 function isRefusal(items: readonly Untrusted<OutputItem>[]): boolean {
   const parts = items
     .filter(({ type }) => type === "message")

@@ -43,7 +43,7 @@ export async function toConversation(context: RequestContext): Promise<Conversat
 
 /**
  * How many messages go into `instructions`: the leading system and developer ones that hold only
- * text, unless nothing else is there: the API wants at least one item. Later ones stay in their
+ * text, unless nothing else is there: the API requires at least one item. Later ones stay in their
  * place, since moving them would change what they mean.
  */
 function countInstructions(messages: readonly Message[]): number {

@@ -123,7 +123,7 @@ export function appendReasoning(open: OpenReasoning, part: string, delta: string
   open.block.append(delta);
 }
 
-/** Adds what is still missing of a part's final text. Where that differs from what was sent, what was sent stands. */
+/** Adds what is still missing of a part's final text. Where the two differ, what was sent is kept. */
 export function completeReasoning(open: OpenReasoning, part: string, text: string): void {
   const known = open.parts.get(part) ?? "";
   if (text.startsWith(known)) appendReasoning(open, part, text.slice(known.length));

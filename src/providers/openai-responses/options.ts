@@ -11,7 +11,7 @@ import { PROVIDER_NAME } from "./context.ts";
 export interface ProviderOptions {
   /** What is merged into the body, last. */
   readonly body: JsonObject;
-  /** `store`: whether the provider is asked to keep the response; undefined where the options do not say. */
+  /** `store`: whether the provider stores the response; undefined where the options do not set it. */
   readonly store: boolean | undefined;
   /** `tools`: what is added to the request's own tools. Not checked. */
   readonly tools: unknown;
@@ -40,6 +40,6 @@ const APPENDED: readonly (keyof CreateRequest)[] = ["tools", "include"];
 export function withOptions(body: JsonObject, { body: options }: ProviderOptions): JsonObject {
   const merged = mergeObjects(body, options, APPENDED);
   const { include }: Untrusted<CreateRequest> = merged;
-  // The caller may ask for what we ask for already.
+  // The caller may list what the adapter lists already.
   return Array.isArray(include) ? { ...merged, include: [...new Set(include)] } : merged;
 }

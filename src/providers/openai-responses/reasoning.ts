@@ -1,4 +1,4 @@
-/** Reasoning: the effort that is asked for, and the items in which it comes and goes back ("Reasoning models"). */
+/** Reasoning: the requested effort, and reading reasoning items and sending them back ("Reasoning models"). */
 
 import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";

@@ -16,9 +16,9 @@ import { ToolCallIds } from "./tool-call-ids.ts";
 import { toolSettings } from "./tools.ts";
 import { inputMessage, inputText } from "./user-content.ts";
 
-/** A request in the provider's words. */
+/** A request in the provider's format. */
 export interface RequestBody {
-  /** For `stringifyJson`: parts of it are kept as they are spelled. */
+  /** For `stringifyJson`: parts of it keep their original spelling. */
   readonly body: JsonObject;
   /** What was changed or left out. */
   readonly warnings: Warning[];
@@ -27,7 +27,7 @@ export interface RequestBody {
 /**
  * Translates a request.
  * @throws InvalidRequestError naming what the API has no form for; under LOSS_POLICY_REFUSE also
- * what would otherwise be changed or left out.
+ * what would be changed or left out.
  */
 export async function toRequestBody(
   request: Request,

@@ -33,11 +33,11 @@ export function responseFormatSettings(context: RequestContext): ResponseFormatS
   }
 }
 
-/** The API refuses `json_object` unless the word stands in the input; `instructions` do not count. */
+/** The API refuses `json_object` unless the input contains the word JSON; `instructions` do not count. */
 function jsonFormat({ request, loss }: RequestContext): ResponseFormatSettings {
   const settings = textSettings({ type: "json_object" });
   if (asksForJson(request)) return { settings, instruction: undefined };
-  const message = "the API wants the word JSON in the input; a sentence with it was added";
+  const message = "the API requires the word JSON in the input; a sentence with it was added";
   loss.note("response_format", "converted_content", message);
   return { settings, instruction: JSON_INSTRUCTION };
 }
@@ -67,7 +67,7 @@ function schemaFormat(
     return { settings, instruction: undefined };
   }
   parseObjectField(schemaJson, SCHEMA_FIELD);
-  const message = "the model has no JSON schemas; a sentence asks for it";
+  const message = "the model has no JSON schemas; a sentence in the input describes the schema instead";
   loss.lose("response_format", "adjusted_setting", message);
   return { settings: {}, instruction: `${SCHEMA_INSTRUCTION}\n${schemaJson}` };
 }

@@ -14,7 +14,7 @@ import { PROVIDER_NAME } from "./context.ts";
 export interface PartState {
   /** The same for the parts of one message, and for no others where the API gives its messages ids. Not stored. */
   readonly key: string;
-  /** The item without what the part itself holds; a reasoning item whole. */
+  /** The item without what the part itself holds; a whole reasoning item. */
   readonly item: Untrusted<OutputItem>;
   /** The message's content part without its text and annotations. */
   readonly part: Untrusted<OutputContent> | undefined;
@@ -34,7 +34,7 @@ export class StateWriter extends PartStateWriter {
     });
   }
 
-  /** State of a content part that is kept whole. */
+  /** State of a content part that becomes a native part. */
   ofNativePart(item: Untrusted<OutputItem>): ProviderState {
     return this.state({ item: without(item, "content") });
   }
@@ -44,7 +44,7 @@ export class StateWriter extends PartStateWriter {
     return this.state({ item: without(item, "content"), empty: true });
   }
 
-  /** State of a reasoning item: the item whole, since its encrypted content belongs to all of it. */
+  /** State of a reasoning item: the whole item, since its encrypted content belongs to all of it. */
   ofReasoning(item: Untrusted<OutputItem>): ProviderState {
     return this.state({ item: asJson(item) });
   }

@@ -148,7 +148,7 @@ export class ResponsesDecoder implements StreamDecoder {
     return open;
   }
 
-  /** Only text begins before its first delta; other content comes whole with its item. */
+  /** Text may begin before its first delta; other content comes with its finished item. */
   #completeContentPart(event: Untrusted<StreamEvent>): void {
     const part = objectIn<OutputContent>(event.part);
     const text = messageText(part);
@@ -156,7 +156,7 @@ export class ResponsesDecoder implements StreamDecoder {
       this.#textAt(textIn(part.type), event).block.complete(text);
   }
 
-  /** @param type Of the event or part, which says whether the model refuses. */
+  /** @param type Type of the event or part, which shows whether the model refuses. */
   #textAt(type: string, event: Untrusted<StreamEvent>): OpenText {
     const open = this.#openAt(event, "message") ?? this.#begin(event, "message");
     return textAt(open, asInt32(event.content_index) ?? 0, type.includes("refusal"), this.#writer);

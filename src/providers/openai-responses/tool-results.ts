@@ -83,7 +83,7 @@ function errorOutputOf(parts: readonly JsonObject[]): string | readonly JsonObje
   return text === undefined ? [inputText(ERROR_MARK), ...parts] : `${ERROR_MARK} ${text}`;
 }
 
-/** The text, where there is no other part. Native parts have no fields to look at, and are kept as they are spelled. */
+/** The text, where there is no other part. The fields of native parts are not read. */
 function onlyText([first, ...rest]: readonly Untrusted<InputText>[]): string | undefined {
   if (first === undefined) return "";
   return rest.length === 0 && first.type === "input_text" ? asString(first.text) : undefined;

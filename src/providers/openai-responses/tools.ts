@@ -22,7 +22,7 @@ import { parametersSchema } from "./schemas.ts";
 
 /** A tool as it is sent. */
 interface DeclaredTool {
-  /** For the body; schemas and configurations are kept as they are spelled. */
+  /** For the body; schemas and configurations keep their original spelling. */
   readonly body: JsonObject;
   /** The fields by which a tool choice finds the tool. */
   readonly declaration: Untrusted<Wire.Tool>;

@@ -37,10 +37,10 @@ export async function toUserContent(
 }
 
 async function toInputPart(
-  { part: whole, field }: PartWithPath,
+  { part: contentPart, field }: PartWithPath,
   context: RequestContext,
 ): Promise<JsonObject | undefined> {
-  const { part } = whole;
+  const { part } = contentPart;
   switch (part.case) {
     case "text":
       return inputText(part.value);
@@ -53,7 +53,7 @@ async function toInputPart(
         "the Responses API takes no audio; use a provider that does, or send a transcript",
       );
     case "native":
-      return nativeBlock({ part: whole, field }, context);
+      return nativeBlock({ part: contentPart, field }, context);
     default:
       throw invalidField(
         field,
@@ -73,7 +73,7 @@ export function inputText(text: string): JsonObject {
 }
 
 /**
- * Whether a part is an item of its own, such as the answer to a request for approval, that stands
+ * Whether a part is an item of its own, such as the answer to a request for approval, that goes
  * beside messages and not inside one.
  */
 export function isItem({ part }: ContentPart, context: RequestContext): boolean {
@@ -83,20 +83,20 @@ export function isItem({ part }: ContentPart, context: RequestContext): boolean 
 }
 
 /**
- * The block of a native part, as it is spelled; undefined where it belongs to another provider and
+ * The block of a native part with its original spelling; undefined where it belongs to another provider and
  * `foreign_state` does not refuse it.
  */
 export function nativeBlock(
-  { part: whole, field }: PartWithPath,
+  { part: contentPart, field }: PartWithPath,
   context: RequestContext,
 ): JsonObject | undefined {
-  const { part } = whole;
+  const { part } = contentPart;
   if (part.case !== "native") return undefined;
   if (isOwnNative(part.value, context)) {
     parseObjectField(part.value.dataJson, `${field}.native.data_json`);
     return sourceObject(part.value.dataJson);
   }
-  replaceForeignPart(whole, context.request.foreignState, field, context.loss);
+  replaceForeignPart(contentPart, context.request.foreignState, field, context.loss);
   return undefined;
 }
 

@@ -8,8 +8,8 @@ import type { StoredResponses } from "./stored-responses.ts";
 const writtenByModel = /^(reasoning|\w+_call|program|compaction)$/;
 
 /**
- * Gathers the whole conversation that a request continues, and checks what its items say together: that calls and their
- * outputs match, that reasoning stands where it belongs and was not altered. Throws the problem that OpenAI would find.
+ * Gathers the whole conversation that a request continues, and checks that its items fit together: that calls and their
+ * outputs match, that reasoning is in its place and unchanged. Throws the problem that OpenAI would report.
  */
 export function gatherConversation(request: CheckedRequest, stored: StoredResponses): readonly CheckedItem[] {
   const previous = previousItems(request, stored);
@@ -105,7 +105,7 @@ function checkContent(item: CheckedItem, content: string): void {
   }
 }
 
-/** An item that followed reasoning may only come back behind that reasoning. */
+/** An item that followed reasoning may only be sent back after that reasoning. */
 function checkBelonging(item: CheckedItem, before: readonly CheckedItem[]): void {
   const reasoningId = originOf(item.id ?? "")?.reasoningId;
   if (reasoningId === undefined || before.some((each) => each.id === reasoningId)) return;

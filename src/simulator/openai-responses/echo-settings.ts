@@ -10,8 +10,8 @@ export interface EchoedSettings extends Partial<Omit<ResponseObject, "output" | 
 }
 
 /**
- * The settings of a request as its answer repeats them, with OpenAI's defaults filled in. `reasons` says whether the model
- * is one that reasons: the others have no settings for it.
+ * The settings of a request as its answer repeats them, with OpenAI's defaults filled in. `reasons`: whether the model
+ * is a reasoning model; the others have no such settings.
  */
 export function echoSettings(request: CheckedRequest, reasons: boolean): EchoedSettings {
   return {

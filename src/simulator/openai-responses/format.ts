@@ -13,7 +13,7 @@ import type { CheckedItem, CheckedRequest } from "./checked-request.ts";
 import { gatherConversation } from "./conversation.ts";
 import { responseIdOf } from "./item-ids.ts";
 import { finishedItem, itemSettingsOf } from "./output-items.ts";
-import { checkCreateRequest, refuseSampling } from "./parameters.ts";
+import { checkCreateRequest, rejectSampling } from "./parameters.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { createResponseStates, type ResponseStates, type SimulatedResponse } from "./response-object.ts";
 import { createStoredResponses, type StoredResponses } from "./stored-responses.ts";
@@ -50,7 +50,7 @@ function read(request: ReceivedRequest, stored: StoredResponses): ModelCall | Wh
 function prepare(received: ReceivedRequest, choice: ModelChoice, stored: StoredResponses): PreparedCall {
   const request = checkCreateRequest(received.body);
   const reasons = choice.script === "reasoning";
-  if (reasons && request.reasoning?.effort !== "none") refuseSampling(request);
+  if (reasons && request.reasoning?.effort !== "none") rejectSampling(request);
   checkToolUse(request);
   const items = gatherConversation(request, stored);
   const states = createResponseStates({
@@ -77,7 +77,7 @@ interface Call {
   readonly stored: StoredResponses;
 }
 
-/** The finished response. A stored one can be continued from now on. */
+/** The finished response. It can be continued by its id from now on if it is stored. */
 function finish(call: Call, turn: Turn): SimulatedResponse {
   const settings = itemSettingsOf(call.received.number, call.request, turn);
   const output = turn.parts.map((part, index) => finishedItem(part, index, settings, "completed"));
@@ -90,7 +90,7 @@ function keep(call: Call, output: readonly CheckedItem[]): void {
   call.stored.keep(responseIdOf(call.received.number), [...call.items, ...output]);
 }
 
-/** An answer in one piece says who pays, which a stream does not. */
+/** Whole answers have the field `billing`, which streams do not have. */
 function wholeAnswer(call: Call, turn: Turn, response: SimulatedResponse): WholeAnswer {
   const body = JSON.stringify({ ...response, billing: { payer: "developer" } });
   return { status: 200, headers: headersOf(call, turn, "application/json"), body };

@@ -45,7 +45,7 @@ export interface ItemSettings {
   readonly listsSources: boolean;
 }
 
-/** Reads off a request what its items may show. */
+/** Reads from a request which fields its items have. */
 export function itemSettingsOf(requestNumber: number, request: CheckedRequest, turn: Turn): ItemSettings {
   const include = request.include ?? [];
   return {
@@ -58,7 +58,7 @@ export function itemSettingsOf(requestNumber: number, request: CheckedRequest, t
   };
 }
 
-/** The item of a part while it is being written: as it stands in `response.output_item.added`. */
+/** The item of a part while it is being written: as in `response.output_item.added`. */
 export function openItem(part: Part, index: number, settings: ItemSettings): WrittenItem {
   const id = settings.ids[index] ?? "";
   switch (part.kind) {
@@ -118,7 +118,7 @@ export function textContent(part: TextPart): OutputText {
   return { type: "output_text", annotations: annotationsOf(part), logprobs: [], text: part.text };
 }
 
-/** The citations of a text. OpenAI counts places in code points. */
+/** The citations of a text. OpenAI's indices count code points. */
 export function annotationsOf(part: TextPart): URLCitation[] {
   return part.citations.map(({ start, end, url, title }) => ({
     type: "url_citation",
@@ -129,7 +129,7 @@ export function annotationsOf(part: TextPart): URLCitation[] {
   }));
 }
 
-/** How a picture is described beside its data. */
+/** The fields of an image beside its data. */
 export function imageFacts(part: ImagePart) {
   return {
     background: "opaque",
@@ -206,6 +206,6 @@ function searchAction(part: WebSearchPart, settings: ItemSettings): WebSearchCal
 
 function imageItem(id: string, part: ImagePart): ImageGenerationCall {
   const { background, output_format, quality, size } = imageFacts(part);
-  const drawn = { background, output_format, quality, result: part.data, revised_prompt: part.prompt, size };
-  return { id, type: "image_generation_call", status: "completed", ...drawn };
+  const fields = { background, output_format, quality, result: part.data, revised_prompt: part.prompt, size };
+  return { id, type: "image_generation_call", status: "completed", ...fields };
 }

@@ -13,13 +13,13 @@ import type { CheckedItem, CheckedRequest } from "./checked-request.ts";
 import { readContent } from "./read-content.ts";
 import { isChosen } from "./tool-checks.ts";
 
-/** OpenAI caches the beginning of every prompt that is so long. */
+/** OpenAI caches the beginning of prompts of at least this length. */
 const caching: Caching = { kind: "prefix", minimumTokens: 1024 };
 
-/** How much a reasoning model thinks where the request does not say. */
-const usualEffort: Effort = "medium";
+/** The effort of a reasoning model where the request does not set it. */
+const defaultEffort: Effort = "medium";
 
-/** Says what a checked request asks, free of OpenAI's wire format. */
+/** Converts a checked request into a prompt, which is independent of OpenAI's wire format. */
 export function readPrompt(request: CheckedRequest, items: readonly CheckedItem[]): Prompt {
   const contents = items.map((item) => readContent(item.content ?? item.output ?? ""));
   const lastUser = items.findLastIndex((item) => item.role === "user");
@@ -44,11 +44,11 @@ export function readPrompt(request: CheckedRequest, items: readonly CheckedItem[
     answerFormat: readFormat(request.text?.format ?? undefined),
     maxOutputTokens: request.max_output_tokens ?? undefined,
     stopSequences: [],
-    effort: (request.reasoning?.effort ?? usualEffort) as Effort,
+    effort: (request.reasoning?.effort ?? defaultEffort) as Effort,
   };
 }
 
-/** An item as the model reads it. Ids and states are left out, so that they do not spoil the cache. */
+/** An item as the model reads it. Ids and states are left out, since they would make the prompt cache miss. */
 function describeItem(item: CheckedItem, text: string): string {
   switch (item.type ?? "message") {
     case "message":
@@ -96,7 +96,7 @@ function readToolChoice(request: CheckedRequest): ToolChoice {
   return typeof choice?.name !== "string" ? { mode: "auto" } : { mode: "named", name: choice.name };
 }
 
-/** The outputs behind the last item that the model wrote. */
+/** The outputs after the last item that the model wrote. */
 function readToolResults(items: readonly CheckedItem[], texts: readonly string[]): ToolResult[] {
   const names = new Map(
     items.filter((item) => item.name !== undefined).map((item) => [item.call_id, item.name]),
@@ -109,7 +109,7 @@ function readToolResults(items: readonly CheckedItem[], texts: readonly string[]
   );
 }
 
-/** Counts runs of outputs: each is one round of calls that were answered. */
+/** Counts runs of outputs: each run answers one round of calls. */
 function countToolRounds(items: readonly CheckedItem[]): number {
   return items.filter((item, index) => isOutput(item) && !isOutput(items[index - 1])).length;
 }

@@ -61,8 +61,8 @@ export function createResponseStates(origin: ResponseOrigin): ResponseStates {
   return {
     open: () => build("in_progress", { service_tier: "auto" }),
     finished: (turn, output) => build(statusOf(turn), finalFacts(turn, output)),
-    failed: (asked) => {
-      const { code, message } = describeFailure(asked);
+    failed: (requested) => {
+      const { code, message } = describeFailure(requested);
       return build("failed", { error: { code, message }, service_tier: "auto" });
     },
   };

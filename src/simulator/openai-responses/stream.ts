@@ -31,9 +31,9 @@ export interface StreamSource {
   readonly turn: Turn;
   readonly items: ItemSettings;
   readonly states: ResponseStates;
-  /** Called with the items when the answer is complete, right before its last event is drawn. */
+  /** Called with the items when the answer is complete, before its last event is rendered. */
   readonly onFinished: (output: readonly WrittenItem[]) => void;
-  /** Whether deltas are padded, so that their sizes do not tell what they say. */
+  /** Whether deltas are padded, so that their sizes do not reveal their content. */
   readonly obfuscates: boolean;
 }
 
@@ -53,15 +53,15 @@ interface Renderer {
   ) => WireEvent;
 }
 
-/** Where an item stands in the response. */
+/** Position of an item in the response. */
 interface Place {
   readonly output_index: number;
   readonly item_id: string;
 }
 
 /**
- * Renders an answer as the events of OpenAI's Responses API: each drawn when it is wanted, numbered in the order in which
- * it is drawn.
+ * Renders an answer as the events of OpenAI's Responses API, each when the iterator asks for it. Events are numbered in
+ * the order in which they are rendered.
  */
 export function renderEvents(
   source: StreamSource,
@@ -105,7 +105,7 @@ function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   yield event(last, { response: states.finished(turn, output) });
 }
 
-/** Tokens that an item costs before any of it shows: thinking that is not summarised takes its time, too. */
+/** Tokens that an item costs before any of it shows: reasoning without a summary takes time as well. */
 function hiddenTokens(part: Part, items: ItemSettings): number {
   if (part.kind !== "reasoning") return 0;
   return summaryOf(part, items).reduce((left, text) => left - countTokens(text), part.tokens);
@@ -121,7 +121,7 @@ function partEvents(renderer: Renderer, part: Part, place: Place): Iterable<Wire
       return refusalEvents(renderer, part, place);
     case "tool_call":
       return part.freeform
-        ? freeformCallEvents(renderer, part, place)
+        ? customCallEvents(renderer, part, place)
         : functionCallEvents(renderer, part, place);
     case "web_search":
       return hostedEvents(renderer, webSearchEvents, place);
@@ -194,7 +194,7 @@ function* functionCallEvents(renderer: Renderer, part: ToolCallPart, place: Plac
   yield event("response.function_call_arguments.done", { ...place, arguments: part.input });
 }
 
-function* freeformCallEvents(renderer: Renderer, part: ToolCallPart, place: Place): Generator<WireEvent> {
+function* customCallEvents(renderer: Renderer, part: ToolCallPart, place: Place): Generator<WireEvent> {
   const { event, obfuscate } = renderer;
   for (const delta of split(renderer, part.input, part.firstDelta)) {
     yield event(
@@ -230,10 +230,10 @@ function* imageEvents(renderer: Renderer, part: ImagePart, place: Place): Genera
 function failureEvents(
   renderer: Renderer,
   style: FailureStyle,
-  asked: string | undefined,
+  requested: string | undefined,
 ): readonly WireEvent[] {
   const { event, source } = renderer;
-  const { code, message, param, type } = describeFailure(asked);
+  const { code, message, param, type } = describeFailure(requested);
   switch (style) {
     case "event":
       return [event("error", { code, message, param })];

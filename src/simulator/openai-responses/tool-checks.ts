@@ -15,12 +15,12 @@ import {
 } from "../openai/check.ts";
 import { namePattern } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
-import { findLaxity } from "../openai/strict-schema.ts";
+import { findStrictnessViolation } from "../openai/strict-schema.ts";
 import type { CheckedRequest } from "./checked-request.ts";
 
 const toolName = required(string({ minimum: 1, maximum: 128, pattern: namePattern }));
 
-/** Tools that the provider runs, or that this simulator does not use. They are taken as they are. */
+/** Tools that the provider runs, or that this simulator does not use. They are accepted unchecked. */
 const otherTools = [
   "web_search",
   "web_search_2025_08_26",
@@ -80,7 +80,7 @@ export const namedToolChoice: Check = variants("type", {
   ...others,
 });
 
-/** Checks what the parameters about tools and formats say together. Throws the problem that OpenAI would find. */
+/** Checks that the parameters about tools and formats fit together. Throws the problem that OpenAI would report. */
 export function checkToolUse(request: CheckedRequest): void {
   checkChoice(request);
   checkStrictTools(request);
@@ -124,9 +124,9 @@ export function isChosen(
 function checkStrictTools(request: CheckedRequest): void {
   (request.tools ?? []).forEach((tool, index) => {
     if (tool.type !== "function" || tool.strict !== true) return;
-    const laxity = findLaxity(tool.parameters);
-    if (laxity === undefined) return;
-    const message = `Invalid schema for function '${tool.name}': ${laxity}`;
+    const violation = findStrictnessViolation(tool.parameters);
+    if (violation === undefined) return;
+    const message = `Invalid schema for function '${tool.name}': ${violation}`;
     throw invalidRequest(message, `tools[${index}].parameters`, "invalid_function_parameters");
   });
 }
@@ -134,10 +134,10 @@ function checkStrictTools(request: CheckedRequest): void {
 function checkFormat(request: CheckedRequest): void {
   const format = request.text?.format;
   if (format?.type === "json_schema") {
-    const laxity = format.strict === true ? findLaxity(format.schema) : undefined;
-    if (laxity === undefined) return;
+    const violation = format.strict === true ? findStrictnessViolation(format.schema) : undefined;
+    if (violation === undefined) return;
     throw invalidRequest(
-      `Invalid schema for response_format '${format.name}': ${laxity}`,
+      `Invalid schema for response_format '${format.name}': ${violation}`,
       "text.format.schema",
       "invalid_json_schema",
     );

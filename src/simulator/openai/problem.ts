@@ -8,7 +8,7 @@ export interface OpenAIError extends Readonly<Pick<ErrorObject, "message" | "typ
   readonly code: string | null;
 }
 
-/** Thrown by whatever checks a request: what OpenAI would say against it. */
+/** Thrown by the checks of a request: the error that OpenAI would answer. */
 export class Problem extends Error {
   readonly status: number;
   readonly error: OpenAIError;
@@ -21,7 +21,7 @@ export class Problem extends Error {
   }
 }
 
-/** A problem with the request itself: status 400 unless said otherwise. */
+/** A problem with the request itself: status 400 by default. */
 export function invalidRequest(
   message: string,
   param: string | null,
@@ -31,7 +31,7 @@ export function invalidRequest(
   return new Problem(status, { message, type: "invalid_request_error", param, code });
 }
 
-/** Runs what may find a problem, and turns it into the answer to the request. */
+/** Runs a function and turns the problem that it throws into the answer to the request. */
 export function rejectingProblems<Result>(
   request: ReceivedRequest,
   run: () => Result,

@@ -9,7 +9,7 @@ export interface ErrorBody extends Partial<ErrorObject> {
   detail?: string;
 }
 
-/** What is told of a failure ("Error codes"). */
+/** The description of a failure ("Error codes"). */
 export interface ErrorObject extends Omit<SDKErrorObject, "code"> {
   /** The code; some compatible servers give the HTTP status as a number. */
   code: string | number | null;

@@ -1,5 +1,5 @@
 /**
- * What the Responses API takes: the body of `POST /responses` and what stands in it. The types are those of OpenAI's
+ * What the Responses API takes: the body of `POST /responses` and its parts. The types are those of OpenAI's
  * SDK; values that callers and other servers add to its enumerations are added here.
  */
 import type {

@@ -1,5 +1,5 @@
 /**
- * What the Responses API answers: the Response object and what stands in it. The types are those of OpenAI's SDK; what
+ * What the Responses API answers: the Response object and its parts. The types are those of OpenAI's SDK; what
  * only compatible servers send is added here.
  */
 import type {
@@ -86,7 +86,7 @@ export type OutputContent = OutputText | Refusal | PlainText;
 /** A text of the model. */
 export type OutputText = SDKOutputText;
 
-/** What the model says where it refuses. */
+/** The text of a refusal. */
 export type Refusal = SDKRefusal;
 
 /** A text as some compatible servers name it. */
