@@ -60,8 +60,8 @@ describe("the indices of a citation", () => {
   });
 
   it.each<[string, unknown, unknown]>([
-    ["ends behind the text", 0, 7],
-    ["begins behind the text", 7, 8],
+    ["ends after the text", 0, 7],
+    ["begins after the text", 7, 8],
     ["ends before it begins", 3, 1],
     ["begins below zero", -1, 2],
     ["is not of whole numbers", 0.5, 2],
@@ -127,7 +127,7 @@ const cited = recordingsOf("openai-responses", ".json").flatMap((recording) => {
 });
 
 describe("a recorded citation", () => {
-  it("names the address that stands in its span, also behind characters outside of ASCII", () => {
+  it("has its URL in the text of its span, also after non-ASCII characters", () => {
     expect(cited.filter(({ isAscii }) => !isAscii).length).toBeGreaterThan(10);
     for (const { text, url } of cited) expect(text).toContain(url);
   });

@@ -1,4 +1,4 @@
-/** Custom tools on the Responses API (P4): tools whose input is text and not JSON. */
+/** Custom tools on the Responses API: tools whose input is text and not JSON. */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
@@ -60,7 +60,7 @@ describe("the declaration of a custom tool", () => {
     expect(body.tools).toHaveLength(1);
   });
 
-  it("can be named by a tool choice, also beside a function", async () => {
+  it("can be named by a tool choice, beside a function", async () => {
     const tools = [functionTool({ name: "look" }), sql];
     const { body } = await build({ tools, toolChoice: { mode: Mode.NAMED, toolName: "sql" } });
     expect(body.tool_choice).toEqual({ type: "custom", name: "sql" });
@@ -72,7 +72,7 @@ describe("a call of a custom tool in the history", () => {
     part: { case: "toolCall", value: { id, name: "sql", input: { case: "text", value: text } } } as const,
   });
 
-  it("goes out with its text, and its result as the output of a custom tool call", async () => {
+  it("is sent with its text, and its result as the output of a custom tool call", async () => {
     const { input, warnings } = await inputOf([
       userMessage("hi"),
       { role: Role.ASSISTANT, content: [call("call_1", 'SELECT "a"\n')] },
@@ -96,7 +96,7 @@ describe("a conversation with a custom tool", () => {
     return adapter;
   }
 
-  it.each(["whole", "streamed"])("goes from the call to its result and the answer, %s", async (kind) => {
+  it.each(["whole", "streamed"])("completes the call, its result and the answer, %s", async (kind) => {
     const adapter = adapterOf();
     const respond = async (messages: RequestInit["messages"]) => {
       const init: RequestInit = { model: "sim-tools", tools: [sql], ...(messages && { messages }) };
