@@ -106,8 +106,8 @@ const body = object({
 const notSimulated = ["background", "conversation", "prompt"] as const;
 
 /**
- * Checks the body of `POST /v1/responses`: types, ranges, and that no parameter is unknown. Throws the first problem that OpenAI
- * would report.
+ * Checks the body of `POST /v1/responses`: types, ranges, and that no parameter is unknown. Throws the first problem
+ * that OpenAI would report.
  */
 export function checkCreateRequest(value: unknown): CheckedRequest {
   body(value, "");

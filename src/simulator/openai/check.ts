@@ -96,7 +96,7 @@ export function openObject(fields: Fields = {}): Check {
   return (value, path) => checkFields(fields, value, path);
 }
 
-/** An object that is checked according to the value of one of its fields, which may be missing where a default is given. */
+/** An object that is checked according to the value of one field, which may be missing where a default is given. */
 export function variants(field: string, checks: Readonly<Record<string, Check>>, fallback?: string): Check {
   return (value, path) => {
     const chosen = asObject(value, path)[field] ?? fallback;
