@@ -1,4 +1,4 @@
-/** Wiring of the OpenAI adapter: address, headers, and the translation in this folder. */
+/** Wiring of the OpenAI adapter: URL, headers, and the translation in this folder. */
 
 import { ConfigurationError } from "../../core/errors.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
@@ -6,14 +6,13 @@ import { rateLimitOf } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader, resolveMedia } from "../../kit/media/media.ts";
+import { type MediaSource, PROVIDER_NAME, type RequestSettings } from "./context.ts";
 import { toError } from "./error.ts";
-import type { MediaSource } from "./media.ts";
 import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { ResponsesDecoder } from "./stream.ts";
-import { WIRE_NAME } from "./wire.ts";
 
-/** How an account at OpenAI, or at a server that speaks its Responses API, is reached. */
+/** How an account at OpenAI, or at a server that speaks its Responses API, is accessed. */
 export interface OpenAIAdapterOptions {
   /** The key, sent as `Authorization: Bearer`. Required. */
   readonly apiKey: string;
@@ -25,9 +24,9 @@ export interface OpenAIAdapterOptions {
   readonly organization?: string | undefined;
   /** Sent as `OpenAI-Project`. */
   readonly project?: string | undefined;
-  /** Further headers of every request. They win over ours. */
+  /** Further headers of every request. They replace headers of the same name. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Time limits; what is left out keeps its default. */
+  /** Time limits; those left out keep their defaults. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Folders whose files a caller may name in an `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
@@ -38,7 +37,7 @@ export interface OpenAIAdapterOptions {
 /** OpenAI's Responses API. */
 export class OpenAIAdapter extends HttpAdapter {
   constructor(options: OpenAIAdapterOptions) {
-    const name = options.name ?? WIRE_NAME;
+    const name = options.name ?? PROVIDER_NAME;
     if (options.apiKey === "")
       throw new ConfigurationError(`provider "${name}": expected an API key, found an empty one`);
     super({
@@ -49,7 +48,7 @@ export class OpenAIAdapter extends HttpAdapter {
         timeouts: options.timeouts ?? {},
       }),
       headers: headersOf(options),
-      catalogProvider: WIRE_NAME,
+      catalogProvider: PROVIDER_NAME,
     });
   }
 }
@@ -76,7 +75,7 @@ function protocolOf(
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
   const media: MediaSource = ({ value }, field) => resolveMedia(value, { reader }, field);
-  const settings = { provider, store, media };
+  const settings: RequestSettings = { provider, store, media };
   return {
     async toWire(request, streaming) {
       const { body, warnings } = await toRequestBody(request, streaming, settings);

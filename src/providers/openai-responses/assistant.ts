@@ -1,87 +1,90 @@
-/** What the assistant said -> the items that it came as, in their order: reasoning stays before what it led to. */
+/** The assistant's messages -> the items that they came as, in their order: reasoning stays before what it led to. */
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, Image, Message, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
-import { type JsonObject, objectsIn, tryParseJson, without } from "../../kit/json/json.ts";
+import { asJson, type JsonObject, without } from "../../kit/json/json.ts";
+import type {
+  AssistantMessage,
+  CustomToolCall,
+  FunctionCall,
+  ImageGenerationInput,
+} from "../../wire/openai-responses/request.ts";
+import type { OutputItem, OutputText, Refusal } from "../../wire/openai-responses/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { annotationsOf } from "./citations.ts";
+import type { RequestContext } from "./context.ts";
 import { mediaPart } from "./media.ts";
+import { reasoningItemOf } from "./reasoning.ts";
 import { originOf, type PartState, readState } from "./state.ts";
-import type { ResultContext } from "./tool-results.ts";
-import { nativeBlock, type PlacedPart, placed } from "./user-content.ts";
-import type { Item } from "./wire.ts";
-
-/** What the translation of the assistant's messages needs. */
-export interface AssistantContext extends ResultContext {
-  /** Whether the provider keeps items, so that an id alone is enough to find them again. */
-  readonly store: boolean;
-}
+import { inputMessage, nativeBlock, type PartWithPath, withPaths } from "./user-content.ts";
 
 /**
  * The items of one message of the assistant.
  * @param isLast Whether the turn ends with this message. Reasoning that nothing follows in its
  * turn, as an answer that was cut has it, is refused by the API and left out.
- * @throws InvalidRequestError naming a part that no assistant says.
+ * @throws InvalidRequestError naming a part that an assistant's message cannot have.
  */
-export async function assistantItems(
+export async function toAssistantItems(
   message: Message,
   field: string,
   isLast: boolean,
-  context: AssistantContext,
-): Promise<Item[]> {
-  const turn = new Turn(message, context);
-  for (const part of placed(message.content, `${field}.content`)) await turn.add(part);
-  if (isLast) turn.dropUnfinished(field);
-  return turn.items;
+  context: RequestContext,
+): Promise<JsonObject[]> {
+  const builder = new ItemsBuilder(message, context);
+  for (const part of withPaths(message.content, `${field}.content`)) await builder.add(part);
+  if (isLast) builder.dropTrailingReasoning(field);
+  return builder.items;
 }
 
 const CALL_NAMES: ToolCallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
 
 /** Collects the items of one message; content parts of one item come together again. */
-class Turn {
-  readonly items: Item[] = [];
-  readonly #context: AssistantContext;
+class ItemsBuilder {
+  readonly items: JsonObject[] = [];
+  readonly #context: RequestContext;
   readonly #keepsIds: boolean;
   /** The message that is open for further content. */
   #message: { key: string; content: JsonObject[] } | undefined;
 
-  constructor({ content }: Message, context: AssistantContext) {
+  constructor({ content }: Message, context: RequestContext) {
     this.#context = context;
-    // An item whose id stands for reasoning that is not there is refused.
+    // An item whose id refers to reasoning that is not there is refused.
     this.#keepsIds = content.every(
-      (part) => part.part.case !== "reasoning" || reasoningItem(part, context) !== undefined,
+      (part) => part.part.case !== "reasoning" || reasoningItemOf(part, context) !== undefined,
     );
   }
 
-  async add(placedPart: PlacedPart): Promise<void> {
-    const { part: whole, field } = placedPart;
-    const { part } = whole;
+  async add(partWithPath: PartWithPath): Promise<void> {
+    const { part: contentPart, field } = partWithPath;
+    const { part } = contentPart;
     switch (part.case) {
       case "text":
-        return this.#addText(part.value, whole);
+        return this.#addText(part.value, contentPart);
       case "reasoning":
-        return this.#addThinking(whole, field);
+        return this.#addReasoning(contentPart, field);
       case "toolCall":
-        return this.#addCall(part.value, whole, `${field}.tool_call`);
+        return this.#addCall(part.value, contentPart, `${field}.tool_call`);
       case "native":
-        return this.#addNative(placedPart);
+        return this.#addNative(partWithPath);
       case "image":
-        return this.#addImage(part.value, placedPart);
+        return this.#addImage(part.value, partWithPath);
       default:
         throw invalidField(
           field,
-          `expected text, thinking, a tool call, an image or a native part, found ${part.case ?? "nothing"}`,
+          `expected text, reasoning, a tool call, an image or a native part, found ${part.case ?? "nothing"}`,
         );
     }
   }
 
   /** Drops reasoning at the end. @param field Path of the message, for the warning. */
-  dropUnfinished(field: string): void {
-    const end = this.items.findLastIndex(({ type }) => type !== "reasoning") + 1;
+  dropTrailingReasoning(field: string): void {
+    const end = this.items.findLastIndex(({ type }: Untrusted<OutputItem>) => type !== "reasoning") + 1;
     if (end === this.items.length) return;
     this.items.length = end;
-    const message = "reasoning that led to nothing cannot be sent back; it was left out";
+    const message = "reasoning that nothing follows cannot be sent back; it was left out";
     this.#context.loss.note(field, "foreign_state_stripped", message);
   }
 
@@ -99,19 +102,22 @@ class Turn {
     return originOf(part, provider, request.model);
   }
 
-  #addItem(item: Item): void {
+  #addItem(item: JsonObject): void {
     this.#message = undefined;
     this.items.push(item);
   }
 
   /** A text, with what the API attached to it. Sources that another provider named have no form here. */
-  #addText(text: string, whole: ContentPart): void {
-    const state = this.#stateOf(whole);
+  #addText(text: string, contentPart: ContentPart): void {
+    const state = this.#stateOf(contentPart);
     if (state?.empty === true) return this.#startMessage(state, []);
     const rest = without(state?.part ?? {}, "logprobs");
-    if (rest.type === "refusal") return this.#addContent(state, { ...rest, refusal: text });
-    const annotations = state === undefined ? [] : annotationsOf(whole);
-    this.#addContent(state, { type: "output_text", ...rest, text, annotations });
+    if (state?.part?.type === "refusal") {
+      const refusal = { refusal: text } satisfies Partial<Refusal>;
+      return this.#addContent(state, { ...rest, ...refusal });
+    }
+    const annotations = state === undefined ? [] : annotationsOf(contentPart);
+    this.#addContent(state, outputText(text, annotations, rest));
   }
 
   /** Adds a content part to the message that its state describes. */
@@ -121,80 +127,80 @@ class Turn {
   }
 
   #startMessage(state: PartState | undefined, content: JsonObject[]): void {
-    this.items.push({ type: "message", role: "assistant", ...state?.item, content });
+    const item = asJson(state?.item ?? {});
+    this.items.push({
+      type: "message",
+      role: "assistant",
+      ...item,
+      content,
+    } satisfies Untrusted<AssistantMessage>);
     this.#message = { key: keyOf(state), content };
   }
 
-  #addThinking(whole: ContentPart, field: string): void {
+  #addReasoning(contentPart: ContentPart, field: string): void {
     const { request, loss } = this.#context;
-    const item = reasoningItem(whole, this.#context);
+    const item = reasoningItemOf(contentPart, this.#context);
     if (item !== undefined) return this.#addItem(item);
-    if (this.#originOf(whole) === "own" && readState(whole.providerState) !== undefined) {
+    if (this.#originOf(contentPart) === "own" && readState(contentPart.providerState) !== undefined) {
       const message = "reasoning without encrypted content cannot be sent back; it was left out";
       return loss.note(field, "foreign_state_stripped", message);
     }
-    const { part } = replaceForeignPart(whole, request.foreignState, field, loss) ?? {};
+    const { part } = replaceForeignPart(contentPart, request.foreignState, field, loss) ?? {};
     if (part?.case === "text") this.#addContent(undefined, outputText(part.value));
   }
 
-  #addCall(call: ToolCall, whole: ContentPart, field: string): void {
+  #addCall(call: ToolCall, contentPart: ContentPart, field: string): void {
     const { input } = call;
-    const callId = this.#context.calls.add(call, field);
-    const rest = this.#stateOf(whole)?.item;
-    // What the API itself wrote it takes back.
+    const state = this.#stateOf(contentPart);
+    const call_id = this.#context.toolCallIds.ofCall(call, field);
+    // The API takes back every name that it wrote itself.
     const name =
-      rest === undefined
+      state === undefined
         ? wireToolCallName(call.name, CALL_NAMES, `${field}.name`, this.#context.loss)
         : call.name;
-    const item = { ...rest, call_id: callId, name };
-    if (input.case === "text") this.#addItem({ ...item, type: "custom_tool_call", input: input.value });
-    else this.#addItem({ ...item, type: "function_call", arguments: input.value ?? "" });
+    const fields =
+      input.case === "text"
+        ? ({ call_id, name, type: "custom_tool_call", input: input.value } satisfies CustomToolCall)
+        : ({ call_id, name, type: "function_call", arguments: input.value ?? "" } satisfies FunctionCall);
+    this.#addItem({ ...asJson(state?.item ?? {}), ...fields });
   }
 
   /** A block of a hosted tool is an item; one with state is content of a message. */
-  #addNative(placedPart: PlacedPart): void {
-    const block = nativeBlock(placedPart, this.#context);
+  #addNative(partWithPath: PartWithPath): void {
+    const block = nativeBlock(partWithPath, this.#context);
     if (block === undefined) return;
-    const state = this.#stateOf(placedPart.part);
+    const state = this.#stateOf(partWithPath.part);
     if (state === undefined) this.#addItem(block);
     else this.#addContent(state, block);
   }
 
-  /** A picture that the API made goes back as the call that made it, others as something that the user shows. */
-  async #addImage(image: Image, { part, field }: PlacedPart): Promise<void> {
-    // The API wants such an item with its id, whichever model made it.
+  /** An image that the API generated goes back as the call that generated it, others in a message of the user. */
+  async #addImage(image: Image, { part, field }: PartWithPath): Promise<void> {
+    // The API requires the id of such an item, whichever model generated it.
     const state = this.#originOf(part) === "foreign" ? undefined : readState(part.providerState);
     if (state !== undefined && image.source.case === "data") {
-      return this.#addItem({ ...state.item, result: Buffer.from(image.source.value).toString("base64") });
+      const result = Buffer.from(image.source.value).toString("base64");
+      return this.#addItem({
+        ...asJson(state.item),
+        ...({ result } satisfies Partial<ImageGenerationInput>),
+      });
     }
     const message = "the Responses API takes no images from an assistant; it was sent as the user's";
     this.#context.loss.lose(field, "converted_content", message);
     const content = [await mediaPart({ case: "image", value: image }, `${field}.image`, this.#context)];
-    this.#addItem({ type: "message", role: "user", content });
+    this.#addItem(inputMessage("user", content));
   }
-}
-
-/** The reasoning item of a thinking part, where the model that is asked wrote it and can take it back. */
-function reasoningItem(
-  part: ContentPart,
-  { provider, request, store }: AssistantContext,
-): JsonObject | undefined {
-  if (originOf(part, provider, request.model) !== "own") return undefined;
-  const item = readState(part.providerState)?.item;
-  if (item === undefined) return undefined;
-  // Without storage the API finds reasoning again only by its content.
-  const isWhole = typeof item.encrypted_content === "string" || objectsIn(item.content).length > 0;
-  return store || isWhole ? item : undefined;
 }
 
 function keyOf(state: PartState | undefined): string {
   return state?.key ?? "";
 }
 
-function outputText(text: string): JsonObject {
-  return { type: "output_text", text, annotations: [] };
-}
-
-function annotationsOf({ citations }: ContentPart): readonly JsonObject[] {
-  return objectsIn(citations.map(({ rawJson }) => tryParseJson(rawJson)));
+/** @param rest Further fields that the API wrote. */
+function outputText(
+  text: string,
+  annotations: readonly JsonObject[] = [],
+  rest: JsonObject = {},
+): JsonObject {
+  return { type: "output_text", ...rest, text, annotations } satisfies Untrusted<OutputText>;
 }

@@ -1,16 +1,19 @@
 /** Why the model stopped. */
 
-import { create } from "@bufbuild/protobuf";
-import {
-  type FinishReason,
-  FinishReasonSchema,
-  FinishReason_Reason as Reason,
-} from "../../gen/outrigger/v1/response_pb.ts";
+import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
+import { finishReason } from "../../kit/adapter/finish-reason.ts";
 import { objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
-import type { Item, ResponseObject } from "./wire.ts";
+import type {
+  IncompleteDetails,
+  OutputContent,
+  OutputItem,
+  ResponseObject,
+  ShellEnvironment,
+} from "../../wire/openai-responses/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
 // Calls that the caller, not the provider, has to run before the model can go on.
-const CALLER_RUNS = new Set([
+const RUN_BY_CALLER: ReadonlySet<string> = new Set<OutputItem["type"]>([
   "function_call",
   "custom_tool_call",
   "computer_call",
@@ -19,40 +22,42 @@ const CALLER_RUNS = new Set([
   "mcp_approval_request",
 ]);
 
-/** Why the model stopped. The API has no finish reason of its own: status, details and items tell together. */
-export function finishReasonOf(object: ResponseObject, items: readonly Item[]): FinishReason {
+/** Why the model stopped. The API has no finish reason of its own: it follows from status, details and items. */
+export function finishReasonOf(
+  object: Untrusted<ResponseObject>,
+  items: readonly Untrusted<OutputItem>[],
+): FinishReason {
   const status = textIn(object.status);
-  if (status === "incomplete") return incompleteReasonOf(textIn(objectIn(object.incomplete_details).reason));
-  if (status !== "completed" && status !== "") return finish(Reason.OTHER, status);
-  if (items.some(isCallersTurn)) return finish(Reason.TOOL_CALLS, status);
-  if (isRefusal(items)) return finish(Reason.CONTENT_FILTER, "refusal");
-  return finish(Reason.STOP, status);
+  if (status === "incomplete") return incompleteReasonOf(object);
+  if (status !== "completed" && status !== "") return finishReason(Reason.OTHER, status);
+  if (items.some(isRunByCaller)) return finishReason(Reason.TOOL_CALLS, status);
+  if (isRefusal(items)) return finishReason(Reason.CONTENT_FILTER, "refusal");
+  return finishReason(Reason.STOP, status);
 }
 
-function incompleteReasonOf(reason: string): FinishReason {
+function incompleteReasonOf({ incomplete_details: details }: Untrusted<ResponseObject>): FinishReason {
+  const reason = textIn(objectIn<IncompleteDetails>(details).reason);
   switch (reason) {
     case "max_output_tokens":
     case "max_messages":
-      return finish(Reason.LENGTH, reason);
+      return finishReason(Reason.LENGTH, reason);
     case "content_filter":
-      return finish(Reason.CONTENT_FILTER, reason);
+      return finishReason(Reason.CONTENT_FILTER, reason);
     default:
-      return finish(Reason.OTHER, reason === "" ? "incomplete" : reason);
+      return finishReason(Reason.OTHER, reason === "" ? "incomplete" : reason);
   }
 }
 
-function finish(reason: Reason, raw: string): FinishReason {
-  return create(FinishReasonSchema, { reason, raw });
+function isRunByCaller({ type, environment }: Untrusted<OutputItem>): boolean {
+  if (type === "shell_call") return objectIn<ShellEnvironment>(environment).type === "local";
+  return RUN_BY_CALLER.has(textIn(type));
 }
 
-function isCallersTurn(item: Item): boolean {
-  if (item.type === "shell_call") return objectIn(item.environment).type === "local";
-  return CALLER_RUNS.has(textIn(item.type));
-}
-
-/** Whether the model refused and said nothing else. */
-function isRefusal(items: readonly Item[]): boolean {
-  const parts = items.filter((item) => item.type === "message").flatMap((item) => objectsIn(item.content));
-  const says = parts.some(({ type, text }) => type !== "refusal" && textIn(text) !== "");
-  return !says && parts.some(({ type }) => type === "refusal");
+/** Whether the model refused and wrote nothing else. */
+function isRefusal(items: readonly Untrusted<OutputItem>[]): boolean {
+  const parts = items
+    .filter(({ type }) => type === "message")
+    .flatMap(({ content }) => objectsIn<OutputContent>(content));
+  const hasText = parts.some(({ type, text }) => type !== "refusal" && textIn(text) !== "");
+  return !hasText && parts.some(({ type }) => type === "refusal");
 }

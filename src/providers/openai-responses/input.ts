@@ -7,37 +7,35 @@
 import { invalidField } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { type AssistantContext, assistantItems } from "./assistant.ts";
-import { Calls } from "./tool-call-ids.ts";
-import { resultItems } from "./tool-results.ts";
-import { inputParts, isItem, type PlacedPart, placed } from "./user-content.ts";
-import type { Item } from "./wire.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import type { InputMessage } from "../../wire/openai-responses/request.ts";
+import { toAssistantItems } from "./assistant.ts";
+import type { RequestContext } from "./context.ts";
+import { toResultItems } from "./tool-results.ts";
+import { inputMessage, isItem, type PartWithPath, toUserContent, withPaths } from "./user-content.ts";
 
-/** The conversation in the provider's words. */
-export interface Input {
+/** A conversation in the provider's form. */
+export interface Conversation {
   /** Text of the leading system and developer messages; undefined where there is none. */
   readonly instructions: string | undefined;
-  readonly input: readonly Item[];
+  /** The items of `input`. */
+  readonly input: readonly JsonObject[];
 }
 
-/** What the translation of a conversation needs beside the request. */
-export type InputContext = Omit<AssistantContext, "calls">;
-
 /** Translates the conversation. Throws InvalidRequestError naming the part that the API has no form for. */
-export async function toInput(given: InputContext): Promise<Input> {
-  const context = { ...given, calls: new Calls(given.loss) };
+export async function toConversation(context: RequestContext): Promise<Conversation> {
   const { messages } = context.request;
-  const leading = leadingInstructions(messages);
-  const input: Item[] = [];
+  const instructing = countInstructions(messages);
+  const input: JsonObject[] = [];
   for (const [index, message] of messages.entries()) {
     const field = `messages[${index}]`;
     reportName(message, field, context);
-    if (index < leading) continue;
+    if (index < instructing) continue;
     const isLast = messages[index + 1]?.role !== Role.ASSISTANT;
     input.push(...(await itemsOf(message, field, isLast, context)));
   }
   const texts = messages
-    .slice(0, leading)
+    .slice(0, instructing)
     .map(textOf)
     .filter((text) => text !== "");
   return { instructions: texts.length === 0 ? undefined : texts.join("\n\n"), input };
@@ -45,10 +43,10 @@ export async function toInput(given: InputContext): Promise<Input> {
 
 /**
  * How many messages go into `instructions`: the leading system and developer ones that hold only
- * text, unless nothing else is there: the API wants at least one item. Later ones stay in their
+ * text, unless nothing else is there: the API requires at least one item. Later ones stay in their
  * place, since moving them would change what they mean.
  */
-function leadingInstructions(messages: readonly Message[]): number {
+function countInstructions(messages: readonly Message[]): number {
   const first = messages.findIndex(({ role, content }) => !isInstructing(role) || !content.every(isText));
   return Math.max(first, 0);
 }
@@ -61,7 +59,7 @@ function isText({ part }: ContentPart): boolean {
   return part.case === "text";
 }
 
-function reportName({ name, role }: Message, field: string, { loss }: InputContext): void {
+function reportName({ name, role }: Message, field: string, { loss }: RequestContext): void {
   if (name === "" || role === Role.TOOL) return;
   const message = "the Responses API takes no names of speakers; it was left out";
   loss.lose(`${field}.name`, "unsupported_setting", message);
@@ -72,13 +70,13 @@ async function itemsOf(
   message: Message,
   field: string,
   isLast: boolean,
-  context: AssistantContext,
-): Promise<Item[]> {
+  context: RequestContext,
+): Promise<JsonObject[]> {
   switch (message.role) {
     case Role.ASSISTANT:
-      return assistantItems(message, field, isLast, context);
+      return toAssistantItems(message, field, isLast, context);
     case Role.TOOL:
-      return resultItems(message, field, context);
+      return toResultItems(message, field, context);
     case Role.SYSTEM:
       return messageItems("system", message, field, context);
     case Role.DEVELOPER:
@@ -90,31 +88,31 @@ async function itemsOf(
   }
 }
 
-/** What somebody other than the model said: a message, with items between its parts where there are such. */
+/** A message of any role but the assistant's, with items between its parts where there are such. */
 async function messageItems(
-  role: string,
+  role: InputMessage["role"],
   { content }: Message,
   field: string,
-  context: AssistantContext,
-): Promise<Item[]> {
-  const items: Item[] = [];
-  let said: PlacedPart[] = [];
-  for (const part of placed(content, `${field}.content`)) {
+  context: RequestContext,
+): Promise<JsonObject[]> {
+  const items: JsonObject[] = [];
+  let parts: PartWithPath[] = [];
+  for (const part of withPaths(content, `${field}.content`)) {
     if (!isItem(part.part, context)) {
-      said.push(part);
+      parts.push(part);
       continue;
     }
-    items.push(...(await messageItem(role, said, context)), ...(await inputParts([part], context)));
-    said = [];
+    items.push(...(await messageItem(role, parts, context)), ...(await toUserContent([part], context)));
+    parts = [];
   }
-  return [...items, ...(await messageItem(role, said, context))];
+  return [...items, ...(await messageItem(role, parts, context))];
 }
 
 async function messageItem(
-  role: string,
-  parts: readonly PlacedPart[],
-  context: AssistantContext,
-): Promise<Item[]> {
-  const content = await inputParts(parts, context);
-  return content.length === 0 ? [] : [{ type: "message", role, content }];
+  role: InputMessage["role"],
+  parts: readonly PartWithPath[],
+  context: RequestContext,
+): Promise<JsonObject[]> {
+  const content = await toUserContent(parts, context);
+  return content.length === 0 ? [] : [inputMessage(role, content)];
 }

@@ -1,6 +1,8 @@
 import { asInt32, objectIn } from "../../kit/json/json.ts";
+import type { OutputItem } from "../../wire/openai-responses/response.ts";
+import type { StreamEvent } from "../../wire/openai-responses/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import type { OpenItem } from "./open-blocks.ts";
-import type { Item, WireEvent } from "./wire.ts";
 
 /**
  * The output items of one stream by their index: which are open, which are done, and which of
@@ -8,13 +10,13 @@ import type { Item, WireEvent } from "./wire.ts";
  */
 export class ItemTable {
   readonly #open = new Map<number, OpenItem>();
-  readonly #done = new Map<number, Item>();
+  readonly #done = new Map<number, Untrusted<OutputItem>>();
   /** Items that are done and whose index the server used again. */
-  readonly #replaced: Item[] = [];
+  readonly #replaced: Untrusted<OutputItem>[] = [];
   #next = 0;
 
   /** All items that are done. */
-  get done(): Item[] {
+  get done(): Untrusted<OutputItem>[] {
     return [...this.#replaced, ...this.#done.values()];
   }
 
@@ -23,12 +25,13 @@ export class ItemTable {
     return this.#open;
   }
 
+  /** Whether the item at an index is done. */
   isDone(index: number): boolean {
     return this.#done.has(index);
   }
 
   /** The index of an announced item; undefined where it was announced before. */
-  announce(event: WireEvent, item: Item): number | undefined {
+  announce(event: Untrusted<StreamEvent>, item: Untrusted<OutputItem>): number | undefined {
     const index = asInt32(event.output_index) ?? this.#next;
     const done = this.#done.get(index);
     const isRepeated = done?.id === item.id && done?.type === item.type;
@@ -39,12 +42,14 @@ export class ItemTable {
     return index;
   }
 
+  /** Records the item that begins at an index. */
   begin(index: number, open: OpenItem): void {
     this.#open.set(index, open);
     this.#next = Math.max(this.#next, index + 1);
   }
 
-  end(index: number, item: Item): void {
+  /** Records the item at an index as done. */
+  end(index: number, item: Untrusted<OutputItem>): void {
     this.#open.delete(index);
     this.#done.set(index, item);
     this.#next = Math.max(this.#next, index + 1);
@@ -55,10 +60,10 @@ export class ItemTable {
    * of its type, else the next.
    * @param type Type of the items that such an event is about.
    */
-  indexOf(event: WireEvent, type: unknown): number {
+  indexOf(event: Untrusted<StreamEvent>, type: unknown): number {
     const index = asInt32(event.output_index);
     if (index !== undefined) return index;
-    const id = objectIn(event.item).id ?? event.item_id;
+    const id = objectIn<OutputItem>(event.item).id ?? event.item_id;
     const known = id === undefined ? undefined : this.#indexOfId(id);
     return known ?? this.#lastOfType(type) ?? this.#next;
   }

@@ -1,22 +1,9 @@
 import { invalidField } from "../../core/errors.ts";
 import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import { formatDataUri, type ResolvedMedia } from "../../kit/media/media.ts";
-
-/** An image or document part. */
-export type MediaPart =
-  | { readonly case: "image"; readonly value: Image }
-  | { readonly case: "document"; readonly value: Document };
-
-/** Turns the source of a part into a URL, bytes or a file id. @param field Path of the part, for errors. */
-export type MediaSource = (part: MediaPart, field: string) => Promise<ResolvedMedia>;
-
-/** What the translation of media needs. */
-export interface MediaContext {
-  readonly media: MediaSource;
-  readonly loss: LossReport;
-}
+import type { InputFile, InputImage } from "../../wire/openai-responses/request.ts";
+import type { MediaPart, RequestContext, Settings } from "./context.ts";
 
 /**
  * An image as `input_image`, a document as `input_file` (provider documentation: "Input item list").
@@ -25,16 +12,13 @@ export interface MediaContext {
 export async function mediaPart(
   part: MediaPart,
   field: string,
-  { media: source, loss }: MediaContext,
+  { media: source, loss }: Pick<RequestContext, "media" | "loss">,
 ): Promise<JsonObject> {
   const media = await source(part, field);
   if (part.case === "image") return imagePart(part.value, media, field);
   if (media.kind !== "data" && part.value.fileName !== "") {
-    loss.lose(
-      `${field}.file_name`,
-      "unsupported_setting",
-      "the Responses API takes a name only beside the bytes of a file; it was left out",
-    );
+    const message = "the Responses API takes a name only beside the bytes of a file; it was left out";
+    loss.lose(`${field}.file_name`, "unsupported_setting", message);
   }
   return filePart(part.value, media);
 }
@@ -44,20 +28,23 @@ const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/webp",
 
 function imagePart({ detail }: Image, media: ResolvedMedia, field: string): JsonObject {
   if (media.kind === "data" && !IMAGE_TYPES.includes(media.mediaType)) {
-    throw invalidField(
-      `${field}.media_type`,
-      `is ${media.mediaType}; the provider takes ${IMAGE_TYPES.join(", ")}`,
-    );
+    const message = `is ${media.mediaType}; the provider takes ${IMAGE_TYPES.join(", ")}`;
+    throw invalidField(`${field}.media_type`, message);
   }
-  const from = media.kind === "file_id" ? { file_id: media.id } : { image_url: urlOf(media) };
-  return { type: "input_image", ...from, ...(detail === "" ? {} : { detail }) };
+  return {
+    type: "input_image",
+    file_id: media.kind === "file_id" ? media.id : undefined,
+    image_url: media.kind === "file_id" ? undefined : urlOf(media),
+    detail: detail || undefined,
+  } satisfies Settings<InputImage>;
 }
 
 function filePart({ fileName }: Document, media: ResolvedMedia): JsonObject {
-  if (media.kind === "file_id") return { type: "input_file", file_id: media.id };
-  if (media.kind === "url") return { type: "input_file", file_url: media.url };
-  // The API wants a name beside the bytes.
-  return { type: "input_file", filename: fileName || defaultName(media.mediaType), file_data: urlOf(media) };
+  if (media.kind === "file_id") return { type: "input_file", file_id: media.id } satisfies InputFile;
+  if (media.kind === "url") return { type: "input_file", file_url: media.url } satisfies InputFile;
+  // The API requires a name beside the bytes.
+  const filename = fileName || defaultName(media.mediaType);
+  return { type: "input_file", filename, file_data: urlOf(media) } satisfies InputFile;
 }
 
 function urlOf(media: Exclude<ResolvedMedia, { kind: "file_id" }>): string {

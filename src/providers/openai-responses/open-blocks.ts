@@ -1,29 +1,36 @@
-/** Output items while their events arrive: what a stream has said of each so far. */
-import { type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
+/** The items of a stream that are open, each with what its events have brought so far. */
+import { objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   ReasoningBlock,
   StreamWriter,
   TextBlock,
   ToolCallBlock,
 } from "../../kit/stream/stream-writer.ts";
+import type {
+  Annotation,
+  OutputContent,
+  OutputItem,
+  OutputText,
+  Refusal,
+} from "../../wire/openai-responses/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import { callHead, callInput } from "./response.ts";
-import type { Item } from "./wire.ts";
 
 /** An item that has begun. */
-export type OpenItem = OpenMessage | OpenReasoning | OpenCall | OpenNamelessCall | OpenWhole;
+export type OpenItem = OpenMessage | OpenReasoning | OpenCall | OpenNamelessCall | OpenSinglePart;
 
 /** A message: one block for each of its content parts. */
 export interface OpenMessage {
   readonly kind: "message";
-  readonly item: Item;
+  readonly item: Untrusted<OutputItem>;
   readonly texts: Map<number, OpenText>;
 }
 
 /** A content part of a message that is text, or a refusal. */
 export interface OpenText {
   readonly block: TextBlock;
-  /** Annotations so far; the whole item tells them again, where the server sends one. */
-  readonly annotations: JsonObject[];
+  /** Annotations so far. The finished item repeats them, where the server sends it. */
+  readonly annotations: Untrusted<Annotation>[];
   /** Whether the model refuses. */
   readonly refuses: boolean;
 }
@@ -31,7 +38,7 @@ export interface OpenText {
 /** Reasoning: one block for all of its parts. */
 export interface OpenReasoning {
   readonly kind: "reasoning";
-  readonly item: Item;
+  readonly item: Untrusted<OutputItem>;
   readonly block: ReasoningBlock;
   /** The text of each part so far. */
   readonly parts: Map<string, string>;
@@ -42,27 +49,27 @@ export interface OpenReasoning {
 /** A function or custom tool call. */
 export interface OpenCall {
   readonly kind: "call";
-  readonly item: Item;
+  readonly item: Untrusted<OutputItem>;
   readonly block: ToolCallBlock;
 }
 
-/** A call whose name is not known yet: it begins when it is done; its place is kept. */
+/** A call whose name is not known yet: its block begins when the call is done, at the index kept for it. */
 export interface OpenNamelessCall {
   readonly kind: "nameless call";
-  readonly item: Item;
+  readonly item: Untrusted<OutputItem>;
   readonly partIndex: number;
   input: string;
 }
 
-/** Anything else: its one part comes when the item is done; its place is kept. */
-export interface OpenWhole {
-  readonly kind: "whole";
-  readonly item: Item;
+/** Any other item: its only part comes when the item is done, at the index kept for it. */
+export interface OpenSinglePart {
+  readonly kind: "single part";
+  readonly item: Untrusted<OutputItem>;
   readonly partIndex: number;
 }
 
-/** Begins what an item becomes. */
-export function openItem(item: Item, writer: StreamWriter): OpenItem {
+/** Opens an item. */
+export function openItem(item: Untrusted<OutputItem>, writer: StreamWriter): OpenItem {
   switch (item.type) {
     case "message":
       return { kind: "message", item, texts: new Map() };
@@ -74,35 +81,40 @@ export function openItem(item: Item, writer: StreamWriter): OpenItem {
         return { kind: "nameless call", item, partIndex: writer.reserve(), input: "" };
       return { kind: "call", item, block: startCall(item, writer) };
     default:
-      return { kind: "whole", item, partIndex: writer.reserve() };
+      return { kind: "single part", item, partIndex: writer.reserve() };
   }
 }
 
-/** The text at a place of a message, begun where it is new. @param refuses Whether a new one is a refusal. */
+/** The text at a content index of a message, begun where it is new. @param refuses Whether a new one is a refusal. */
 export function textAt(
   { texts }: OpenMessage,
-  place: number,
+  contentIndex: number,
   refuses: boolean,
   writer: StreamWriter,
 ): OpenText {
-  const known = texts.get(place);
+  const known = texts.get(contentIndex);
   if (known !== undefined) return known;
   const text = { block: writer.startText(), annotations: [], refuses };
-  texts.set(place, text);
+  texts.set(contentIndex, text);
   return text;
 }
 
-/** The content parts of a message by their places: those of the whole item, and those that only events told. */
-export function contentOf({ texts }: OpenMessage, item: Item): ReadonlyMap<number, JsonObject> {
-  const told = [...texts].map(([place, text]) => [place, textPart(text)] as const);
-  return new Map([...told, ...objectsIn(item.content).entries()]);
+/** The content parts of a message by their index: those of the finished item, and those that only events brought. */
+export function contentOf(
+  { texts }: OpenMessage,
+  item: Untrusted<OutputItem>,
+): ReadonlyMap<number, Untrusted<OutputContent>> {
+  const content = new Map<number, Untrusted<OutputContent>>();
+  for (const [index, text] of texts) content.set(index, textPart(text));
+  for (const [index, part] of objectsIn<OutputContent>(item.content).entries()) content.set(index, part);
+  return content;
 }
 
-function textPart({ block: { text }, annotations, refuses }: OpenText): JsonObject {
+function textPart({ block: { text }, annotations, refuses }: OpenText): Untrusted<OutputText | Refusal> {
   return refuses ? { type: "refusal", refusal: text } : { type: "output_text", text, annotations };
 }
 
-/** Adds to a part of reasoning. A blank line parts it from the part before. */
+/** Adds to a part of reasoning. A blank line separates it from the part before. */
 export function appendReasoning(open: OpenReasoning, part: string, delta: string): void {
   if (delta === "") return;
   if (open.lastPart !== part && open.block.text !== "") open.block.append("\n\n");
@@ -111,16 +123,16 @@ export function appendReasoning(open: OpenReasoning, part: string, delta: string
   open.block.append(delta);
 }
 
-/** Adds what is still missing of a part's final text. Where that differs from what was sent, what was sent stands. */
+/** Adds what is still missing of a part's final text. Where the two differ, what was sent is kept. */
 export function completeReasoning(open: OpenReasoning, part: string, text: string): void {
   const known = open.parts.get(part) ?? "";
   if (text.startsWith(known)) appendReasoning(open, part, text.slice(known.length));
 }
 
-/** The block of a call that was announced without its name and is whole at last. */
+/** The block of a call that was announced without its name, once the call is done. */
 export function nameCall(
   { partIndex, input }: OpenNamelessCall,
-  item: Item,
+  item: Untrusted<OutputItem>,
   writer: StreamWriter,
 ): ToolCallBlock {
   const block = startCall(item, writer, partIndex);
@@ -128,6 +140,6 @@ export function nameCall(
   return block;
 }
 
-function startCall(item: Item, writer: StreamWriter, partIndex?: number): ToolCallBlock {
+function startCall(item: Untrusted<OutputItem>, writer: StreamWriter, partIndex?: number): ToolCallBlock {
   return writer.startToolCall({ ...callHead(item), id: textIn(item.call_id) }, partIndex);
 }

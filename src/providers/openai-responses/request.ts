@@ -2,31 +2,23 @@
 
 import { traitsOf } from "../../catalog/catalog.ts";
 import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
-import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { effortFor } from "../../kit/adapter/effort.ts";
 import { LossReport } from "../../kit/adapter/loss-report.ts";
-import { type JsonObject, mergeObjects, parseObjectField } from "../../kit/json/json.ts";
-import { type Input, toInput } from "./input.ts";
-import type { MediaSource } from "./media.ts";
-import { answerFormat } from "./response-format.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import type { CreateRequest } from "../../wire/openai-responses/request.ts";
+import { PROVIDER_NAME, type RequestContext, type RequestSettings, type Settings } from "./context.ts";
+import { toConversation } from "./input.ts";
+import { readOptions, withOptions } from "./options.ts";
+import { reasoningSettings } from "./reasoning.ts";
+import { type ResponseFormatSettings, responseFormatSettings } from "./response-format.ts";
+import { ToolCallIds } from "./tool-call-ids.ts";
 import { toolSettings } from "./tools.ts";
-import { WIRE_NAME } from "./wire.ts";
+import { inputMessage, inputText } from "./user-content.ts";
 
-/** What the translation of a request needs to know of the provider entry. */
-export interface RequestSettings {
-  /** Name under which the provider is registered. */
-  readonly provider: string;
-  /** Whether the provider is asked to keep the response. */
-  readonly store: boolean;
-  /** Turns the source of an image or document into a URL, a data URL or a file id. */
-  readonly media: MediaSource;
-}
-
-/** A request in the provider's words. */
+/** A request in the provider's format. */
 export interface RequestBody {
-  /** For `stringifyJson`: parts of it are kept as they are spelled. */
+  /** For `stringifyJson`: parts of it keep their original spelling. */
   readonly body: JsonObject;
   /** What was changed or left out. */
   readonly warnings: Warning[];
@@ -34,8 +26,8 @@ export interface RequestBody {
 
 /**
  * Translates a request.
- * @throws InvalidRequestError naming what the API has no form for; for a strict request also
- * what would otherwise be changed or left out.
+ * @throws InvalidRequestError naming what the API has no form for; under LOSS_POLICY_REFUSE also
+ * what would be changed or left out.
  */
 export async function toRequestBody(
   request: Request,
@@ -43,117 +35,82 @@ export async function toRequestBody(
   settings: RequestSettings,
 ): Promise<RequestBody> {
   const loss = new LossReport();
-  const traits = traitsOf(WIRE_NAME, request.model);
-  const options = providerOptions(request, settings.provider);
-  const store = typeof options.store === "boolean" ? options.store : settings.store;
-  const format = answerFormat(request, traits, loss);
-  const input = await toInput({ ...settings, request, loss, store });
+  const traits = traitsOf(PROVIDER_NAME, request.model);
+  const options = readOptions(request, settings.provider);
+  const store = options.store ?? settings.store;
+  const context = { ...settings, request, traits, loss, store, toolCallIds: new ToolCallIds(loss) };
+  const format = responseFormatSettings(context);
+  const { instructions, input } = await toConversation(context);
   const body: JsonObject = {
     model: request.model,
-    ...conversation(input, format.sentence),
-    ...toolSettings(request, settings.provider, options, loss),
+    instructions,
+    input: [...openingOf(format), ...input],
+    ...toolSettings(context, options),
     ...format.settings,
-    ...sampling(request, traits, loss),
-    ...reasoning(request, traits, loss),
-    ...metadata(request, loss),
-    ...retention(store, traits),
+    ...samplingSettings(context),
+    ...reasoningSettings(context),
+    ...metadataSettings(context),
+    ...storageSettings(store, traits),
     ...(streaming ? STREAMING : {}),
   };
-  if (request.stopSequences.length > 0) {
-    loss.lose(
-      "stop_sequences",
-      "unsupported_setting",
-      "the Responses API has no stop sequences; they were left out",
-    );
-  }
+  reportStopSequences(context);
   loss.enforce(request.lossPolicy);
   return { body: withOptions(body, options), warnings: loss.warnings };
 }
 
 /** Random padding against traffic analysis costs bandwidth and is of no use behind a sidecar. */
-const STREAMING: JsonObject = { stream: true, stream_options: { include_obfuscation: false } };
+const STREAMING = { stream: true, stream_options: { include_obfuscation: false } } satisfies CreateRequest;
 
-/** Lists that provider options add to instead of replacing. */
-const APPENDED_OPTIONS = ["tools", "include"];
-
-/** The caller's own words for this provider, by its registered name or by the name of its API. */
-function providerOptions({ providerOptionsJson }: Request, provider: string): JsonObject {
-  const name = providerOptionsJson[provider] === undefined ? WIRE_NAME : provider;
-  const text = providerOptionsJson[name];
-  if (text === undefined) return {};
-  const field = `provider_options_json["${name}"]`;
-  const options = parseObjectField(text, field);
-  // Whether an answer streams is decided by the method that was called.
-  if (options.stream !== undefined)
-    throw invalidField(`${field}.stream`, "expected no `stream` here: call Stream or Complete instead");
-  return options;
+/** An instruction of ours goes first, where it stays while the conversation grows. */
+function openingOf({ instruction }: ResponseFormatSettings): JsonObject[] {
+  return instruction === undefined ? [] : [inputMessage("developer", [inputText(instruction)])];
 }
 
-function withOptions(body: JsonObject, options: JsonObject): JsonObject {
-  const merged = mergeObjects(body, options, APPENDED_OPTIONS);
-  // The caller may ask for what we ask for already.
-  return Array.isArray(merged.include) ? { ...merged, include: [...new Set(merged.include)] } : merged;
-}
-
-/** The sentence goes first, where it stays while the conversation grows. */
-function conversation({ instructions, input }: Input, sentence: string | undefined): JsonObject {
-  const opening = sentence === undefined ? [] : [developerMessage(sentence)];
-  return { ...(instructions === undefined ? {} : { instructions }), input: [...opening, ...input] };
-}
-
-function developerMessage(text: string): JsonObject {
-  return { type: "message", role: "developer", content: [{ type: "input_text", text }] };
-}
-
-function sampling(request: Request, traits: ModelTraits, loss: LossReport): JsonObject {
+function samplingSettings({ request, traits, loss }: RequestContext): JsonObject {
   const { temperature, topP, maxTokens } = request;
-  const limit = maxTokens === undefined ? {} : { max_output_tokens: maxTokens };
-  const takes = takesSampling(traits, request.reasoningEffort);
-  if (takes)
-    return {
-      ...(temperature === undefined ? {} : { temperature }),
-      ...(topP === undefined ? {} : { top_p: topP }),
-      ...limit,
-    };
-  if (temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
-  if (topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
-  return limit;
+  const isTaken = takesSampling(traits, request.reasoningEffort);
+  if (!isTaken && temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
+  if (!isTaken && topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
+  return {
+    temperature: isTaken ? temperature : undefined,
+    top_p: isTaken ? topP : undefined,
+    max_output_tokens: maxTokens,
+  } satisfies Settings<CreateRequest>;
 }
 
 const NO_SAMPLING = "the model does not take it in such a request; it was left out";
 
-function reasoning({ reasoningEffort }: Request, traits: ModelTraits, loss: LossReport): JsonObject {
-  const effort = effortFor(reasoningEffort, traits.reasoningEfforts, loss);
-  return effort === undefined ? {} : { reasoning: { effort } };
-}
-
-// Provider documentation: "metadata".
+// Provider documentation: "Create a model response", `metadata`.
 const MAX_PAIRS = 16;
 const MAX_KEY_CHARS = 64;
 const MAX_VALUE_CHARS = 512;
 
-function metadata({ metadata: pairs }: Request, loss: LossReport): JsonObject {
-  const entries = Object.entries(pairs);
+function metadataSettings({ request, loss }: RequestContext): JsonObject {
+  const entries = Object.entries(request.metadata);
   const fitting = entries.filter(
     ([key, value]) => key.length <= MAX_KEY_CHARS && value.length <= MAX_VALUE_CHARS,
   );
   const kept = fitting.slice(0, MAX_PAIRS);
   if (kept.length < entries.length) {
     const limits = `${MAX_PAIRS} pairs, keys of ${MAX_KEY_CHARS} and values of ${MAX_VALUE_CHARS} characters`;
-    loss.lose(
-      "metadata",
-      "unsupported_setting",
-      `the API takes ${limits}; ${entries.length - kept.length} pairs were left out`,
-    );
+    const message = `the API takes ${limits}; ${entries.length - kept.length} pairs were left out`;
+    loss.lose("metadata", "unsupported_setting", message);
   }
-  return kept.length === 0 ? {} : { metadata: Object.fromEntries(kept) };
+  if (kept.length === 0) return {};
+  return { metadata: Object.fromEntries(kept) } satisfies CreateRequest;
 }
 
 /**
  * The provider would keep every response for a month; a sidecar keeps the state itself, so it
  * asks for the reasoning in encrypted form instead. A model that does not reason refuses that.
  */
-function retention(store: boolean, traits: ModelTraits): JsonObject {
-  const canReason = traits.reasoningControl !== "none";
-  return store || !canReason ? { store } : { store, include: ["reasoning.encrypted_content"] };
+function storageSettings(store: boolean, { reasoningControl }: ModelTraits): JsonObject {
+  if (store || reasoningControl === "none") return { store } satisfies CreateRequest;
+  return { store, include: ["reasoning.encrypted_content"] } satisfies CreateRequest;
+}
+
+function reportStopSequences({ request, loss }: RequestContext): void {
+  if (request.stopSequences.length === 0) return;
+  const message = "the Responses API has no stop sequences; they were left out";
+  loss.lose("stop_sequences", "unsupported_setting", message);
 }

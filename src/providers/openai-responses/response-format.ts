@@ -1,46 +1,50 @@
 /** Our response format -> `text.format` (provider documentation: "Structured model outputs"). */
 
-import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { textOf } from "../../core/message.ts";
 import { Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
-import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
-import { answerSchema } from "./schemas.ts";
+import {
+  ResponseFormat_Type as Format,
+  type Request,
+  type ResponseFormat,
+} from "../../gen/outrigger/v1/request_pb.ts";
+import { asJson, type JsonObject, parseObjectField } from "../../kit/json/json.ts";
+import type { TextFormat } from "../../wire/openai-responses/request.ts";
+import type { RequestContext } from "./context.ts";
+import { responseSchema } from "./schemas.ts";
 
-/** How the model is brought to answer in a shape. */
-export interface AnswerFormat {
-  /** `text`, where the API holds the model to the shape. */
+/** How the model is brought to answer in a format. */
+export interface ResponseFormatSettings {
+  /** `text`, where the API holds the model to the format. */
   readonly settings: JsonObject;
   /** A sentence for the beginning of the input; undefined where none is needed. */
-  readonly sentence: string | undefined;
+  readonly instruction: string | undefined;
 }
 
-/** The shape of the answer. Where the model has no setting for it, a sentence asks for it. */
-export function answerFormat(request: Request, traits: ModelTraits, loss: LossReport): AnswerFormat {
-  const { responseFormat: format } = request;
+/** The format of the answer. Where the model has no setting for it, an instruction asks for it. */
+export function responseFormatSettings(context: RequestContext): ResponseFormatSettings {
+  const { responseFormat: format } = context.request;
   switch (format?.type) {
     case Format.JSON:
-      return jsonFormat(request, loss);
+      return jsonFormat(context);
     case Format.JSON_SCHEMA:
-      return schemaFormat(format.schemaJson, format.name, format.strict, traits, loss);
+      return schemaFormat(format, context);
     default:
-      return { settings: {}, sentence: undefined };
+      return { settings: {}, instruction: undefined };
   }
 }
 
-/** The API refuses `json_object` unless the word stands in the input; `instructions` do not count. */
-function jsonFormat(request: Request, loss: LossReport): AnswerFormat {
-  const settings = { text: { format: { type: "json_object" } } };
-  if (asksForJson(request)) return { settings, sentence: undefined };
-  const message = "the API wants the word JSON in the input; a sentence with it was added";
+/** The API refuses `json_object` unless the input contains the word JSON; `instructions` do not count. */
+function jsonFormat({ request, loss }: RequestContext): ResponseFormatSettings {
+  const settings = textSettings({ type: "json_object" });
+  if (asksForJson(request)) return { settings, instruction: undefined };
+  const message = "the API requires the word JSON in the input; a sentence with it was added";
   loss.note("response_format", "converted_content", message);
-  return { settings, sentence: JSON_SENTENCE };
+  return { settings, instruction: JSON_INSTRUCTION };
 }
 
 /**
- * Whether the conversation asks for JSON before the model has said anything. Later turns do not
- * count: what they say must not change how the input begins.
+ * Whether the user asks for JSON before the model's first message. Later turns do not count: their content must not
+ * change how the input begins.
  */
 function asksForJson({ messages }: Request): boolean {
   const first = messages.findIndex(({ role }) => role === Role.ASSISTANT);
@@ -49,26 +53,32 @@ function asksForJson({ messages }: Request): boolean {
 }
 
 function schemaFormat(
-  schemaJson: string,
-  name: string,
-  strict: boolean,
-  traits: ModelTraits,
-  loss: LossReport,
-): AnswerFormat {
+  { schemaJson, name, strict }: ResponseFormat,
+  { traits, loss }: RequestContext,
+): ResponseFormatSettings {
   if (traits.jsonSchema) {
-    const { schema, enforced } = answerSchema(schemaJson, strict, SCHEMA_FIELD, loss);
-    const format = { type: "json_schema", name: name || "response", schema, strict: enforced };
-    return { settings: { text: { format } }, sentence: undefined };
+    const { schema, enforced } = responseSchema(schemaJson, strict, SCHEMA_FIELD, loss);
+    const settings = textSettings({
+      type: "json_schema",
+      name: name || "response",
+      schema,
+      strict: enforced,
+    });
+    return { settings, instruction: undefined };
   }
   parseObjectField(schemaJson, SCHEMA_FIELD);
-  const message = "the model has no JSON schemas; a sentence asks for it";
+  const message = "the model has no JSON schemas; a sentence in the input describes the schema instead";
   loss.lose("response_format", "adjusted_setting", message);
-  return { settings: {}, sentence: `${SCHEMA_SENTENCE}\n${schemaJson}` };
+  return { settings: {}, instruction: `${SCHEMA_INSTRUCTION}\n${schemaJson}` };
 }
 
 const SCHEMA_FIELD = "response_format.schema_json";
 
-const JSON_SENTENCE = "Answer with a JSON object.";
+const JSON_INSTRUCTION = "Answer with a JSON object.";
 
-const SCHEMA_SENTENCE =
+const SCHEMA_INSTRUCTION =
   "Answer with one JSON value that fits the JSON Schema below and nothing else: no text before or after it and no code fence.";
+
+function textSettings(format: TextFormat): JsonObject {
+  return { text: { format: asJson(format) } };
+}

@@ -2,8 +2,6 @@
 import { create } from "@bufbuild/protobuf";
 import { ServerError } from "../../core/errors.ts";
 import {
-  type Citation,
-  CitationSchema,
   type ContentPart,
   ContentPartSchema,
   type ProviderState,
@@ -12,34 +10,35 @@ import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
-import {
-  asInt32,
-  asString,
-  isObject,
-  type JsonObject,
-  objectsIn,
-  textIn,
-  tryParseJson,
-} from "../../kit/json/json.ts";
+import { asObject, asString, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
 import { type ToolInputKind, toolCallOf } from "../../kit/stream/stream-writer.ts";
+import type {
+  InputTransformation,
+  OutputContent,
+  OutputItem,
+  ResponseObject,
+} from "../../wire/openai-responses/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { citationsOf } from "./citations.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
+import { isRedacted, reasoningText } from "./reasoning.ts";
 import { StateWriter } from "./state.ts";
 import { usageOf } from "./usage.ts";
-import type { Item, ResponseObject } from "./wire.ts";
 
 /**
  * A whole answer as our Response.
  * @throws ServerError where the body is no Response object, and the failure that it reports.
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
-  const object = tryParseJson(body);
-  if (!isObject(object)) throw noResponse("a body that is no JSON object", facts);
+  const object = asObject<ResponseObject>(tryParseJson(body));
+  if (object === undefined) throw noResponse("a body that is no JSON object", facts);
   if (isFailure(object)) throw reportedError(object, facts);
   if (!Array.isArray(object.output) && object.status === undefined)
     throw noResponse("a body that is no Response object", facts);
   facts.warnings.push(...transformationsIn(object));
-  const items = objectsIn(object.output);
+  const items = objectsIn<OutputItem>(object.output);
   const model = textIn(object.model);
   const states = new StateWriter(facts, model);
   return responseOf(facts, {
@@ -57,22 +56,26 @@ function noResponse(what: string, { provider, providerRequestId: requestId }: Ca
 }
 
 /** The parts of one output item (provider documentation: "The response object", `output`). */
-function partsOf(item: Item, states: StateWriter, toolCallIds: ToolCallIdAllocator): ContentPart[] {
+function partsOf(
+  item: Untrusted<OutputItem>,
+  states: StateWriter,
+  toolCallIds: ToolCallIdAllocator,
+): ContentPart[] {
   switch (item.type) {
     case "message":
       return messageParts(item, states);
     case "reasoning":
-      return [thinkingPart(item, states)];
+      return [reasoningPart(item, states)];
     case "function_call":
     case "custom_tool_call":
       return [toolCallPart(item, states, toolCallIds)];
     default:
-      return [wholePart(item, states)];
+      return [singlePart(item, states)];
   }
 }
 
-function messageParts(item: Item, states: StateWriter): ContentPart[] {
-  const parts = objectsIn(item.content);
+function messageParts(item: Untrusted<OutputItem>, states: StateWriter): ContentPart[] {
+  const parts = objectsIn<OutputContent>(item.content);
   if (parts.length === 0)
     return [
       create(ContentPartSchema, {
@@ -84,10 +87,14 @@ function messageParts(item: Item, states: StateWriter): ContentPart[] {
 }
 
 /** One content part of an output message. */
-export function messagePart(item: Item, part: JsonObject, states: StateWriter): ContentPart {
+export function messagePart(
+  item: Untrusted<OutputItem>,
+  part: Untrusted<OutputContent>,
+  states: StateWriter,
+): ContentPart {
   const text = messageText(part);
   if (text === undefined) return nativePart(states.provider, part, states.ofNativePart(item));
-  const citations = citationsOf(part);
+  const citations = citationsOf(part, text);
   const providerState = states.ofMessagePart(item, part);
   return create(ContentPartSchema, {
     part: { case: "text", value: text.toWellFormed() },
@@ -97,33 +104,13 @@ export function messagePart(item: Item, part: JsonObject, states: StateWriter): 
 }
 
 /** The text of a content part of a message; undefined where it is of another kind. */
-export function messageText(part: JsonObject): string | undefined {
+export function messageText(part: Untrusted<OutputContent>): string | undefined {
   if (part.type === "output_text" || part.type === "text") return textIn(part.text);
   if (part.type === "refusal") return textIn(part.refusal);
   return undefined;
 }
 
-/** The annotations of an `output_text` part. */
-export function citationsOf(part: JsonObject): Citation[] {
-  return objectsIn(part.annotations).map(citationOf);
-}
-
-function citationOf(annotation: JsonObject): Citation {
-  const citation = create(CitationSchema, {
-    type: textIn(annotation.type),
-    title: (asString(annotation.title) ?? textIn(annotation.filename)).toWellFormed(),
-    url: textIn(annotation.url),
-    sourceId: textIn(annotation.file_id),
-    rawJson: JSON.stringify(annotation),
-  });
-  const start = asInt32(annotation.start_index);
-  const end = asInt32(annotation.end_index);
-  if (start !== undefined) citation.startIndex = start;
-  if (end !== undefined) citation.endIndex = end;
-  return citation;
-}
-
-function thinkingPart(item: Item, states: StateWriter): ContentPart {
+function reasoningPart(item: Untrusted<OutputItem>, states: StateWriter): ContentPart {
   const value = { text: reasoningText(item).toWellFormed(), redacted: isRedacted(item) };
   return create(ContentPartSchema, {
     part: { case: "reasoning", value },
@@ -131,21 +118,11 @@ function thinkingPart(item: Item, states: StateWriter): ContentPart {
   });
 }
 
-/** The text of a reasoning item: its summary parts, then its raw reasoning, parted by blank lines. */
-export function reasoningText(item: Item): string {
-  const parts = [...objectsIn(item.summary), ...objectsIn(item.content)];
-  return parts
-    .map((part) => textIn(part.text))
-    .filter((text) => text !== "")
-    .join("\n\n");
-}
-
-/** Whether a reasoning item hides its text: all there is of it is encrypted. */
-export function isRedacted(item: Item): boolean {
-  return reasoningText(item) === "" && textIn(item.encrypted_content) !== "";
-}
-
-function toolCallPart(item: Item, states: StateWriter, toolCallIds: ToolCallIdAllocator): ContentPart {
+function toolCallPart(
+  item: Untrusted<OutputItem>,
+  states: StateWriter,
+  toolCallIds: ToolCallIdAllocator,
+): ContentPart {
   const call = {
     ...callHead(item),
     id: toolCallIds.take(textIn(item.call_id)),
@@ -157,34 +134,27 @@ function toolCallPart(item: Item, states: StateWriter, toolCallIds: ToolCallIdAl
 }
 
 /** Name and kind of a call item. */
-export function callHead(item: Item): { name: string; inputKind: ToolInputKind } {
+export function callHead(item: Untrusted<OutputItem>): { name: string; inputKind: ToolInputKind } {
   return { name: textIn(item.name), inputKind: item.type === "custom_tool_call" ? "text" : "argumentsJson" };
 }
 
-/** What a call item is called with: JSON text, or free text for a custom tool. */
-export function callInput(item: Item): string {
+/** The input of a call item: JSON text, or free text for a custom tool. */
+export function callInput(item: Untrusted<OutputItem>): string {
   return textIn(item.type === "custom_tool_call" ? item.input : item.arguments);
 }
 
-/** An item that has no start, deltas and end: a generated image, or a hosted tool's block verbatim. */
-export function wholePart(item: Item, states: StateWriter): ContentPart {
-  const data = item.type === "image_generation_call" ? exactBytes(asString(item.result)) : undefined;
+/** The one part of an item that is written without deltas: a generated image, or a hosted tool's block verbatim. */
+export function singlePart(item: Untrusted<OutputItem>, states: StateWriter): ContentPart {
+  const data = item.type === "image_generation_call" ? bytesOfBase64(asString(item.result)) : undefined;
   if (data === undefined) return nativePart(states.provider, item, undefined);
   const mediaType = `image/${asString(item.output_format) ?? "png"}`;
   const value = { mediaType, source: { case: "data", value: data } } as const;
   return create(ContentPartSchema, { part: { case: "image", value }, providerState: states.ofImage(item) });
 }
 
-/** The bytes of base64 text; undefined where the text could not be made from them again. */
-function exactBytes(base64: string | undefined): Uint8Array | undefined {
-  if (base64 === undefined || base64 === "") return undefined;
-  const bytes = Buffer.from(base64, "base64");
-  return bytes.toString("base64") === base64 ? bytes : undefined;
-}
-
 function nativePart(
   provider: string,
-  block: JsonObject,
+  block: Untrusted<OutputItem | OutputContent>,
   providerState: ProviderState | undefined,
 ): ContentPart {
   const value = { provider, kind: textIn(block.type), dataJson: JSON.stringify(block) };
@@ -192,9 +162,9 @@ function nativePart(
   return create(ContentPartSchema, { part: { case: "native", value }, ...state });
 }
 
-/** What the API tells of earlier reasoning that it left out (`input_transformations`), as warnings. */
-export function transformationsIn(object: ResponseObject): Warning[] {
-  return objectsIn(object.input_transformations).map((transformation) => {
+/** The API's reports of earlier reasoning that it left out (`input_transformations`), as warnings. */
+export function transformationsIn(object: Untrusted<ResponseObject>): Warning[] {
+  return objectsIn<InputTransformation>(object.input_transformations).map((transformation) => {
     const { type, reason } = transformation;
     return warning(
       "messages",

@@ -1,4 +1,4 @@
-/** JSON Schemas of tools and answers in the dialects that the API takes (provider documentation: "Supported schemas"). */
+/** JSON Schemas of tools and response formats, in the dialects of the API (provider documentation: "Supported schemas"). */
 
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
@@ -7,13 +7,13 @@ import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
 import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/json-schema/dialects.ts";
 import { enforceSchema, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
 
-/** The parameters of a tool. @param strict Whether the API is asked to enforce them. @param field Path of the schema. */
+/** The parameters of a tool. @param strict Whether the API has to enforce them. @param field Path of the schema. */
 export function parametersSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
   return schemaOf(text, strict, TOOL_PARAMETERS, field, loss);
 }
 
-/** The shape of an answer. @param strict Whether the API is asked to enforce it. @param field Path of the schema. */
-export function answerSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
+/** The schema of the answer. @param strict Whether the API has to enforce it. @param field Path of the schema. */
+export function responseSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {
   return schemaOf(text, strict, PLAIN, field, loss);
 }
 
@@ -31,7 +31,7 @@ function schemaOf(
   return { ...sent, schema: asSpelled(sent.schema, schema, text) };
 }
 
-/** A schema that was not changed goes letter by letter. */
+/** A schema that was not changed is sent as the caller spelled it. */
 function asSpelled(sent: JsonObject, schema: JsonObject, text: string): JsonObject {
   return sent === schema || JSON.stringify(sent) === JSON.stringify(schema) ? sourceObject(text) : sent;
 }

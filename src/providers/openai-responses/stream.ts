@@ -1,7 +1,7 @@
 /**
- * Their events -> our events. `push` is the table of contents of the protocol (provider
- * documentation: "Streaming events"); each case is a method. State is kept by `output_index`,
- * since item ids differ between events on some servers.
+ * Their events -> our events (provider documentation: "Streaming events"); `#dispatch` has one case for each event,
+ * and one method for each kind of case. State is kept by `output_index`, since item ids differ between events on some
+ * servers.
  */
 
 import { StreamError } from "../../core/errors.ts";
@@ -10,8 +10,6 @@ import {
   asInt32,
   asObject,
   asString,
-  isObject,
-  type JsonObject,
   objectIn,
   objectsIn,
   textIn,
@@ -21,6 +19,16 @@ import {
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
+import type { ErrorBody } from "../../wire/openai-responses/error.ts";
+import type {
+  Annotation,
+  OutputContent,
+  OutputItem,
+  ResponseObject,
+} from "../../wire/openai-responses/response.ts";
+import type { StreamEvent } from "../../wire/openai-responses/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { citationsOf } from "./citations.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import { ItemTable } from "./item-table.ts";
@@ -36,62 +44,53 @@ import {
   openItem,
   textAt,
 } from "./open-blocks.ts";
-import {
-  callInput,
-  citationsOf,
-  isRedacted,
-  messagePart,
-  messageText,
-  reasoningText,
-  transformationsIn,
-  wholePart,
-} from "./response.ts";
+import { isRedacted, reasoningText } from "./reasoning.ts";
+import { callInput, messagePart, messageText, singlePart, transformationsIn } from "./response.ts";
 import { StateWriter } from "./state.ts";
 import { usageOf } from "./usage.ts";
-import type { Item, ResponseObject, WireEvent } from "./wire.ts";
 
 /** Decodes one stream of the Responses API. */
 export class ResponsesDecoder implements StreamDecoder {
   readonly #facts: CallFacts;
   readonly #writer: StreamWriter;
   readonly #items = new ItemTable();
-  #states: StateWriter;
+  readonly #states: StateWriter;
 
   constructor(facts: CallFacts, writer: StreamWriter) {
     this.#facts = facts;
     this.#writer = writer;
-    this.#states = new StateWriter(facts, "");
+    this.#states = new StateWriter(facts);
   }
 
   push({ data, type }: SseEvent): void {
     if (data === "[DONE]") return;
-    const event = TEXT_DELTAS.has(type) ? tryReadJson(data) : tryParseJson(data);
-    if (!isObject(event)) throw new StreamError("an event of the provider's stream is no JSON object");
+    const event = asObject<StreamEvent>(TEXT_DELTAS.has(type) ? tryReadJson(data) : tryParseJson(data));
+    if (event === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
     const kind = asString(event.type) ?? type;
-    // Some servers name the failure only outside of the data, or name the event not at all.
+    // Some servers name the failure only in the SSE field `event`, or do not name the event at all.
     const isFailure = type === "error" || (kind === "" && asObject(event.error) !== undefined);
     this.#dispatch(isFailure ? "error" : kind, event);
   }
 
   /**
    * Only a terminal event ends this protocol.
-   * @param stray Some servers write an error into a stream as it is, in no event.
+   * @param rest Text outside of any event: some servers write an error's body into the stream as it is.
    */
-  end(stray: string): void {
-    const written = objectIn(tryParseJson(stray));
-    if (isFailure(written)) throw reportedError(written, this.#facts);
+  end(rest: string): void {
+    const body = objectIn<ErrorBody>(tryParseJson(rest));
+    if (isFailure(body)) throw reportedError(body, this.#facts);
   }
 
-  #dispatch(type: string, event: WireEvent): void {
+  #dispatch(type: string, event: Untrusted<StreamEvent>): void {
     switch (type) {
       case "error":
         throw reportedError(event, this.#facts);
       case "response.failed":
-        return this.#fail(objectIn(event.response));
+        return this.#fail(objectIn<ResponseObject>(event.response));
       case "response.created":
         return this.#start(event);
       case "response.output_item.added":
-        return this.#addItem(event);
+        return this.#announceItem(event);
       case "response.content_part.added":
       case "response.content_part.done":
         return this.#completeContentPart(event);
@@ -116,77 +115,77 @@ export class ResponsesDecoder implements StreamDecoder {
       case "response.custom_tool_call_input.done":
         return this.#completeCall(event, "custom_tool_call", textIn(event.input));
       case "response.output_item.done":
-        return this.#doneItem(event, objectIn(event.item));
+        return this.#doneItem(event, objectIn<OutputItem>(event.item));
       case "response.completed":
       case "response.incomplete":
-        return this.#finish(objectIn(event.response));
+        return this.#finish(objectIn<ResponseObject>(event.response));
       case "response.output_text.annotation.added":
         this.#keepAnnotation(type, event);
-        return this.#passOn(type, event);
+        return this.#forward(type, event);
       default:
-        return this.#passOn(type, event);
+        return this.#forward(type, event);
     }
   }
 
   /** Writes `stream_start` with the first event that shows the request was accepted. */
-  #start(event: WireEvent): void {
+  #start(event: Untrusted<StreamEvent>): void {
     if (this.#writer.started) return;
-    const model = textIn(objectIn(event.response).model);
-    this.#states = new StateWriter(this.#facts, model);
+    const model = textIn(objectIn<ResponseObject>(event.response).model);
+    this.#states.model = model;
     this.#writer.start(model);
   }
 
-  #addItem(event: WireEvent): void {
+  #announceItem(event: Untrusted<StreamEvent>): void {
     this.#start(event);
-    const item = objectIn(event.item);
+    const item = objectIn<OutputItem>(event.item);
     const index = this.#items.announce(event, item);
     if (index !== undefined) this.#openItem(index, item);
   }
 
-  #openItem(index: number, item: Item): OpenItem {
+  #openItem(index: number, item: Untrusted<OutputItem>): OpenItem {
     const open = openItem(item, this.#writer);
     this.#items.begin(index, open);
     return open;
   }
 
-  /** Only text begins before its first delta; other content comes whole with its item. */
-  #completeContentPart(event: WireEvent): void {
-    const part = objectIn(event.part);
+  /** Text may begin before its first delta; other content comes with its finished item. */
+  #completeContentPart(event: Untrusted<StreamEvent>): void {
+    const part = objectIn<OutputContent>(event.part);
     const text = messageText(part);
     if (text !== undefined && this.#openAt(event, "message") !== undefined)
       this.#textAt(textIn(part.type), event).block.complete(text);
   }
 
-  /** @param type Of the event or part, which says whether the model refuses. */
-  #textAt(type: string, event: WireEvent): OpenText {
+  /** @param type Type of the event or part, which shows whether the model refuses. */
+  #textAt(type: string, event: Untrusted<StreamEvent>): OpenText {
     const open = this.#openAt(event, "message") ?? this.#begin(event, "message");
     return textAt(open, asInt32(event.content_index) ?? 0, type.includes("refusal"), this.#writer);
   }
 
-  /** What a finished item has said already needs no completion. */
-  #completeText(type: string, event: WireEvent): void {
+  /** The text of an item that is done is complete already. */
+  #completeText(type: string, event: Untrusted<StreamEvent>): void {
     if (this.#items.isDone(this.#items.indexOf(event, "message"))) return;
     this.#textAt(type, event).block.complete(textIn(event.text) || textIn(event.refusal));
   }
 
-  #keepAnnotation(type: string, event: WireEvent): void {
-    const annotation = asObject(event.annotation);
+  #keepAnnotation(type: string, event: Untrusted<StreamEvent>): void {
+    const annotation = asObject<Annotation>(event.annotation);
     if (annotation !== undefined && this.#openAt(event, "message") !== undefined)
       this.#textAt(type, event).annotations.push(annotation);
   }
 
-  #appendReasoning(type: string, event: WireEvent): void {
+  #appendReasoning(type: string, event: Untrusted<StreamEvent>): void {
     const open = this.#openAt(event, "reasoning") ?? this.#begin(event, "reasoning");
     appendReasoning(open, reasoningPart(type, event), textIn(event.delta));
   }
 
-  #completeReasoning(type: string, event: WireEvent): void {
+  #completeReasoning(type: string, event: Untrusted<StreamEvent>): void {
     if (this.#items.isDone(this.#items.indexOf(event, "reasoning"))) return;
     const open = this.#openAt(event, "reasoning") ?? this.#begin(event, "reasoning");
     completeReasoning(open, reasoningPart(type, event), textIn(event.text));
   }
 
-  #appendCall(event: WireEvent, type: string): void {
+  #appendCall(event: Untrusted<StreamEvent>, type: string): void {
     this.#start(event);
     const index = this.#items.indexOf(event, type);
     const open =
@@ -196,20 +195,23 @@ export class ResponsesDecoder implements StreamDecoder {
     if (open?.kind === "nameless call") open.input += textIn(event.delta);
   }
 
-  #completeCall(event: WireEvent, type: string, input: string): void {
+  #completeCall(event: Untrusted<StreamEvent>, type: string, input: string): void {
     const open = this.#items.open.get(this.#items.indexOf(event, type));
     if (open?.kind === "call") open.block.complete(input);
     if (open?.kind === "nameless call" && input !== "") open.input = input;
   }
 
   /** The item that an event belongs to, where it is open and of the type that the event is about. */
-  #openAt<Type extends "message" | "reasoning">(event: WireEvent, type: Type): OpenOfType<Type> | undefined {
+  #openAt<Type extends "message" | "reasoning">(
+    event: Untrusted<StreamEvent>,
+    type: Type,
+  ): OpenOfType<Type> | undefined {
     const open = this.#items.open.get(this.#items.indexOf(event, type));
     return isOfKind(open, type) ? open : undefined;
   }
 
   /** Begins an item that the server never announced. */
-  #begin<Type extends "message" | "reasoning">(event: WireEvent, type: Type): OpenOfType<Type> {
+  #begin<Type extends "message" | "reasoning">(event: Untrusted<StreamEvent>, type: Type): OpenOfType<Type> {
     this.#start(event);
     const index = this.#items.indexOf(event, type);
     const open = this.#items.open.has(index) ? undefined : this.#openItem(index, { type });
@@ -218,20 +220,20 @@ export class ResponsesDecoder implements StreamDecoder {
     return open;
   }
 
-  /** An item is whole: the last word on what it says. */
-  #doneItem(event: WireEvent, item: Item): void {
+  /** An item is done: what it holds completes what its events brought. */
+  #doneItem(event: Untrusted<StreamEvent>, item: Untrusted<OutputItem>): void {
     this.#endItem(this.#items.indexOf(event, item.type), item);
   }
 
-  #endItem(index: number, item: Item): void {
+  #endItem(index: number, item: Untrusted<OutputItem>): void {
     if (this.#items.isDone(index)) return;
     this.#start({});
     const open = this.#items.open.get(index) ?? this.#openItem(index, item);
     this.#items.end(index, this.#endOpen(open, item));
   }
 
-  /** Ends what an item became, with everything that only the whole item tells. Gives the item with all of its content. */
-  #endOpen(open: OpenItem, item: Item): Item {
+  /** Ends an open item, with everything that only the finished item holds. Gives the item with all of its content. */
+  #endOpen(open: OpenItem, item: Untrusted<OutputItem>): Untrusted<OutputItem> {
     switch (open.kind) {
       case "message":
         return this.#endMessage(open, item);
@@ -245,34 +247,39 @@ export class ResponsesDecoder implements StreamDecoder {
       case "nameless call":
         nameCall(open, item, this.#writer).end({ providerState: this.#states.ofCall(item) });
         return item;
-      case "whole":
-        this.#writer.addPart(wholePart(item, this.#states), open.partIndex);
+      case "single part":
+        this.#writer.addPart(singlePart(item, this.#states), open.partIndex);
         return item;
     }
   }
 
-  #endReasoning({ block }: OpenReasoning, item: Item): void {
+  #endReasoning({ block }: OpenReasoning, item: Untrusted<OutputItem>): void {
     block.complete(reasoningText(item));
     block.end({ redacted: isRedacted(item), providerState: this.#states.ofReasoning(item) });
   }
 
-  #endMessage(open: OpenMessage, item: Item): Item {
+  #endMessage(open: OpenMessage, item: Untrusted<OutputItem>): Untrusted<OutputItem> {
     const content = contentOf(open, item);
-    for (const [place, part] of content) this.#endContentPart(open, place, item, part);
+    for (const [index, part] of content) this.#endContentPart(open, index, item, part);
     if (content.size === 0)
       this.#writer.startText().end({ providerState: this.#states.ofEmptyMessage(item) });
     return { ...item, content: [...content.values()] };
   }
 
-  #endContentPart(open: OpenMessage, place: number, item: Item, part: JsonObject): void {
+  #endContentPart(
+    open: OpenMessage,
+    index: number,
+    item: Untrusted<OutputItem>,
+    part: Untrusted<OutputContent>,
+  ): void {
     const text = messageText(part);
     if (text === undefined) return this.#writer.addPart(messagePart(item, part, this.#states));
-    const { block } = textAt(open, place, part.type === "refusal", this.#writer);
+    const { block } = textAt(open, index, part.type === "refusal", this.#writer);
     block.complete(text);
-    block.end({ citations: citationsOf(part), providerState: this.#states.ofMessagePart(item, part) });
+    block.end({ citations: citationsOf(part, text), providerState: this.#states.ofMessagePart(item, part) });
   }
 
-  #finish(object: ResponseObject): void {
+  #finish(object: Untrusted<ResponseObject>): void {
     if (isFailure(object)) return this.#fail(object);
     this.#start({ response: object });
     this.#endMissedItems(object);
@@ -287,21 +294,21 @@ export class ResponsesDecoder implements StreamDecoder {
     });
   }
 
-  /** Some servers tell of items only at the end, or never say that an item is done. */
-  #endMissedItems(object: ResponseObject): void {
+  /** Some servers send items only at the end, or never say that an item is done. */
+  #endMissedItems(object: Untrusted<ResponseObject>): void {
     const known = new Set(this.#items.done.map(({ id }) => id));
-    objectsIn(object.output).forEach((item, index) => {
+    objectsIn<OutputItem>(object.output).forEach((item, index) => {
       if (!known.has(item.id) || item.id === undefined) this.#endItem(index, item);
     });
     for (const [index, { item }] of this.#items.open) this.#endItem(index, item);
   }
 
-  #fail(object: ResponseObject): void {
+  #fail(object: Untrusted<ResponseObject>): void {
     this.#writer.usage = usageOf(object.usage, this.#facts.request.includeRaw);
     throw reportedError(object, this.#facts);
   }
 
-  #passOn(type: string, event: WireEvent): void {
+  #forward(type: string, event: Untrusted<StreamEvent>): void {
     if (type === "keepalive") return;
     this.#start(event);
     const isLost = !KEPT_ELSEWHERE.test(type);
@@ -311,7 +318,7 @@ export class ResponsesDecoder implements StreamDecoder {
 
 /**
  * Events whose content is in the item or response that ends them: they are passed on only
- * where the caller asked for everything.
+ * where the caller asked for raw events.
  */
 const KEPT_ELSEWHERE = new RegExp(
   `^response\\.(?:${[
@@ -327,8 +334,8 @@ const KEPT_ELSEWHERE = new RegExp(
   ].join("|")})$`,
 );
 
-/** Which part of a reasoning item an event is about: the summary and the reasoning itself count apart. */
-function reasoningPart(type: string, event: WireEvent): string {
+/** Which part of a reasoning item an event is about: summary and content have an index of their own. */
+function reasoningPart(type: string, event: Untrusted<StreamEvent>): string {
   const list = type.startsWith("response.reasoning_summary_text.") ? "summary" : "content";
   return `${list} ${asInt32(event.summary_index) ?? asInt32(event.content_index) ?? 0}`;
 }

@@ -1,68 +1,73 @@
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 import { asString, type JsonObject } from "../../kit/json/json.ts";
-import type { Calls } from "./tool-call-ids.ts";
-import { inputParts, isItem, type PartContext, type PlacedPart, placed } from "./user-content.ts";
-import type { Item } from "./wire.ts";
+import type { FunctionCallOutput, InputText } from "../../wire/openai-responses/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import type { RequestContext } from "./context.ts";
+import { inputText, isItem, type PartWithPath, toUserContent, withPaths } from "./user-content.ts";
 
-/** What the translation of results needs. */
-export interface ResultContext extends PartContext {
-  readonly calls: Calls;
-}
-
-/** What answers one call. */
+/** The result of one call. */
 interface Result {
   readonly toolCallId: string;
-  readonly parts: PlacedPart[];
-  /** Path of the flag that says that the tool failed; undefined where it did not. */
-  failed: string | undefined;
+  readonly parts: PartWithPath[];
+  /** Path of the `is_error` flag that is set; undefined where none is. */
+  errorField: string | undefined;
 }
 
 /**
  * The items of a message of role TOOL: one `function_call_output` or `custom_tool_call_output` for
- * each call that it answers, then the items that it brings as native parts.
+ * each call that it answers, then the items among its native parts.
  */
-export async function resultItems(message: Message, field: string, context: ResultContext): Promise<Item[]> {
-  const all = placed(message.content, `${field}.content`);
+export async function toResultItems(
+  message: Message,
+  field: string,
+  context: RequestContext,
+): Promise<JsonObject[]> {
+  const all = withPaths(message.content, `${field}.content`);
   const parts = all.filter(({ part }) => !isItem(part, context));
-  const items: Item[] = [];
+  const items: JsonObject[] = [];
   for (const result of resultsIn(message, parts)) items.push(await outputItem(result, context));
   const natives = all.filter(({ part }) => isItem(part, context));
-  return [...items, ...(await inputParts(natives, context))];
+  return [...items, ...(await toUserContent(natives, context))];
 }
 
 /** Parts that are no `tool_result` answer the call that the message names. */
-function resultsIn({ toolCallId, content }: Message, parts: readonly PlacedPart[]): Iterable<Result> {
+function resultsIn({ toolCallId, content }: Message, parts: readonly PartWithPath[]): Iterable<Result> {
   const results = new Map<string, Result>();
   const resultOf = (id: string) => {
-    const result = results.get(id) ?? { toolCallId: id, parts: [], failed: undefined };
+    const result = results.get(id) ?? { toolCallId: id, parts: [], errorField: undefined };
     results.set(id, result);
     return result;
   };
   if (content.length === 0) resultOf(toolCallId);
-  for (const placedPart of parts) {
-    const { part } = placedPart.part;
+  for (const partWithPath of parts) {
+    const { part } = partWithPath.part;
     if (part.case !== "toolResult") {
-      resultOf(toolCallId).parts.push(placedPart);
+      resultOf(toolCallId).parts.push(partWithPath);
       continue;
     }
-    const resultField = `${placedPart.field}.tool_result`;
+    const resultField = `${partWithPath.field}.tool_result`;
     const result = resultOf(part.value.toolCallId || toolCallId);
-    result.parts.push(...placed(part.value.content, `${resultField}.content`));
-    if (part.value.isError) result.failed = `${resultField}.is_error`;
+    result.parts.push(...withPaths(part.value.content, `${resultField}.content`));
+    if (part.value.isError) result.errorField = `${resultField}.is_error`;
   }
   return results.values();
 }
 
-async function outputItem({ toolCallId, parts, failed }: Result, context: ResultContext): Promise<Item> {
-  const output = await inputParts(parts, context);
-  if (failed !== undefined) {
-    const message = "the Responses API has no error flag; the result says it in its text";
-    context.loss.note(failed, "converted_content", message);
+async function outputItem(
+  { toolCallId, parts, errorField }: Result,
+  context: RequestContext,
+): Promise<JsonObject> {
+  const output = await toUserContent(parts, context);
+  if (errorField !== undefined) {
+    const message = "the Responses API has no error flag; the text of the result marks the error";
+    context.loss.note(errorField, "converted_content", message);
   }
+  const { type, call_id } = context.toolCallIds.ofResult(toolCallId);
   return {
-    ...context.calls.answerTo(toolCallId),
-    output: failed === undefined ? outputOf(output) : failureOf(output),
-  };
+    type,
+    call_id,
+    output: errorField === undefined ? outputOf(output) : errorOutputOf(output),
+  } satisfies Untrusted<FunctionCallOutput>;
 }
 
 /** A single text goes as a string, which every compatible server takes; the rest as a list. */
@@ -70,16 +75,16 @@ function outputOf(parts: readonly JsonObject[]): string | readonly JsonObject[] 
   return onlyText(parts) ?? parts;
 }
 
-/** Goes before what a tool that failed has to say. Constant, so that the prompt cache finds it again. */
+/** Put before the output of a tool that failed. Constant, so that the prompt cache finds it again. */
 const ERROR_MARK = "The tool failed:";
 
-function failureOf(parts: readonly JsonObject[]): string | readonly JsonObject[] {
+function errorOutputOf(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   const text = onlyText(parts);
-  return text === undefined ? [{ type: "input_text", text: ERROR_MARK }, ...parts] : `${ERROR_MARK} ${text}`;
+  return text === undefined ? [inputText(ERROR_MARK), ...parts] : `${ERROR_MARK} ${text}`;
 }
 
-/** The text where nothing else is there. A part that is spelled out has more to say. */
-function onlyText([first, ...rest]: readonly JsonObject[]): string | undefined {
+/** The text, where there is no other part. The fields of native parts are not read. */
+function onlyText([first, ...rest]: readonly Untrusted<InputText>[]): string | undefined {
   if (first === undefined) return "";
   return rest.length === 0 && first.type === "input_text" ? asString(first.text) : undefined;
 }

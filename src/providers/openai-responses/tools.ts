@@ -1,7 +1,7 @@
 /** Our tools and tool choice -> `tools`, `tool_choice` (provider documentation: "Function calling", "Using tools"). */
 
 import { invalidField } from "../../core/errors.ts";
-import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
+import { ToolChoice_Mode as Mode, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";
 import {
   type CustomTool,
   type FunctionTool,
@@ -11,47 +11,43 @@ import {
   type Tool,
 } from "../../gen/outrigger/v1/tool_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
-import { type JsonObject, objectsIn, parseObjectField, textIn } from "../../kit/json/json.ts";
+import { asJson, type JsonObject, objectsIn, parseObjectField, textIn } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import type { SentSchema } from "../../kit/json-schema/enforce-schema.ts";
+import type * as Wire from "../../wire/openai-responses/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { PROVIDER_NAME, type RequestContext, type Settings } from "./context.ts";
+import type { ProviderOptions } from "./options.ts";
 import { parametersSchema } from "./schemas.ts";
-import { WIRE_NAME } from "./wire.ts";
 
-/** A tool on its way out. */
+/** A tool as it is sent. */
 interface DeclaredTool {
-  /** For the body; schemas and configurations are kept as they are spelled. */
-  readonly wire: JsonObject;
-  /** What a tool choice can look at. */
-  readonly declaration: JsonObject;
+  /** For the body; schemas and configurations keep their original spelling. */
+  readonly body: JsonObject;
+  /** The fields by which a tool choice finds the tool. */
+  readonly declaration: Untrusted<Wire.Tool>;
 }
 
-/**
- * The tools and the choice among them.
- * @param provider Name under which the provider is registered.
- * @param options The caller's own words for this provider, which may bring tools too.
- */
-export function toolSettings(
-  request: Request,
-  provider: string,
-  options: JsonObject,
-  loss: LossReport,
-): JsonObject {
-  const list = request.tools.flatMap((tool, index) => toolOf(tool, `tools[${index}]`, provider, loss));
-  const declared = [...list.map(({ declaration }) => declaration), ...objectsIn(options.tools)];
+/** The tools and the choice among them. @param options May bring tools too. */
+export function toolSettings(context: RequestContext, options: ProviderOptions): JsonObject {
+  const { tools, toolChoice } = context.request;
+  const list = tools.flatMap((tool, index) => toolOf(tool, `tools[${index}]`, context));
+  const declared = [...list.map(({ declaration }) => declaration), ...objectsIn<Wire.Tool>(options.tools)];
   return {
-    ...(list.length === 0 ? {} : { tools: list.map(({ wire }) => wire) }),
-    ...choiceSettings(request.toolChoice, declared),
-  };
+    tools: list.length === 0 ? undefined : list.map(({ body }) => body),
+    tool_choice: toolChoice === undefined ? undefined : choiceOf(toolChoice, declared),
+    parallel_tool_calls: toolChoice?.parallel,
+  } satisfies Untrusted<Wire.CreateRequest>;
 }
 
-function toolOf({ tool }: Tool, field: string, provider: string, loss: LossReport): DeclaredTool[] {
+function toolOf({ tool }: Tool, field: string, { provider, loss }: RequestContext): DeclaredTool[] {
   switch (tool.case) {
     case "function": {
-      const wire = functionTool(tool.value, `${field}.function`, loss);
-      return [{ wire, declaration: { type: "function", name: tool.value.name } }];
+      const body = functionTool(tool.value, `${field}.function`, loss);
+      return [{ body, declaration: { type: "function", name: tool.value.name } }];
     }
     case "custom":
-      return [{ wire: customTool(tool.value), declaration: { type: "custom", name: tool.value.name } }];
+      return [{ body: customTool(tool.value), declaration: { type: "custom", name: tool.value.name } }];
     case "hosted":
       return hostedTool(tool.value, field, provider, loss);
     default:
@@ -62,8 +58,14 @@ function toolOf({ tool }: Tool, field: string, provider: string, loss: LossRepor
 function functionTool(tool: FunctionTool, field: string, loss: LossReport): JsonObject {
   const { name, description } = tool;
   const { schema: parameters, enforced: strict } = parametersOf(tool, field, loss);
-  // Where `strict` is absent the API rewrites the schema to be strict, so it is always said.
-  return { type: "function", name, ...(description === "" ? {} : { description }), parameters, strict };
+  // Where `strict` is absent the API rewrites the schema to be strict, so it is always sent.
+  return {
+    type: "function",
+    name,
+    description: description || undefined,
+    parameters,
+    strict,
+  } satisfies Settings<Wire.FunctionTool>;
 }
 
 function parametersOf({ parametersJson, strict }: FunctionTool, field: string, loss: LossReport): SentSchema {
@@ -71,7 +73,7 @@ function parametersOf({ parametersJson, strict }: FunctionTool, field: string, l
   return parametersSchema(parametersJson, strict, `${field}.parameters_json`, loss);
 }
 
-/** No arguments, as a strict tool too has to say it. */
+/** No arguments, in the form that a strict tool needs too. */
 const NO_PARAMETERS: JsonObject = {
   type: "object",
   properties: {},
@@ -84,13 +86,14 @@ function customTool({ name, description, grammar }: CustomTool): JsonObject {
   return {
     type: "custom",
     name,
-    ...(description === "" ? {} : { description }),
-    ...(grammar === undefined ? {} : { format: { type: "grammar", ...grammarOf(grammar) } }),
-  };
+    description: description || undefined,
+    format: grammar === undefined ? undefined : grammarOf(grammar),
+  } satisfies Untrusted<Wire.CustomTool>;
 }
 
 function grammarOf({ syntax, definition }: Grammar): JsonObject {
-  return { syntax: syntax === Grammar_Syntax.REGEX ? "regex" : "lark", definition };
+  const wireSyntax = syntax === Grammar_Syntax.REGEX ? "regex" : "lark";
+  return { type: "grammar", syntax: wireSyntax, definition } satisfies Wire.CustomToolGrammar;
 }
 
 function hostedTool(
@@ -99,26 +102,17 @@ function hostedTool(
   provider: string,
   loss: LossReport,
 ): DeclaredTool[] {
-  if (owner === provider || owner === WIRE_NAME) {
+  if (owner === provider || owner === PROVIDER_NAME) {
     const declaration = parseObjectField(configJson, `${field}.hosted.config_json`);
-    return [{ wire: sourceObject(configJson), declaration }];
+    return [{ body: sourceObject(configJson), declaration }];
   }
   loss.lose(field, "unsupported_setting", `the hosted tool belongs to provider "${owner}"; it was left out`);
   return [];
 }
 
-function choiceSettings(choice: ToolChoice | undefined, declared: readonly JsonObject[]): JsonObject {
-  if (choice === undefined) return {};
-  const chosen = choiceOf(choice, declared);
-  return {
-    ...(chosen === undefined ? {} : { tool_choice: chosen }),
-    ...(choice.parallel === undefined ? {} : { parallel_tool_calls: choice.parallel }),
-  };
-}
-
 function choiceOf(
   { mode, toolName }: ToolChoice,
-  declared: readonly JsonObject[],
+  declared: readonly Untrusted<Wire.Tool>[],
 ): string | JsonObject | undefined {
   switch (mode) {
     case Mode.NONE:
@@ -127,7 +121,7 @@ function choiceOf(
       if (declared.length > 0) return "required";
       throw invalidField("tool_choice.mode", "MODE_REQUIRED needs a tool that this provider has, found none");
     case Mode.NAMED:
-      return namedChoice(toolName, declared);
+      return asJson(namedChoice(toolName, declared));
     case Mode.AUTO:
       return declared.length === 0 ? undefined : "auto";
     default:
@@ -136,7 +130,7 @@ function choiceOf(
 }
 
 /** A tool by its name, or a hosted one by its type. */
-function namedChoice(name: string, declared: readonly JsonObject[]): JsonObject {
+function namedChoice(name: string, declared: readonly Untrusted<Wire.Tool>[]): Wire.NamedToolChoice {
   const tool = declared.find((each) => each.name === name) ?? declared.find((each) => each.type === name);
   switch (tool?.type) {
     case undefined:

@@ -1,36 +1,33 @@
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart } from "../../gen/outrigger/v1/message_pb.ts";
-import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
-import { asObject, type JsonObject, parseObjectField, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { type JsonObject, objectIn, parseObjectField, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import { type MediaContext, mediaPart } from "./media.ts";
-import { WIRE_NAME } from "./wire.ts";
-
-/** What the translation of a part needs to know of its request. */
-export interface PartContext extends MediaContext {
-  /** Name under which the provider is registered. */
-  readonly provider: string;
-  readonly request: Request;
-}
+import type { InputContent, InputMessage, InputText } from "../../wire/openai-responses/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { PROVIDER_NAME, type RequestContext } from "./context.ts";
+import { mediaPart } from "./media.ts";
 
 /** A part and its path in the request. */
-export interface PlacedPart {
+export interface PartWithPath {
   readonly part: ContentPart;
   readonly field: string;
 }
 
 /** The parts of a list, each with its path. @param field Path of the list. */
-export function placed(parts: readonly ContentPart[], field: string): PlacedPart[] {
+export function withPaths(parts: readonly ContentPart[], field: string): PartWithPath[] {
   return parts.map((part, index) => ({ part, field: `${field}[${index}]` }));
 }
 
 /**
  * What the API takes as content of a message or a result: text, images, documents, and its own
- * native parts. Native parts of others are dealt with as the request says.
+ * native parts. Native parts of other providers become what `foreign_state` asks for.
  * @throws InvalidRequestError naming the part that the API has no form for.
  */
-export async function inputParts(parts: readonly PlacedPart[], context: PartContext): Promise<JsonObject[]> {
+export async function toUserContent(
+  parts: readonly PartWithPath[],
+  context: RequestContext,
+): Promise<JsonObject[]> {
   const converted: JsonObject[] = [];
   for (const part of parts) {
     const inputPart = await toInputPart(part, context);
@@ -40,23 +37,23 @@ export async function inputParts(parts: readonly PlacedPart[], context: PartCont
 }
 
 async function toInputPart(
-  { part: whole, field }: PlacedPart,
-  context: PartContext,
+  { part: contentPart, field }: PartWithPath,
+  context: RequestContext,
 ): Promise<JsonObject | undefined> {
-  const { part } = whole;
+  const { part } = contentPart;
   switch (part.case) {
     case "text":
-      return { type: "input_text", text: part.value };
+      return inputText(part.value);
     case "image":
     case "document":
       return mediaPart(part, `${field}.${part.case}`, context);
     case "audio":
       throw invalidField(
         `${field}.audio`,
-        "the Responses API takes no audio; use a provider that does, or send the text of it",
+        "the Responses API takes no audio; use a provider that does, or send a transcript",
       );
     case "native":
-      return nativeBlock({ part: whole, field }, context);
+      return nativeBlock({ part: contentPart, field }, context);
     default:
       throw invalidField(
         field,
@@ -65,34 +62,44 @@ async function toInputPart(
   }
 }
 
-/**
- * Whether a part is an item of its own, such as the answer to a request for approval, that stands
- * beside messages and not inside one.
- */
-export function isItem({ part }: ContentPart, context: PartContext): boolean {
-  if (part.case !== "native" || !isOwnNative(part.value, context)) return false;
-  const block = asObject(tryParseJson(part.value.dataJson));
-  return !textIn(block?.type).startsWith("input_");
+/** A message of any role but the assistant's. */
+export function inputMessage(role: InputMessage["role"], content: readonly JsonObject[]): JsonObject {
+  return { type: "message", role, content } satisfies Untrusted<InputMessage>;
+}
+
+/** A text as content of a message or a result. */
+export function inputText(text: string): JsonObject {
+  return { type: "input_text", text } satisfies InputText;
 }
 
 /**
- * The block of a native part, as it is spelled; undefined where it belongs to another provider, and
- * was dealt with as the request says.
+ * Whether a part is an item of its own, such as the answer to a request for approval, that goes
+ * beside messages and not inside one.
+ */
+export function isItem({ part }: ContentPart, context: RequestContext): boolean {
+  if (part.case !== "native" || !isOwnNative(part.value, context)) return false;
+  const block = objectIn<InputContent>(tryParseJson(part.value.dataJson));
+  return !textIn(block.type).startsWith("input_");
+}
+
+/**
+ * The block of a native part with its original spelling; undefined where it belongs to another provider and
+ * `foreign_state` does not refuse it.
  */
 export function nativeBlock(
-  { part: whole, field }: PlacedPart,
-  context: PartContext,
+  { part: contentPart, field }: PartWithPath,
+  context: RequestContext,
 ): JsonObject | undefined {
-  const { part } = whole;
+  const { part } = contentPart;
   if (part.case !== "native") return undefined;
   if (isOwnNative(part.value, context)) {
     parseObjectField(part.value.dataJson, `${field}.native.data_json`);
     return sourceObject(part.value.dataJson);
   }
-  replaceForeignPart(whole, context.request.foreignState, field, context.loss);
+  replaceForeignPart(contentPart, context.request.foreignState, field, context.loss);
   return undefined;
 }
 
-function isOwnNative({ provider }: NativePart, context: PartContext): boolean {
-  return provider === context.provider || provider === WIRE_NAME;
+function isOwnNative({ provider }: NativePart, context: RequestContext): boolean {
+  return provider === context.provider || provider === PROVIDER_NAME;
 }

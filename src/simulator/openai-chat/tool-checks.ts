@@ -13,7 +13,7 @@ import {
 } from "../openai/check.ts";
 import { namePattern } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
-import { findLaxity } from "../openai/strict-schema.ts";
+import { findStrictnessViolation } from "../openai/strict-schema.ts";
 import type { ChatRequest, ChatTool, ChatToolChoice } from "./wire.ts";
 
 const toolName = required(string({ minimum: 1, maximum: 64, pattern: namePattern }));
@@ -111,14 +111,14 @@ function mistakeOf(declared: ChatTool["function"]): string | undefined {
   const { type } = (declared?.parameters ?? {}) as { type?: unknown };
   if (type !== undefined && type !== "object")
     return `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type)}'.`;
-  return declared?.strict === true ? findLaxity(declared.parameters) : undefined;
+  return declared?.strict === true ? findStrictnessViolation(declared.parameters) : undefined;
 }
 
 function checkFormat({ response_format: format, messages }: ChatRequest): void {
   const wanted = format?.json_schema;
-  const laxity = wanted?.strict === true ? findLaxity(wanted.schema) : undefined;
-  if (laxity !== undefined) {
-    const message = `Invalid schema for response_format '${wanted?.name}': ${laxity}`;
+  const violation = wanted?.strict === true ? findStrictnessViolation(wanted.schema) : undefined;
+  if (violation !== undefined) {
+    const message = `Invalid schema for response_format '${wanted?.name}': ${violation}`;
     throw invalidRequest(message, "response_format", null);
   }
   if (format?.type === "json_object" && !/json/i.test(JSON.stringify(messages))) {

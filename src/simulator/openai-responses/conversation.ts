@@ -1,17 +1,17 @@
 import { invalidRequest, type Problem } from "../openai/problem.ts";
+import type { CheckedItem, CheckedRequest } from "./checked-request.ts";
 import { decryptReasoning } from "./encrypted-reasoning.ts";
 import { originOf } from "./item-ids.ts";
 import type { StoredResponses } from "./stored-responses.ts";
-import type { CreateRequest, InputItem } from "./wire.ts";
 
 /** Types of items that a model writes, besides its messages. */
 const writtenByModel = /^(reasoning|\w+_call|program|compaction)$/;
 
 /**
- * Gathers the whole conversation that a request continues, and checks what its items say together: that calls and their
- * outputs match, that reasoning stands where it belongs and was not altered. Throws the problem that OpenAI would find.
+ * Gathers the whole conversation that a request continues, and checks that its items fit together: that calls and their
+ * outputs match, that reasoning is in its place and unchanged. Throws the problem that OpenAI would report.
  */
-export function gatherConversation(request: CreateRequest, stored: StoredResponses): readonly InputItem[] {
+export function gatherConversation(request: CheckedRequest, stored: StoredResponses): readonly CheckedItem[] {
   const previous = previousItems(request, stored);
   const own = ownItems(request).map((item) => resolveReference(item, stored));
   const items = [...previous, ...own];
@@ -24,7 +24,7 @@ export function gatherConversation(request: CreateRequest, stored: StoredRespons
   return items;
 }
 
-function previousItems(request: CreateRequest, stored: StoredResponses): readonly InputItem[] {
+function previousItems(request: CheckedRequest, stored: StoredResponses): readonly CheckedItem[] {
   const id = request.previous_response_id ?? undefined;
   if (id === undefined) return [];
   const items = stored.find(id);
@@ -33,22 +33,22 @@ function previousItems(request: CreateRequest, stored: StoredResponses): readonl
   throw invalidRequest(message, "previous_response_id", "previous_response_not_found");
 }
 
-function ownItems(request: CreateRequest): readonly InputItem[] {
+function ownItems(request: CheckedRequest): readonly CheckedItem[] {
   const { input = [] } = request;
   return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
 }
 
-function resolveReference(item: InputItem, stored: StoredResponses): InputItem {
+function resolveReference(item: CheckedItem, stored: StoredResponses): CheckedItem {
   return item.type === "item_reference" ? findItem(item.id ?? "", stored) : item;
 }
 
-function findItem(id: string, stored: StoredResponses): InputItem {
+function findItem(id: string, stored: StoredResponses): CheckedItem {
   const found = stored.find(originOf(id)?.responseId ?? "")?.find((item) => item.id === id);
   if (found === undefined) throw notPersisted(id);
   return found;
 }
 
-function checkDuplicates(items: readonly InputItem[]): void {
+function checkDuplicates(items: readonly CheckedItem[]): void {
   const seen = new Set<string>();
   for (const item of items) {
     const ids = [item.id ?? "", isCall(item) ? `call ${item.call_id}` : ""].filter(Boolean);
@@ -59,7 +59,7 @@ function checkDuplicates(items: readonly InputItem[]): void {
   }
 }
 
-function checkToolCalls(items: readonly InputItem[]): void {
+function checkToolCalls(items: readonly CheckedItem[]): void {
   const called = new Set<string | undefined>();
   const answered = new Set<string | undefined>();
   for (const item of items) {
@@ -74,7 +74,7 @@ function checkToolCalls(items: readonly InputItem[]): void {
   if (open !== undefined) throw inputProblem(`No tool output found for ${nameCall(open)} ${open.call_id}.`);
 }
 
-function checkReasoning(item: InputItem, next: InputItem | undefined, stored: StoredResponses): void {
+function checkReasoning(item: CheckedItem, next: CheckedItem | undefined, stored: StoredResponses): void {
   const content = item.encrypted_content ?? undefined;
   if (content !== undefined) checkContent(item, content);
   else if (item.id !== undefined && item.id !== null) findItem(item.id, stored);
@@ -85,12 +85,12 @@ function checkReasoning(item: InputItem, next: InputItem | undefined, stored: St
   }
 }
 
-function isWrittenByModel(item: InputItem): boolean {
+function isWrittenByModel(item: CheckedItem): boolean {
   const { type = "message", role } = item;
   return type === "message" ? role === "assistant" : writtenByModel.test(type);
 }
 
-function checkContent(item: InputItem, content: string): void {
+function checkContent(item: CheckedItem, content: string): void {
   const madeFor = decryptReasoning(content);
   if (madeFor === undefined) {
     const shown = `${content.slice(0, 4)}...${content.slice(-4)}`;
@@ -105,23 +105,23 @@ function checkContent(item: InputItem, content: string): void {
   }
 }
 
-/** An item that followed reasoning may only come back behind that reasoning. */
-function checkBelonging(item: InputItem, before: readonly InputItem[]): void {
+/** An item that followed reasoning may only be sent back after that reasoning. */
+function checkBelonging(item: CheckedItem, before: readonly CheckedItem[]): void {
   const reasoningId = originOf(item.id ?? "")?.reasoningId;
   if (reasoningId === undefined || before.some((each) => each.id === reasoningId)) return;
   const message = `Item '${item.id}' of type '${item.type}' was provided without its required 'reasoning' item: '${reasoningId}'.`;
   throw inputProblem(message);
 }
 
-function isCall(item: InputItem): boolean {
+function isCall(item: CheckedItem): boolean {
   return item.type === "function_call" || item.type === "custom_tool_call";
 }
 
-function isOutput(item: InputItem): boolean {
+function isOutput(item: CheckedItem): boolean {
   return item.type === "function_call_output" || item.type === "custom_tool_call_output";
 }
 
-function nameCall(item: InputItem): string {
+function nameCall(item: CheckedItem): string {
   return item.type?.startsWith("custom") === true ? "custom tool call" : "function call";
 }
 

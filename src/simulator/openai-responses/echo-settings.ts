@@ -1,11 +1,19 @@
+import type { FunctionTool, ReasoningSettings, Tool } from "../../wire/openai-responses/request.ts";
+import type { ResponseObject } from "../../wire/openai-responses/response.ts";
 import { makeStrict } from "../openai/strict-schema.ts";
-import type { CreateRequest, Tool } from "./wire.ts";
+import type { CheckedRequest } from "./checked-request.ts";
+
+/** Settings as an answer repeats them: those within `text` and `tools` are null where a request does not set them. */
+export interface EchoedSettings extends Partial<Omit<ResponseObject, "output" | "text" | "tools">> {
+  readonly text?: object;
+  readonly tools?: readonly object[];
+}
 
 /**
- * The settings of a request as its answer repeats them, with OpenAI's defaults filled in. `reasons` says whether the model
- * is one that reasons: the others have no settings for it.
+ * The settings of a request as its answer repeats them, with OpenAI's defaults filled in. `reasons`: whether the model
+ * is a reasoning model; the others have no such settings.
  */
-export function echoSettings(request: CreateRequest, reasons: boolean): Readonly<Record<string, unknown>> {
+export function echoSettings(request: CheckedRequest, reasons: boolean): EchoedSettings {
   return {
     frequency_penalty: 0,
     instructions: request.instructions ?? null,
@@ -32,7 +40,7 @@ export function echoSettings(request: CreateRequest, reasons: boolean): Readonly
   };
 }
 
-function echoReasoning({ reasoning }: CreateRequest, reasons: boolean): object {
+function echoReasoning({ reasoning }: CheckedRequest, reasons: boolean): ReasoningSettings {
   if (!reasons && !reasoning) return { context: null, effort: null, summary: null };
   const { context, effort, mode, summary } = reasoning ?? {};
   return {
@@ -43,7 +51,7 @@ function echoReasoning({ reasoning }: CreateRequest, reasons: boolean): object {
   };
 }
 
-function echoText({ text }: CreateRequest): object {
+function echoText({ text }: CheckedRequest): object {
   const format = text?.format ?? { type: "text" };
   const echoed = format.type === "json_schema" ? { description: null, strict: false, ...format } : format;
   return { format: echoed, verbosity: text?.verbosity ?? "medium" };
@@ -70,10 +78,16 @@ function echoTool(tool: Tool): object {
   }
 }
 
-const usualLocation = { type: "approximate", city: null, country: "US", region: null, timezone: null };
+const usualLocation = {
+  type: "approximate",
+  city: null,
+  country: "US",
+  region: null,
+  timezone: null,
+};
 
 /** A function whose `strict` is not set becomes strict where its schema allows. */
-function echoFunction(tool: Tool): object {
+function echoFunction(tool: FunctionTool): object {
   const strict = typeof tool.strict === "boolean" ? undefined : makeStrict(tool.parameters);
   return {
     ...tool,

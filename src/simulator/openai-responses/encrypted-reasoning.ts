@@ -1,11 +1,11 @@
 import { seal, unseal } from "../seal.ts";
 
-/** What OpenAI's encrypted contents begin with: a version and the high bytes of a time. */
+/** The first bytes of OpenAI's encrypted content: a version and the high bytes of a timestamp. */
 const version = Buffer.from([0x80, 0, 0, 0, 0]);
 
 /**
- * Where a content stands. OpenAI encrypts the same reasoning anew for each place, and the one in
- * `response.output_item.added` is there before the reasoning is, so that it cannot be sent back.
+ * Where encrypted content is sent. OpenAI encrypts the same reasoning anew for each place. The content in
+ * `response.output_item.added` is sent before the reasoning exists, so that it cannot be sent back.
  */
 export type ContentPlace = "added" | "done" | "completed";
 
@@ -18,7 +18,7 @@ export function encryptReasoning(itemId: string, paragraphs: readonly string[], 
 }
 
 /**
- * Decrypts a content that came back. Returns the id of its item, or undefined when it is not, byte for byte, one that
+ * Decrypts content that was sent back. Returns the id of its item, or undefined when it is not, byte for byte, one that
  * {@link encryptReasoning} made for a place other than `added`.
  */
 export function decryptReasoning(content: string): string | undefined {
@@ -28,7 +28,7 @@ export function decryptReasoning(content: string): string | undefined {
   return opened?.isEarly === false ? opened.itemId : undefined;
 }
 
-/** Base64 with the letters of URLs, and padding. Each content has exactly one such form. */
+/** URL-safe base64 with padding. Each content has exactly one such form. */
 function encode(bytes: Buffer): string {
   const text = bytes.toString("base64url");
   return text.padEnd(Math.ceil(text.length / 4) * 4, "=");

@@ -9,16 +9,16 @@ import { rejectingProblems } from "../openai/problem.ts";
 import { checkMethod, readModel } from "../openai/receive.ts";
 import type { Turn } from "../script/turn.ts";
 import type { ModelCall, PreparedCall, ReceivedRequest, WholeAnswer, WireFormat } from "../wire-format.ts";
+import type { CheckedItem, CheckedRequest } from "./checked-request.ts";
 import { gatherConversation } from "./conversation.ts";
 import { responseIdOf } from "./item-ids.ts";
 import { finishedItem, itemSettingsOf } from "./output-items.ts";
-import { checkCreateRequest, refuseSampling } from "./parameters.ts";
+import { checkCreateRequest, rejectSampling } from "./parameters.ts";
 import { readPrompt } from "./read-prompt.ts";
-import { createResponseStates, type ResponseStates } from "./response-object.ts";
+import { createResponseStates, type ResponseStates, type SimulatedResponse } from "./response-object.ts";
 import { createStoredResponses, type StoredResponses } from "./stored-responses.ts";
 import { renderEvents } from "./stream.ts";
 import { checkToolUse } from "./tool-checks.ts";
-import type { CreateRequest, InputItem, ResponseObject } from "./wire.ts";
 
 const createPath = "/v1/responses";
 const modelsPath = "/v1/models";
@@ -50,7 +50,7 @@ function read(request: ReceivedRequest, stored: StoredResponses): ModelCall | Wh
 function prepare(received: ReceivedRequest, choice: ModelChoice, stored: StoredResponses): PreparedCall {
   const request = checkCreateRequest(received.body);
   const reasons = choice.script === "reasoning";
-  if (reasons && request.reasoning?.effort !== "none") refuseSampling(request);
+  if (reasons && request.reasoning?.effort !== "none") rejectSampling(request);
   checkToolUse(request);
   const items = gatherConversation(request, stored);
   const states = createResponseStates({
@@ -71,27 +71,27 @@ function prepare(received: ReceivedRequest, choice: ModelChoice, stored: StoredR
 
 interface Call {
   readonly received: ReceivedRequest;
-  readonly request: CreateRequest;
-  readonly items: readonly InputItem[];
+  readonly request: CheckedRequest;
+  readonly items: readonly CheckedItem[];
   readonly states: ResponseStates;
   readonly stored: StoredResponses;
 }
 
-/** The finished response. A stored one can be continued from now on. */
-function finish(call: Call, turn: Turn): ResponseObject {
+/** The finished response. It can be continued by its id from now on if it is stored. */
+function finish(call: Call, turn: Turn): SimulatedResponse {
   const settings = itemSettingsOf(call.received.number, call.request, turn);
   const output = turn.parts.map((part, index) => finishedItem(part, index, settings, "completed"));
   keep(call, output);
   return call.states.finished(turn, output);
 }
 
-function keep(call: Call, output: readonly InputItem[]): void {
+function keep(call: Call, output: readonly CheckedItem[]): void {
   if (call.request.store === false) return;
   call.stored.keep(responseIdOf(call.received.number), [...call.items, ...output]);
 }
 
-/** An answer in one piece says who pays, which a stream does not. */
-function wholeAnswer(call: Call, turn: Turn, response: ResponseObject): WholeAnswer {
+/** Whole answers have the field `billing`, which streams do not have. */
+function wholeAnswer(call: Call, turn: Turn, response: SimulatedResponse): WholeAnswer {
   const body = JSON.stringify({ ...response, billing: { payer: "developer" } });
   return { status: 200, headers: headersOf(call, turn, "application/json"), body };
 }
@@ -100,7 +100,7 @@ function renderStream(call: Call, turn: Turn): ReturnType<PreparedCall["renderSt
   const items = itemSettingsOf(call.received.number, call.request, turn);
   const obfuscates = call.request.stream_options?.include_obfuscation ?? true;
   const headers = headersOf(call, turn, "text/event-stream; charset=utf-8");
-  const onFinished = (output: readonly InputItem[]): void => keep(call, output);
+  const onFinished = (output: readonly CheckedItem[]): void => keep(call, output);
   return renderEvents({ turn, items, states: call.states, obfuscates, onFinished }, headers);
 }
 

@@ -56,7 +56,7 @@ function content(parts: Readonly<Record<string, Check>>): Check {
   };
 }
 
-/** An id that the provider gave, which begins with what kind of item it names. */
+/** An id that the provider created, whose prefix is the kind of its item. */
 function itemId(prefix: string): Check {
   return nullable((value, path) => {
     string()(value, path);
@@ -136,7 +136,7 @@ const knownItems: Readonly<Record<string, Check>> = {
   item_reference: object({ type: anything, id: required(string({ minimum: 1 })) }),
 };
 
-/** Items that hosted tools leave behind. The simulator takes them as they are. */
+/** Items of hosted tools. The simulator accepts them unchecked. */
 const hostedItems = [
   "web_search_call",
   "image_generation_call",

@@ -10,7 +10,7 @@ const prefixByKind: Readonly<Record<Part["kind"], string>> = {
   image: "ig",
 };
 
-/** What the id of an item says of it. The simulator needs no memory to know where an item was from. */
+/** What an item's id encodes, so that the simulator knows where an item came from without storing it. */
 export interface ItemOrigin {
   /** Id of the response that the item was in. */
   readonly responseId: string;
@@ -39,7 +39,7 @@ export function callIdOf(requestNumber: number, index: number): string {
   return `call_${hex(requestNumber, 16)}${hex(index + 1, 8)}`;
 }
 
-/** Reads where an item was from. Returns undefined for an id that no simulator gave. */
+/** Reads an item's origin from its id. Returns undefined for an id that the simulator did not create. */
 export function originOf(itemId: string): ItemOrigin | undefined {
   const [, request, , belongsTo] = /^[a-z]+_([0-9a-f]{16})([0-9a-f]{8})([0-9a-f]{8})$/.exec(itemId) ?? [];
   if (request === undefined || belongsTo === undefined) return undefined;

@@ -1,3 +1,12 @@
+import type { CustomToolCall, FunctionCall } from "../../wire/openai-responses/request.ts";
+import type {
+  ImageGenerationCall,
+  OutputMessage,
+  OutputText,
+  ReasoningItem,
+  URLCitation,
+  WebSearchCall,
+} from "../../wire/openai-responses/response.ts";
 import { countCodePoints } from "../script/code-points.ts";
 import type {
   ImagePart,
@@ -8,9 +17,20 @@ import type {
   Turn,
   WebSearchPart,
 } from "../script/turn.ts";
+import type { CheckedRequest } from "./checked-request.ts";
 import { type ContentPlace, encryptReasoning } from "./encrypted-reasoning.ts";
 import { callIdOf, itemIdsOf } from "./item-ids.ts";
-import type { CreateRequest, OutputItem } from "./wire.ts";
+
+/** An item that the simulator writes. Items of hosted tools are announced before they have their results. */
+export type WrittenItem =
+  | OutputMessage
+  | ReasoningItem
+  | FunctionCall
+  | CustomToolCall
+  | Announced<WebSearchCall, "action">
+  | Announced<ImageGenerationCall, "result">;
+
+type Announced<Item, Result extends keyof Item> = Omit<Item, Result> & Partial<Pick<Item, Result>>;
 
 /** What the items of one answer are made of. */
 export interface ItemSettings {
@@ -25,8 +45,8 @@ export interface ItemSettings {
   readonly listsSources: boolean;
 }
 
-/** Reads off a request what its items may show. */
-export function itemSettingsOf(requestNumber: number, request: CreateRequest, turn: Turn): ItemSettings {
+/** Reads from a request which fields its items have. */
+export function itemSettingsOf(requestNumber: number, request: CheckedRequest, turn: Turn): ItemSettings {
   const include = request.include ?? [];
   return {
     requestNumber,
@@ -38,8 +58,8 @@ export function itemSettingsOf(requestNumber: number, request: CreateRequest, tu
   };
 }
 
-/** The item of a part while it is being written: as it stands in `response.output_item.added`. */
-export function openItem(part: Part, index: number, settings: ItemSettings): OutputItem {
+/** The item of a part while it is being written: as in `response.output_item.added`. */
+export function openItem(part: Part, index: number, settings: ItemSettings): WrittenItem {
   const id = settings.ids[index] ?? "";
   switch (part.kind) {
     case "reasoning":
@@ -64,7 +84,7 @@ export function finishedItem(
   index: number,
   settings: ItemSettings,
   place: ContentPlace,
-): OutputItem {
+): WrittenItem {
   const id = settings.ids[index] ?? "";
   switch (part.kind) {
     case "reasoning":
@@ -94,12 +114,12 @@ export function summaryOf(part: ReasoningPart, settings: ItemSettings): readonly
 }
 
 /** The content part of a text. */
-export function textContent(part: TextPart): object {
+export function textContent(part: TextPart): OutputText {
   return { type: "output_text", annotations: annotationsOf(part), logprobs: [], text: part.text };
 }
 
-/** The citations of a text. OpenAI counts places in code points. */
-export function annotationsOf(part: TextPart): object[] {
+/** The citations of a text. OpenAI's indices count code points. */
+export function annotationsOf(part: TextPart): URLCitation[] {
   return part.citations.map(({ start, end, url, title }) => ({
     type: "url_citation",
     end_index: countCodePoints(part.text, end),
@@ -109,22 +129,21 @@ export function annotationsOf(part: TextPart): object[] {
   }));
 }
 
-/** How a picture is described beside its data. */
-export function imageFacts(part: ImagePart): {
-  background: string;
-  output_format: string;
-  quality: string;
-  size: string;
-} {
+/** The fields of an image beside its data. */
+export function imageFacts(part: ImagePart) {
   return {
     background: "opaque",
     output_format: "png",
     quality: "low",
     size: `${part.size.width}x${part.size.height}`,
-  };
+  } as const satisfies Partial<ImageGenerationCall>;
 }
 
-function reasoningItem(id: string, paragraphs: readonly string[], encrypted: string | undefined): OutputItem {
+function reasoningItem(
+  id: string,
+  paragraphs: readonly string[],
+  encrypted: string | undefined,
+): ReasoningItem {
   const content = encrypted === undefined ? {} : { content: [], encrypted_content: encrypted };
   return {
     id,
@@ -144,7 +163,12 @@ function encryptIfAsked(
 }
 
 /** A message. Refusals have no phase, as recorded. */
-function messageItem(id: string, part: Part, status: string, content: readonly object[]): OutputItem {
+function messageItem(
+  id: string,
+  part: Part,
+  status: OutputMessage["status"],
+  content: OutputMessage["content"],
+): OutputMessage {
   const phase = part.kind === "text" ? { phase: part.phase } : {};
   return { id, type: "message", status, content, ...phase, role: "assistant" };
 }
@@ -154,9 +178,9 @@ function callItem(
   part: ToolCallPart,
   index: number,
   settings: ItemSettings,
-  status: string,
+  status: FunctionCall["status"] & string,
   input: string,
-): OutputItem {
+): FunctionCall | CustomToolCall {
   const call_id = callIdFor(index, settings);
   if (part.freeform) return { id, type: "custom_tool_call", status, call_id, input, name: part.name };
   return { id, type: "function_call", status, arguments: input, call_id, name: part.name };
@@ -175,13 +199,13 @@ function callIdFor(index: number, settings: ItemSettings): string {
   }
 }
 
-function searchAction(part: WebSearchPart, settings: ItemSettings): object {
-  const sources = part.sources.map(({ url }) => ({ type: "url", url }));
+function searchAction(part: WebSearchPart, settings: ItemSettings): WebSearchCall["action"] {
+  const sources = part.sources.map(({ url }) => ({ type: "url" as const, url }));
   return { type: "search", query: part.query, ...(settings.listsSources ? { sources } : {}) };
 }
 
-function imageItem(id: string, part: ImagePart): OutputItem {
+function imageItem(id: string, part: ImagePart): ImageGenerationCall {
   const { background, output_format, quality, size } = imageFacts(part);
-  const drawn = { background, output_format, quality, result: part.data, revised_prompt: part.prompt, size };
-  return { id, type: "image_generation_call", status: "completed", ...drawn };
+  const fields = { background, output_format, quality, result: part.data, revised_prompt: part.prompt, size };
+  return { id, type: "image_generation_call", status: "completed", ...fields };
 }

@@ -17,11 +17,11 @@ import {
 } from "../openai/check.ts";
 import { efforts, formatName, metadata, serviceTiers } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
+import type { CheckedRequest } from "./checked-request.ts";
 import { inputItem } from "./input-checks.ts";
 import { namedToolChoice, tool } from "./tool-checks.ts";
-import type { CreateRequest } from "./wire.ts";
 
-/** What `include` may name. */
+/** Values that `include` may list. */
 const includables = [
   "file_search_call.results",
   "web_search_call.results",
@@ -102,31 +102,27 @@ const body = object({
   user: nullable(string()),
 });
 
-/** Parameters that OpenAI knows and that need what a simulator does not have, such as stored conversations. */
+/** Parameters of OpenAI that need what the simulator does not have, such as stored conversations. */
 const notSimulated = ["background", "conversation", "prompt"] as const;
 
 /**
- * Checks the body of `POST /v1/responses`: types, ranges, and that no parameter is unknown. Throws the problem that OpenAI
- * would find first.
+ * Checks the body of `POST /v1/responses`: types, ranges, and that no parameter is unknown. Throws the first problem
+ * that OpenAI would report.
  */
-export function checkCreateRequest(value: unknown): CreateRequest {
+export function checkCreateRequest(value: unknown): CheckedRequest {
   body(value, "");
-  const request = value as CreateRequest & Readonly<Record<string, unknown>>;
+  const request = value as CheckedRequest & Readonly<Record<string, unknown>>;
   for (const name of notSimulated) {
     if (request[name] === undefined || request[name] === null || request[name] === false) continue;
-    throw invalidRequest(
-      `The simulator does not know how to honour '${name}'.`,
-      name,
-      "unsupported_by_simulator",
-    );
+    throw invalidRequest(`The simulator does not support '${name}'.`, name, "unsupported_by_simulator");
   }
   if (request.input === undefined && (request.previous_response_id ?? null) === null)
     throw missingParameter("input");
   return request;
 }
 
-/** Refuses sampling knobs, as reasoning models do unless they do not reason. */
-export function refuseSampling(request: CreateRequest): void {
+/** Rejects sampling parameters, as reasoning models do unless their effort is `none`. */
+export function rejectSampling(request: CheckedRequest): void {
   for (const name of ["temperature", "top_p"] as const) {
     if ((request[name] ?? null) === null) continue;
     throw invalidRequest(

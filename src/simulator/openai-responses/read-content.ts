@@ -1,5 +1,9 @@
+import type { AnyOf, InputContent } from "../../wire/openai-responses/request.ts";
+import type { OutputText, ReasoningPart, Refusal } from "../../wire/openai-responses/response.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
-import type { ContentPart } from "./wire.ts";
+
+/** A part of any message, of a tool's output, or of reasoning. */
+type ContentPart = AnyOf<InputContent | OutputText | Refusal | ReasoningPart>;
 
 /** Reads the content of a message or the output of a tool. */
 export function readContent(content: string | readonly ContentPart[]): ReadContent {

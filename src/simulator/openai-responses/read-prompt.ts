@@ -1,3 +1,4 @@
+import type { CustomTool, FunctionTool, TextFormat, Tool } from "../../wire/openai-responses/request.ts";
 import type {
   Attachment,
   Caching,
@@ -8,17 +9,18 @@ import type {
   ToolChoice,
   ToolResult,
 } from "../script/prompt.ts";
+import type { CheckedItem, CheckedRequest } from "./checked-request.ts";
 import { readContent } from "./read-content.ts";
-import type { CreateRequest, InputItem, TextFormat } from "./wire.ts";
+import { isChosen } from "./tool-checks.ts";
 
-/** OpenAI caches the beginning of every prompt that is so long. */
+/** OpenAI caches the beginning of prompts of at least this length. */
 const caching: Caching = { kind: "prefix", minimumTokens: 1024 };
 
-/** How much a reasoning model thinks where the request does not say. */
-const usualEffort: Effort = "medium";
+/** The effort of a reasoning model where the request does not set it. */
+const defaultEffort: Effort = "medium";
 
-/** Says what a checked request asks, free of OpenAI's wire format. */
-export function readPrompt(request: CreateRequest, items: readonly InputItem[]): Prompt {
+/** Converts a checked request into a prompt, which is independent of OpenAI's wire format. */
+export function readPrompt(request: CheckedRequest, items: readonly CheckedItem[]): Prompt {
   const contents = items.map((item) => readContent(item.content ?? item.output ?? ""));
   const lastUser = items.findLastIndex((item) => item.role === "user");
   return {
@@ -42,12 +44,12 @@ export function readPrompt(request: CreateRequest, items: readonly InputItem[]):
     answerFormat: readFormat(request.text?.format ?? undefined),
     maxOutputTokens: request.max_output_tokens ?? undefined,
     stopSequences: [],
-    effort: (request.reasoning?.effort ?? usualEffort) as Effort,
+    effort: (request.reasoning?.effort ?? defaultEffort) as Effort,
   };
 }
 
-/** An item as the model reads it. Ids and states are left out, so that they do not spoil the cache. */
-function describeItem(item: InputItem, text: string): string {
+/** An item as the model reads it. Ids and states are left out, since they would make the prompt cache miss. */
+function describeItem(item: CheckedItem, text: string): string {
   switch (item.type ?? "message") {
     case "message":
       return `${item.role}: ${text}`;
@@ -62,43 +64,40 @@ function describeItem(item: InputItem, text: string): string {
   }
 }
 
-type OfferedTool = NonNullable<CreateRequest["tools"]>[number];
-
 /** The tools that the answer may use: all of them, or those that `allowed_tools` names. */
-function offeredTools(request: CreateRequest): readonly OfferedTool[] {
+function offeredTools(request: CheckedRequest): readonly Tool[] {
   const { tools, tool_choice: choice } = request;
   const all = tools ?? [];
   if (typeof choice !== "object" || choice?.type !== "allowed_tools") return all;
-  return all.filter((tool) =>
-    (choice.tools ?? []).some(({ type, name }) => type === tool.type && (name ?? tool.name) === tool.name),
-  );
+  return all.filter((tool) => (choice.tools ?? []).some((allowed) => isChosen(tool, allowed)));
 }
 
-function isCallable(tool: OfferedTool): boolean {
+function isCallable(tool: Tool): tool is FunctionTool | CustomTool {
   return tool.type === "function" || tool.type === "custom";
 }
 
-function readTool(tool: OfferedTool): CallableTool {
-  return { name: tool.name ?? "", parameters: tool.parameters ?? {}, freeform: tool.type === "custom" };
+function readTool(tool: FunctionTool | CustomTool): CallableTool {
+  if (tool.type === "custom") return { name: tool.name, parameters: {}, freeform: true };
+  return { name: tool.name, parameters: tool.parameters ?? {}, freeform: false };
 }
 
-function readHostedTool(tool: OfferedTool): HostedTool[] {
+function readHostedTool(tool: Tool): HostedTool[] {
   if (tool.type.startsWith("web_search")) return [{ kind: "web_search" }];
   if (tool.type === "image_generation")
     return [{ kind: "image_generation", partialImages: tool.partial_images ?? 0 }];
   return [];
 }
 
-function readToolChoice(request: CreateRequest): ToolChoice {
+function readToolChoice(request: CheckedRequest): ToolChoice {
   const { tool_choice: choice } = request;
   if (typeof choice === "string")
     return { mode: choice === "none" || choice === "required" ? choice : "auto" };
   if (choice?.type === "allowed_tools") return { mode: choice.mode === "required" ? "required" : "auto" };
-  return choice?.name === undefined ? { mode: "auto" } : { mode: "named", name: choice.name };
+  return typeof choice?.name !== "string" ? { mode: "auto" } : { mode: "named", name: choice.name };
 }
 
-/** The outputs behind the last item that the model wrote. */
-function readToolResults(items: readonly InputItem[], texts: readonly string[]): ToolResult[] {
+/** The outputs after the last item that the model wrote. */
+function readToolResults(items: readonly CheckedItem[], texts: readonly string[]): ToolResult[] {
   const names = new Map(
     items.filter((item) => item.name !== undefined).map((item) => [item.call_id, item.name]),
   );
@@ -110,12 +109,12 @@ function readToolResults(items: readonly InputItem[], texts: readonly string[]):
   );
 }
 
-/** Counts runs of outputs: each is one round of calls that were answered. */
-function countToolRounds(items: readonly InputItem[]): number {
+/** Counts runs of outputs: each run answers one round of calls. */
+function countToolRounds(items: readonly CheckedItem[]): number {
   return items.filter((item, index) => isOutput(item) && !isOutput(items[index - 1])).length;
 }
 
-function isOutput(item: InputItem | undefined): boolean {
+function isOutput(item: CheckedItem | undefined): boolean {
   return item?.type === "function_call_output" || item?.type === "custom_tool_call_output";
 }
 

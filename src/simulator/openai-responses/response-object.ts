@@ -1,23 +1,36 @@
+import type {
+  IncompleteDetails,
+  ResponseObject,
+  ResponseStatus,
+  Usage,
+} from "../../wire/openai-responses/response.ts";
 import { describeFailure } from "../openai/failure.ts";
 import type { Turn } from "../script/turn.ts";
-import { echoSettings } from "./echo-settings.ts";
+import type { CheckedRequest } from "./checked-request.ts";
+import { type EchoedSettings, echoSettings } from "./echo-settings.ts";
 import { responseIdOf } from "./item-ids.ts";
-import type { CreateRequest, OutputItem, ResponseObject } from "./wire.ts";
+import type { WrittenItem } from "./output-items.ts";
+
+/** A response object, of which the simulator leaves some fields out. */
+export interface SimulatedResponse extends Omit<EchoedSettings, "id"> {
+  readonly id: string;
+  readonly output?: readonly WrittenItem[];
+}
 
 /** Makes the response object of one request, in each of its states. */
 export interface ResponseStates {
   /** While it is being written. */
-  open(): ResponseObject;
+  open(): SimulatedResponse;
   /** When the model has stopped: completed, or incomplete. */
-  finished(turn: Turn, output: readonly OutputItem[]): ResponseObject;
+  finished(turn: Turn, output: readonly WrittenItem[]): SimulatedResponse;
   /** When it failed. */
-  failed(code: string | undefined): ResponseObject;
+  failed(code: string | undefined): SimulatedResponse;
 }
 
 /** What a response object is made from. */
 export interface ResponseOrigin {
   readonly requestNumber: number;
-  readonly request: CreateRequest;
+  readonly request: CheckedRequest;
   /** When the request arrived, in milliseconds since 1970. */
   readonly startedAt: number;
   /** Whether the model is one that reasons. */
@@ -28,7 +41,7 @@ export interface ResponseOrigin {
 export function createResponseStates(origin: ResponseOrigin): ResponseStates {
   const { requestNumber, request, startedAt, reasons } = origin;
   const settings = echoSettings(request, reasons);
-  const build = (status: string, facts: Readonly<Record<string, unknown>>): ResponseObject => ({
+  const build = (status: ResponseStatus, facts: Partial<SimulatedResponse>): SimulatedResponse => ({
     id: responseIdOf(requestNumber),
     object: "response",
     created_at: toSeconds(startedAt),
@@ -48,8 +61,8 @@ export function createResponseStates(origin: ResponseOrigin): ResponseStates {
   return {
     open: () => build("in_progress", { service_tier: "auto" }),
     finished: (turn, output) => build(statusOf(turn), finalFacts(turn, output)),
-    failed: (asked) => {
-      const { code, message } = describeFailure(asked);
+    failed: (requested) => {
+      const { code, message } = describeFailure(requested);
       return build("failed", { error: { code, message }, service_tier: "auto" });
     },
   };
@@ -59,7 +72,7 @@ function statusOf(turn: Turn): "completed" | "incomplete" {
   return turn.stop === "end" ? "completed" : "incomplete";
 }
 
-function finalFacts(turn: Turn, output: readonly OutputItem[]): Readonly<Record<string, unknown>> {
+function finalFacts(turn: Turn, output: readonly WrittenItem[]): Partial<SimulatedResponse> {
   const searches = turn.parts.filter((part) => part.kind === "web_search").length;
   const isComplete = turn.stop === "end";
   return {
@@ -72,11 +85,11 @@ function finalFacts(turn: Turn, output: readonly OutputItem[]): Readonly<Record<
   };
 }
 
-function reasonOf(stop: Turn["stop"]): string {
+function reasonOf(stop: Turn["stop"]): NonNullable<IncompleteDetails["reason"]> {
   return stop === "content_filter" ? "content_filter" : "max_output_tokens";
 }
 
-function usageOf({ usage }: Turn): object {
+function usageOf({ usage }: Turn): Usage {
   return {
     input_tokens: usage.inputTokens,
     input_tokens_details: { cache_write_tokens: usage.cacheWriteTokens, cached_tokens: usage.cachedTokens },
@@ -86,7 +99,7 @@ function usageOf({ usage }: Turn): object {
   };
 }
 
-function usageOfTools(searches: number): object {
+function usageOfTools(searches: number): NonNullable<ResponseObject["tool_usage"]> {
   return {
     image_gen: {
       input_tokens: 0,

@@ -1,3 +1,5 @@
+import type { Obfuscation, StreamEvent } from "../../wire/openai-responses/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import { describeFailure } from "../openai/failure.ts";
 import { createObfuscator, type Obfuscator } from "../openai/obfuscation.ts";
 import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
@@ -20,47 +22,53 @@ import {
   openItem,
   summaryOf,
   textContent,
+  type WrittenItem,
 } from "./output-items.ts";
 import type { ResponseStates } from "./response-object.ts";
-import type { OutputItem } from "./wire.ts";
 
 /** What a stream is rendered from. */
 export interface StreamSource {
   readonly turn: Turn;
   readonly items: ItemSettings;
   readonly states: ResponseStates;
-  /** Called with the items when the answer is complete, right before its last event is drawn. */
-  readonly onFinished: (output: readonly OutputItem[]) => void;
-  /** Whether deltas are padded, so that their sizes do not tell what they say. */
+  /** Called with the items when the answer is complete, before its last event is rendered. */
+  readonly onFinished: (output: readonly WrittenItem[]) => void;
+  /** Whether deltas are padded, so that their sizes do not reveal their content. */
   readonly obfuscates: boolean;
 }
 
-/** Fields of an event, but for its type and its number. */
-type EventFields = Readonly<Record<string, unknown>>;
+type EventType = StreamEvent["type"];
+
+/** Fields of an event of one type. Their values are those of the simulator's own items and responses. */
+type EventFields<Type extends EventType> = Untrusted<Extract<StreamEvent, { type: Type }> & Obfuscation>;
 
 interface Renderer {
   readonly source: StreamSource;
   readonly obfuscate: Obfuscator;
   /** Numbers and frames an event. */
-  readonly event: (type: string, fields: EventFields, tokens?: number) => WireEvent;
+  readonly event: <Type extends EventType>(
+    type: Type,
+    fields: EventFields<Type>,
+    tokens?: number,
+  ) => WireEvent;
 }
 
-/** Where an item stands in the response. */
+/** Position of an item in the response. */
 interface Place {
   readonly output_index: number;
   readonly item_id: string;
 }
 
 /**
- * Renders an answer as the events of OpenAI's Responses API: each drawn when it is wanted, numbered in the order in which
- * it is drawn.
+ * Renders an answer as the events of OpenAI's Responses API, each when the iterator asks for it. Events are numbered in
+ * the order in which they are rendered.
  */
 export function renderEvents(
   source: StreamSource,
   headers: Readonly<Record<string, string>>,
 ): StreamedAnswer {
   let sequence = 0;
-  const event = (type: string, fields: EventFields, tokens = 0): WireEvent => {
+  const event = <Type extends EventType>(type: Type, fields: EventFields<Type>, tokens = 0): WireEvent => {
     const data = JSON.stringify({ type, sequence_number: sequence, ...fields });
     sequence += 1;
     return { text: `event: ${type}\ndata: ${data}\n\n`, tokens, terminal: terminals.has(type) };
@@ -74,7 +82,7 @@ export function renderEvents(
   };
 }
 
-const terminals = new Set(["response.completed", "response.incomplete"]);
+const terminals = new Set<EventType>(["response.completed", "response.incomplete"]);
 
 function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   const { source, event } = renderer;
@@ -97,7 +105,7 @@ function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   yield event(last, { response: states.finished(turn, output) });
 }
 
-/** Tokens that an item costs before any of it shows: thinking that is not summarised takes its time, too. */
+/** Tokens that an item costs before any of it shows: reasoning without a summary takes time as well. */
 function hiddenTokens(part: Part, items: ItemSettings): number {
   if (part.kind !== "reasoning") return 0;
   return summaryOf(part, items).reduce((left, text) => left - countTokens(text), part.tokens);
@@ -113,10 +121,10 @@ function partEvents(renderer: Renderer, part: Part, place: Place): Iterable<Wire
       return refusalEvents(renderer, part, place);
     case "tool_call":
       return part.freeform
-        ? freeformCallEvents(renderer, part, place)
+        ? customCallEvents(renderer, part, place)
         : functionCallEvents(renderer, part, place);
     case "web_search":
-      return hostedEvents(renderer, "web_search_call", ["in_progress", "searching", "completed"], place);
+      return hostedEvents(renderer, webSearchEvents, place);
     case "image":
       return imageEvents(renderer, part, place);
     default:
@@ -186,7 +194,7 @@ function* functionCallEvents(renderer: Renderer, part: ToolCallPart, place: Plac
   yield event("response.function_call_arguments.done", { ...place, arguments: part.input });
 }
 
-function* freeformCallEvents(renderer: Renderer, part: ToolCallPart, place: Place): Generator<WireEvent> {
+function* customCallEvents(renderer: Renderer, part: ToolCallPart, place: Place): Generator<WireEvent> {
   const { event, obfuscate } = renderer;
   for (const delta of split(renderer, part.input, part.firstDelta)) {
     yield event(
@@ -198,31 +206,34 @@ function* freeformCallEvents(renderer: Renderer, part: ToolCallPart, place: Plac
   yield event("response.custom_tool_call_input.done", { ...place, input: part.input });
 }
 
-function* hostedEvents(
-  renderer: Renderer,
-  call: string,
-  states: readonly string[],
-  place: Place,
-): Generator<WireEvent> {
-  for (const state of states) yield renderer.event(`response.${call}.${state}`, { ...place });
+const webSearchEvents: readonly EventType[] = [
+  "response.web_search_call.in_progress",
+  "response.web_search_call.searching",
+  "response.web_search_call.completed",
+];
+
+function* hostedEvents({ event }: Renderer, types: readonly EventType[], place: Place): Generator<WireEvent> {
+  for (const type of types) yield event(type, { ...place });
 }
 
 function* imageEvents(renderer: Renderer, part: ImagePart, place: Place): Generator<WireEvent> {
-  yield* hostedEvents(renderer, "image_generation_call", ["in_progress", "generating"], place);
+  const { event } = renderer;
+  yield event("response.image_generation_call.in_progress", { ...place });
+  yield event("response.image_generation_call.generating", { ...place });
   for (let partial_image_index = 0; partial_image_index < part.previews; partial_image_index += 1) {
     const preview = { partial_image_index, partial_image_b64: part.data, ...imageFacts(part) };
-    yield renderer.event("response.image_generation_call.partial_image", { ...place, ...preview });
+    yield event("response.image_generation_call.partial_image", { ...place, ...preview });
   }
-  yield* hostedEvents(renderer, "image_generation_call", ["completed"], place);
+  yield event("response.image_generation_call.completed", { ...place });
 }
 
 function failureEvents(
   renderer: Renderer,
   style: FailureStyle,
-  asked: string | undefined,
+  requested: string | undefined,
 ): readonly WireEvent[] {
   const { event, source } = renderer;
-  const { code, message, param, type } = describeFailure(asked);
+  const { code, message, param, type } = describeFailure(requested);
   switch (style) {
     case "event":
       return [event("error", { code, message, param })];

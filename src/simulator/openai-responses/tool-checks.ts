@@ -1,3 +1,4 @@
+import type { AnyOf, NamedToolChoice, Tool } from "../../wire/openai-responses/request.ts";
 import {
   anything,
   array,
@@ -14,12 +15,12 @@ import {
 } from "../openai/check.ts";
 import { namePattern } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
-import { findLaxity } from "../openai/strict-schema.ts";
-import type { CreateRequest, NamedToolChoice } from "./wire.ts";
+import { findStrictnessViolation } from "../openai/strict-schema.ts";
+import type { CheckedRequest } from "./checked-request.ts";
 
 const toolName = required(string({ minimum: 1, maximum: 128, pattern: namePattern }));
 
-/** Tools that the provider runs, or that this simulator does not use. They are taken as they are. */
+/** Tools that the provider runs, or that this simulator does not use. They are accepted unchecked. */
 const otherTools = [
   "web_search",
   "web_search_2025_08_26",
@@ -79,14 +80,14 @@ export const namedToolChoice: Check = variants("type", {
   ...others,
 });
 
-/** Checks what the parameters about tools and formats say together. Throws the problem that OpenAI would find. */
-export function checkToolUse(request: CreateRequest): void {
+/** Checks that the parameters about tools and formats fit together. Throws the problem that OpenAI would report. */
+export function checkToolUse(request: CheckedRequest): void {
   checkChoice(request);
   checkStrictTools(request);
   checkFormat(request);
 }
 
-function checkChoice(request: CreateRequest): void {
+function checkChoice(request: CheckedRequest): void {
   const { tool_choice: choice, tools } = request;
   if (choice === "required" && (tools ?? []).length === 0) {
     throw invalidRequest(
@@ -108,28 +109,35 @@ function checkChoice(request: CreateRequest): void {
   }
 }
 
-function isOffered(wanted: NamedToolChoice, request: CreateRequest): boolean {
-  return (request.tools ?? []).some(
-    ({ type, name }) => type === wanted.type && (wanted.name ?? name) === name,
-  );
+function isOffered(wanted: Pick<NamedToolChoice, "type" | "name">, request: CheckedRequest): boolean {
+  return (request.tools ?? []).some((tool) => isChosen(tool, wanted));
 }
 
-function checkStrictTools(request: CreateRequest): void {
-  (request.tools ?? []).forEach(({ type, name, strict, parameters }, index) => {
-    const laxity = type === "function" && strict === true ? findLaxity(parameters) : undefined;
-    if (laxity === undefined) return;
-    const message = `Invalid schema for function '${name}': ${laxity}`;
+/** Whether a tool choice names a tool: by its type, and by its name where it gives one. */
+export function isChosen(
+  { type, name }: AnyOf<Tool>,
+  choice: Pick<NamedToolChoice, "type" | "name">,
+): boolean {
+  return type === choice.type && (choice.name ?? name) === name;
+}
+
+function checkStrictTools(request: CheckedRequest): void {
+  (request.tools ?? []).forEach((tool, index) => {
+    if (tool.type !== "function" || tool.strict !== true) return;
+    const violation = findStrictnessViolation(tool.parameters);
+    if (violation === undefined) return;
+    const message = `Invalid schema for function '${tool.name}': ${violation}`;
     throw invalidRequest(message, `tools[${index}].parameters`, "invalid_function_parameters");
   });
 }
 
-function checkFormat(request: CreateRequest): void {
+function checkFormat(request: CheckedRequest): void {
   const format = request.text?.format;
   if (format?.type === "json_schema") {
-    const laxity = format.strict === true ? findLaxity(format.schema) : undefined;
-    if (laxity === undefined) return;
+    const violation = format.strict === true ? findStrictnessViolation(format.schema) : undefined;
+    if (violation === undefined) return;
     throw invalidRequest(
-      `Invalid schema for response_format '${format.name}': ${laxity}`,
+      `Invalid schema for response_format '${format.name}': ${violation}`,
       "text.format.schema",
       "invalid_json_schema",
     );

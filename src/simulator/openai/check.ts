@@ -1,8 +1,8 @@
 import { invalidRequest, type Problem } from "./problem.ts";
 
 /**
- * Checks a value that stands at a path such as `input[0].role`, and throws the problem that OpenAI would find. A check
- * never sees undefined: {@link object} sorts out what is missing.
+ * Checks the value at a path such as `input[0].role`, and throws the problem that OpenAI would report. A check is never
+ * called with undefined: {@link object} handles missing fields.
  */
 export type Check = (value: unknown, path: string) => void;
 
@@ -62,7 +62,7 @@ export function decimal(minimum: number, maximum: number): Check {
   };
 }
 
-/** One of some words. */
+/** One of several strings. */
 export function oneOf(words: readonly string[]): Check {
   return (value, path) => {
     if (typeof value !== "string") throw wrongType(value, path, `one of ${enumerate(words, "or")}`);
@@ -96,7 +96,7 @@ export function openObject(fields: Fields = {}): Check {
   return (value, path) => checkFields(fields, value, path);
 }
 
-/** An object whose check is chosen by the word in one of its fields, which may be missing where a default is given. */
+/** An object that is checked according to the value of one field, which may be missing where a default is given. */
 export function variants(field: string, checks: Readonly<Record<string, Check>>, fallback?: string): Check {
   return (value, path) => {
     const chosen = asObject(value, path)[field] ?? fallback;
@@ -145,14 +145,14 @@ function join(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** Joins words as English does: `'a'`, `'a' and 'b'`, `'a', 'b', and 'c'`. */
+/** Joins strings as in English: `'a'`, `'a' and 'b'`, `'a', 'b', and 'c'`. */
 function enumerate(words: readonly string[], conjunction: "and" | "or"): string {
   const quoted = words.map((word) => `'${word}'`);
   if (quoted.length < 3) return quoted.join(` ${conjunction} `);
   return `${quoted.slice(0, -1).join(", ")}, ${conjunction} ${quoted.at(-1)}`;
 }
 
-/** A value that is not of the type that its place wants. */
+/** A value of the wrong type. */
 export function wrongType(value: unknown, path: string, expected: string): Error {
   const message = `Invalid type for '${path}': expected ${expected}, but got ${nameType(value)} instead.`;
   return invalidRequest(message, path === "" ? null : path, "invalid_type");

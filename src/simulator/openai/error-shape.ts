@@ -1,7 +1,7 @@
 import type { ModelOptions } from "../model-options.ts";
 import type { OpenAIError } from "./problem.ts";
 
-/** Form in which a server of OpenAI's API, or one that is compatible with it, says that something failed. */
+/** Format of the errors of OpenAI's API, or of a server that is compatible with it. */
 export type ErrorShape = NonNullable<ModelOptions["error_shape"]>;
 
 /** The body of an error. OpenAI's repeats the status of a 401. */

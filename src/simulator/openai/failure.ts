@@ -2,8 +2,8 @@ import type { Failure, ReceivedRequest, WholeAnswer } from "../wire-format.ts";
 import { openaiHeaders } from "./headers.ts";
 import { invalidRequest, type OpenAIError, Problem, renderProblem } from "./problem.ts";
 
-/** How long a 429 says to wait where the model string does not, in milliseconds. */
-const usualRetry = 1000;
+/** Default delay that a 429 tells the client to wait, in milliseconds. */
+const defaultRetryAfter = 1000;
 
 /** The code that goes with a status where the model string names none. */
 const codeByStatus: Readonly<Record<number, string>> = {
@@ -19,7 +19,7 @@ const codeByStatus: Readonly<Record<number, string>> = {
 
 type Wording = Pick<OpenAIError, "message" | "type"> & { readonly param?: string };
 
-/** What is said with some codes. */
+/** Messages of some codes. */
 export type Wordings = Readonly<Record<string, Wording>>;
 
 const quota: Wording = {
@@ -41,7 +41,7 @@ const statusByType: Readonly<Record<string, number>> = {
   server_error: 500,
 };
 
-/** What OpenAI says with each code. */
+/** OpenAI's message for each code. */
 const wordingByCode: Wordings = {
   insufficient_quota: quota,
   credit_balance_exhausted: quota,
@@ -87,8 +87,8 @@ const wordingByCode: Wordings = {
 };
 
 /**
- * Says in OpenAI's words that a request failed.
- * @param own What one of its APIs says differently.
+ * Answers a failed request with OpenAI's error.
+ * @param own Messages that differ in one of its APIs.
  */
 export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest, own?: Wordings): WholeAnswer {
   switch (failure.kind) {
@@ -108,8 +108,8 @@ export function rejectAsOpenAI(failure: Failure, request: ReceivedRequest, own?:
 }
 
 /**
- * The words for a failure by its code, for events and answers that failed.
- * @param own What one of OpenAI's APIs says differently.
+ * The error for a code, for events and failed answers.
+ * @param own Messages that differ in one of OpenAI's APIs.
  */
 export function describeFailure(
   code = "server_error",
@@ -118,7 +118,7 @@ export function describeFailure(
   const wording = own[code] ??
     wordingByCode[code] ?? {
       type: "server_error",
-      message: `The simulator was asked to fail with ${code}.`,
+      message: `The simulator was configured to fail with ${code}.`,
     };
   return { message: wording.message, type: wording.type, param: wording.param ?? null, code };
 }
@@ -133,7 +133,7 @@ function rejectWithStatus(
   const error =
     code === undefined
       ? {
-          message: `The simulator was asked to answer ${status}.`,
+          message: `The simulator was configured to answer ${status}.`,
           type: errorType(status),
           param: null,
           code: null,
@@ -141,7 +141,7 @@ function rejectWithStatus(
       : describeFailure(code, own);
   const answer = renderProblem(request, new Problem(status, error), shape);
   if (status !== 429) return answer;
-  const exhaustedForMs = retryAfterMs ?? usualRetry;
+  const exhaustedForMs = retryAfterMs ?? defaultRetryAfter;
   return {
     ...answer,
     headers: openaiHeaders(request, { contentType: "application/json", inputTokens: 0, exhaustedForMs }),

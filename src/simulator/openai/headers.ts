@@ -1,17 +1,17 @@
 import { now } from "../request-log.ts";
 import type { ReceivedRequest } from "../wire-format.ts";
 
-/** Limits a minute that the headers tell. They are never enforced: the option `status=429` does that. */
+/** Limits per minute in the headers. They are not enforced; the option `status=429` simulates that. */
 const limits = { requests: 10_000, tokens: 2_000_000 };
 
 const minute = 60_000;
 
-/** What the headers of an answer say besides the request's id. */
+/** What the headers of an answer contain besides the request's id. */
 export interface HeaderFacts {
   readonly contentType: string;
   /** Tokens of the prompt, which count against the limit. */
   readonly inputTokens: number;
-  /** When the limits are free again, in milliseconds, where they are used up. */
+  /** Time until exhausted limits reset, in milliseconds; unset where they are not exhausted. */
   readonly exhaustedForMs?: number;
 }
 

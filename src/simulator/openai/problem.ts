@@ -1,17 +1,14 @@
+import type { ErrorObject } from "../../wire/openai-responses/error.ts";
 import { type ReceivedRequest, Rejection, type WholeAnswer } from "../wire-format.ts";
 import { type ErrorShape, shapeError } from "./error-shape.ts";
 import { openaiHeaders } from "./headers.ts";
 
-/** The `error` object of OpenAI's APIs. */
-export interface OpenAIError {
-  readonly message: string;
-  readonly type: string;
-  /** The parameter at fault, as a path such as `input[0].content`. */
-  readonly param: string | null;
+/** The `error` object of OpenAI's APIs. `param` is the path of the wrong parameter, such as `input[0].content`. */
+export interface OpenAIError extends Readonly<Pick<ErrorObject, "message" | "type" | "param">> {
   readonly code: string | null;
 }
 
-/** Thrown by whatever checks a request: what OpenAI would say against it. */
+/** Thrown by the checks of a request: the error that OpenAI would answer. */
 export class Problem extends Error {
   readonly status: number;
   readonly error: OpenAIError;
@@ -24,7 +21,7 @@ export class Problem extends Error {
   }
 }
 
-/** A problem with the request itself: status 400 unless said otherwise. */
+/** A problem with the request itself: status 400 by default. */
 export function invalidRequest(
   message: string,
   param: string | null,
@@ -34,7 +31,7 @@ export function invalidRequest(
   return new Problem(status, { message, type: "invalid_request_error", param, code });
 }
 
-/** Runs what may find a problem, and turns it into the answer to the request. */
+/** Runs a function and turns the problem that it throws into the answer to the request. */
 export function rejectingProblems<Result>(
   request: ReceivedRequest,
   run: () => Result,

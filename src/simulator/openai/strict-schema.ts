@@ -1,10 +1,10 @@
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Says why a schema is not one that OpenAI's strict mode takes: an object that allows further properties, or that does not
+ * Reports why a schema does not fit OpenAI's strict mode: an object that allows further properties, or that does not
  * require all of its own. Returns undefined for a schema that is strict.
  */
-export function findLaxity(schema: unknown): string | undefined {
+export function findStrictnessViolation(schema: unknown): string | undefined {
   return lookInto(schema, []);
 }
 
@@ -14,7 +14,7 @@ export function findLaxity(schema: unknown): string | undefined {
  */
 export function makeStrict(schema: unknown): unknown {
   const closed = closeObjects(schema);
-  return findLaxity(closed) === undefined ? closed : undefined;
+  return findStrictnessViolation(closed) === undefined ? closed : undefined;
 }
 
 function lookInto(schema: unknown, path: readonly string[]): string | undefined {
@@ -23,7 +23,7 @@ function lookInto(schema: unknown, path: readonly string[]): string | undefined 
   if (!isSchema(schema)) return undefined;
   const properties = isSchema(schema.properties) ? schema.properties : undefined;
   const isObject = schema.type === "object" || properties !== undefined;
-  const own = isObject ? laxityOfObject(schema, Object.keys(properties ?? {}), path) : undefined;
+  const own = isObject ? violationOfObject(schema, Object.keys(properties ?? {}), path) : undefined;
   if (own !== undefined) return own;
   const below = Object.entries(properties ?? {}).map(
     ([name, each]) =>
@@ -48,7 +48,7 @@ function lookIntoBranch(branch: unknown, path: readonly string[]): string | unde
   );
 }
 
-function laxityOfObject(
+function violationOfObject(
   schema: Schema,
   names: readonly string[],
   path: readonly string[],

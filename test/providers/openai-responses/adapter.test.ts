@@ -30,7 +30,7 @@ import { OpenAIAdapter, type OpenAIAdapterOptions } from "../../../src/providers
 import { serveHttp } from "../../kit/http/servers.ts";
 import { useSimulator } from "../../simulator/support.ts";
 import { functionTool, hostedTool, type RequestInit } from "./build.ts";
-import { message, PICTURE_OF_NOTHING } from "./streaming.ts";
+import { message, TRANSPARENT_PIXEL } from "./streaming.ts";
 
 const simulator = useSimulator();
 afterEach(() => simulator().clearRequests());
@@ -67,19 +67,19 @@ async function failureOf(promise: Promise<unknown>): Promise<SDKError> {
   return error as SDKError;
 }
 
-/** The only request that arrived. */
-function arrived() {
+/** The only request that the simulator received. */
+function onlyRequest() {
   const { requests } = simulator();
   expect(requests).toHaveLength(1);
   const [only] = requests;
-  if (only === undefined) throw new Error("nothing arrived");
+  if (only === undefined) throw new Error("no request was received");
   return only;
 }
 
-describe("what the adapter sends", () => {
-  it("for a whole answer: path, key, headers, body", async () => {
+describe("requests of the adapter", () => {
+  it("sends path, key, headers and body for a whole answer", async () => {
     const response = await adapterOf().complete(request({}), { inferenceId: "inf_1" });
-    const { method, path, headers, body } = arrived();
+    const { method, path, headers, body } = onlyRequest();
     expect({ method, path, body }).toEqual({
       method: "POST",
       path: "/v1/responses",
@@ -101,28 +101,28 @@ describe("what the adapter sends", () => {
       provider: "openai",
       model: "sim-text",
       inferenceId: "inf_1",
-      providerRequestId: arrived().requestId,
+      providerRequestId: onlyRequest().requestId,
       warnings: [],
     });
     expect(response.rateLimit?.requestsLimit).toBeGreaterThan(0);
     expect(response.usage?.outputTokens).toBeGreaterThan(0);
   });
 
-  it("for a stream", async () => {
+  it("sends the settings of a stream", async () => {
     await eventsOf(adapterOf());
-    expect(arrived()).toMatchObject({
+    expect(onlyRequest()).toMatchObject({
       headers: { accept: "text/event-stream" },
       body: { stream: true, stream_options: { include_obfuscation: false } },
     });
   });
 
-  it("where a stream is asked for and never read: nothing", async () => {
+  it("sends nothing for a stream that is never read", async () => {
     adapterOf().stream(request({}));
     await new Promise((resolve) => setImmediate(resolve));
     expect(simulator().requests).toEqual([]);
   });
 
-  it("with an organization, a project, and headers that win over ours", async () => {
+  it("sends an organization, a project, and headers that replace its own", async () => {
     const adapter = adapterOf({
       organization: "org-1",
       project: "proj-1",
@@ -135,7 +135,7 @@ describe("what the adapter sends", () => {
       },
     });
     expect((await adapter.complete(request({}))).provider).toBe("azure");
-    expect(arrived().headers).toMatchObject({
+    expect(onlyRequest().headers).toMatchObject({
       authorization: "Bearer key-2",
       "openai-organization": "org-1",
       "openai-project": "proj-2",
@@ -144,25 +144,25 @@ describe("what the adapter sends", () => {
     });
   });
 
-  it.each(["/v1", "/v1/", "/v1//"])("below a base that ends in %s", async (base) => {
+  it.each(["/v1", "/v1/", "/v1//"])("appends the path to a base URL that ends in %s", async (base) => {
     await adapterOf({ baseUrl: `${simulator().url}${base}` }).complete(request({}));
-    expect(arrived().path).toBe("/v1/responses");
+    expect(onlyRequest().path).toBe("/v1/responses");
   });
 
-  it("never with the key in the address", async () => {
+  it("keeps the key out of the URL", async () => {
     await adapterOf({ apiKey: "sk-secret" }).complete(request({}));
-    expect(arrived().path).not.toContain("secret");
+    expect(onlyRequest().path).not.toContain("secret");
   });
 
-  it("to be kept, where the entry says so", async () => {
+  it("asks the API to store the answer where the provider entry sets it", async () => {
     const response = await adapterOf({ store: true }).complete(request({}));
-    expect(arrived().body).toMatchObject({ store: true });
+    expect(onlyRequest().body).toMatchObject({ store: true });
     const providerOptionsJson = { openai: JSON.stringify({ previous_response_id: response.id }) };
     const next = await adapterOf().complete(request({ providerOptionsJson }));
     expect(textOf(next)).not.toBe("");
   });
 
-  it("not at all, where the request is strict and would lose something", async () => {
+  it("sends nothing under LOSS_POLICY_REFUSE where something would be lost", async () => {
     const strict = request({ stopSequences: ["x"], lossPolicy: LossPolicy.REFUSE });
     await expect(adapterOf().complete(strict)).rejects.toMatchObject({
       kind: ErrorKind.INVALID_REQUEST,
@@ -175,7 +175,7 @@ describe("what the adapter sends", () => {
   });
 });
 
-describe("what the adapter cannot be made of", () => {
+describe("invalid options of the adapter", () => {
   it.each<[string, Partial<OpenAIAdapterOptions>, string]>([
     ["an empty key", { apiKey: "" }, 'provider "openai": expected an API key, found an empty one'],
     [
@@ -183,19 +183,15 @@ describe("what the adapter cannot be made of", () => {
       { apiKey: "", name: "east" },
       'provider "east": expected an API key',
     ],
-    ["an address that is none", { baseUrl: "api.openai.com" }, "expected an http: or https: URL"],
-    ["an address of another kind", { baseUrl: "ftp://api.openai.com/v1" }, "expected an http: or https: URL"],
-    [
-      "an address with a password",
-      { baseUrl: "https://ann:secret@api.openai.com/v1" },
-      "user name or password",
-    ],
-  ])("%s", (_name, options, message) => {
+    ["a URL without a scheme", { baseUrl: "api.openai.com" }, "expected an http: or https: URL"],
+    ["a URL of another scheme", { baseUrl: "ftp://api.openai.com/v1" }, "expected an http: or https: URL"],
+    ["a URL with a password", { baseUrl: "https://ann:secret@api.openai.com/v1" }, "user name or password"],
+  ])("are rejected: %s", (_name, options, message) => {
     expect(() => new OpenAIAdapter({ apiKey: "k", ...options })).toThrow(ConfigurationError);
     expect(() => new OpenAIAdapter({ apiKey: "k", ...options })).toThrow(message);
   });
 
-  it("a key that no header can hold, which is told without the key", async () => {
+  it("rejects a key that no header can hold, without repeating the key", async () => {
     const error = await failureOf(adapterOf({ apiKey: "sk-\nsecret" }).complete(request({})));
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error.message).not.toContain("secret");
@@ -203,65 +199,65 @@ describe("what the adapter cannot be made of", () => {
   });
 });
 
-describe("calls from one end to the other", () => {
+describe("calls against the simulator", () => {
   const weather = functionTool({
     name: "get_weather",
     description: "Tells the weather.",
     parametersJson: '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}',
   });
 
-  /** The answer, whole and streamed: both have to say the same. */
+  /** The whole answer, after checking that the streamed one is the same. */
   async function bothOf(init: RequestInit, options: Partial<OpenAIAdapterOptions> = {}): Promise<Response> {
     const adapter = adapterOf(options);
     const whole = await adapter.complete(request(init));
     const accumulator = new StreamAccumulator();
     for (const event of await eventsOf(adapter, init)) accumulator.process(event);
     const streamed = accumulator.response();
-    expect(said(streamed)).toEqual(said(whole));
+    expect(partsOf(streamed)).toEqual(partsOf(whole));
     expect(streamed.finishReason).toEqual(whole.finishReason);
     return whole;
   }
 
-  /** The parts without the ids that a server counts up. */
-  function said({ message: told }: Response): unknown {
-    const parts = told?.content.map(({ part }) => part);
+  /** The parts without the ids that differ from call to call. */
+  function partsOf({ message: answer }: Response): unknown {
+    const parts = answer?.content.map(({ part }) => part);
     return JSON.parse(JSON.stringify(parts).replace(/\b(ws|call|ig)_[0-9a-f]+/g, "$1"));
   }
 
-  it("a text", async () => {
+  it("returns a text", async () => {
     const response = await bothOf({ messages: [systemMessage("Be brief."), userMessage("hi")] });
     expect(textOf(response)).not.toBe("");
   });
 
-  it("tools: parallel calls, their results, an answer", async () => {
-    const asked: RequestInit = {
+  it("completes a round of parallel tool calls and their results", async () => {
+    const base: RequestInit = {
       model: "sim-tools:calls=3",
       tools: [weather],
       messages: [userMessage("Paris?")],
     };
-    const first = await bothOf(asked);
+    const first = await bothOf(base);
     const calls = toolCallsOf(first);
     expect(calls).toHaveLength(3);
     const results = calls.map(({ id }, index) =>
       toolResult({ toolCallId: id, content: `${index}°`, isError: index === 0 }),
     );
     const second = await bothOf({
-      ...asked,
+      ...base,
       messages: [userMessage("Paris?"), first.message ?? {}, ...results],
     });
     expect(textOf(second)).not.toBe("");
   });
 
-  it.each([true, false])("reasoning that goes back as it came, a summary wanted: %j", async (summary) => {
+  it.each([true, false])("sends reasoning back unchanged, with a requested summary: %j", async (summary) => {
     const providerOptionsJson = { openai: summary ? '{"reasoning":{"summary":"auto"}}' : "{}" };
-    const asked: RequestInit = {
+    const base: RequestInit = {
       model: "sim-reasoning",
       tools: [weather],
       reasoningEffort: "high",
       providerOptionsJson,
     };
     const opening = userMessage("Paris?");
-    const first = await bothOf({ ...asked, messages: [opening] });
+    const first = await bothOf({ ...base, messages: [opening] });
     expect(reasoningOf(first) !== "").toBe(summary);
     expect(first.message?.content[0]?.part).toMatchObject({
       case: "reasoning",
@@ -273,17 +269,17 @@ describe("calls from one end to the other", () => {
       first.message ?? {},
       toolResult({ toolCallId: call?.id ?? "", content: "7°" }),
     ];
-    const second = await bothOf({ ...asked, messages });
+    const second = await bothOf({ ...base, messages });
     // And a third time, with a picture in the result.
     const third = [
       ...messages,
       second.message ?? {},
-      userMessage([textPart("And?"), imagePart(PICTURE_OF_NOTHING)]),
+      userMessage([textPart("And?"), imagePart(TRANSPARENT_PIXEL)]),
     ];
-    expect((await bothOf({ ...asked, messages: third })).message?.content).not.toEqual([]);
+    expect((await bothOf({ ...base, messages: third })).message?.content).not.toEqual([]);
   });
 
-  it("hosted tools, whose blocks go back as they came", async () => {
+  it("sends the blocks of hosted tools back unchanged", async () => {
     const tools = [
       hostedTool("openai", { type: "web_search" }),
       hostedTool("openai", { type: "image_generation" }),
@@ -296,7 +292,7 @@ describe("calls from one end to the other", () => {
     await bothOf({ tools, messages: [opening, first.message ?? {}, userMessage("More?")] });
   });
 
-  it("answers in a shape", async () => {
+  it("returns an answer in the requested format", async () => {
     const schemaJson =
       '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}';
     const object = await bothOf({ responseFormat: { type: Format.JSON_SCHEMA, schemaJson, strict: true } });
@@ -305,7 +301,7 @@ describe("calls from one end to the other", () => {
     expect(JSON.parse(textOf(json))).toBeTypeOf("object");
   });
 
-  it("everything that a request can say is taken by a server that checks it", async () => {
+  it("sends a request with every field that passes the server's validation", async () => {
     const response = await bothOf({
       model: "sim-tools",
       tools: [weather, functionTool({ name: "ping" }), functionTool({ name: "pong", strict: true })],
@@ -318,14 +314,14 @@ describe("calls from one end to the other", () => {
     expect(toolCallsOf(response).map(({ name, input }) => [name, input.value])).toEqual([["ping", "{}"]]);
   });
 
-  it("a limit that cuts", async () => {
+  it("reports an answer that the token limit truncated", async () => {
     const response = await bothOf({ model: "sim-long:rate=100000", maxTokens: 20 });
     expect(response.finishReason?.raw).toBe("max_output_tokens");
   });
 });
 
-describe("failures from one end to the other", () => {
-  it("are told before the first event, with what the headers say", async () => {
+describe("failures against the simulator", () => {
+  it("are thrown before the first event, with the facts of the headers", async () => {
     const init = { model: "sim-text:status=429,code=rate_limit_exceeded,retry_after_ms=1500" };
     const limited = {
       kind: ErrorKind.RATE_LIMIT,
@@ -340,9 +336,9 @@ describe("failures from one end to the other", () => {
     expect(events).toEqual([]);
   });
 
-  it("name the exchange", async () => {
+  it("carry the request id", async () => {
     const error = await failureOf(adapterOf().complete(request({ model: "sim-text:status=500" })));
-    expect(error).toMatchObject({ requestId: arrived().requestId });
+    expect(error).toMatchObject({ requestId: onlyRequest().requestId });
   });
 
   it.each([
@@ -352,18 +348,18 @@ describe("failures from one end to the other", () => {
     ["sim-text:status=503,error_body=html", ErrorKind.SERVER],
     ["sim-text:status=500,error_body=empty", ErrorKind.SERVER],
     ["no-such-model", ErrorKind.NOT_FOUND],
-  ])("%s", async (model, kind) => {
+  ])("have the kind of their status: %s", async (model, kind) => {
     await expect(adapterOf().complete(request({ model }))).rejects.toMatchObject({ kind });
     await expect(eventsOf(adapterOf(), { model })).rejects.toMatchObject({ kind });
   });
 
-  it("of a key that the provider does not know", async () => {
+  it("are an authentication error where the provider rejects the key", async () => {
     const error = await failureOf(adapterOf({ apiKey: "invalid" }).complete(request({})));
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ kind: ErrorKind.AUTHENTICATION, httpStatusCode: 401, retryable: false });
   });
 
-  it.each(["event", "failed", "nested"])("inside a stream, told in the form %s", async (style) => {
+  it.each(["event", "failed", "nested"])("are reported inside a stream in the form %s", async (style) => {
     const model = `sim-text:error_after=6,error_style=${style},error_code=rate_limit_exceeded`;
     const events: StreamEvent[] = [];
     const thrown = await failureOf(eventsOf(adapterOf(), { model }, events));
@@ -376,7 +372,7 @@ describe("failures from one end to the other", () => {
   });
 
   it.each(["cut_events=6", "cut_bytes=1500", "end_without_terminal=1", "malformed_after=5"])(
-    "of a stream that breaks: %s",
+    "are a stream error where the stream breaks: %s",
     async (fault) => {
       const events: StreamEvent[] = [];
       const thrown = await failureOf(eventsOf(adapterOf(), { model: `sim-text:${fault}` }, events));
@@ -385,14 +381,14 @@ describe("failures from one end to the other", () => {
     },
   );
 
-  it("of a caller who leaves: the provider's socket closes", async () => {
+  it("close the provider's socket where the caller stops reading", async () => {
     for await (const { event } of adapterOf().stream(request({ model: "sim-long:rate=50" }))) {
       if (event.case === "textDelta") break;
     }
     expect((await simulator().waitForClose()).aborted).toBe(true);
   });
 
-  it("of a caller who cancels: the provider's socket closes", async () => {
+  it("close the provider's socket where the caller cancels", async () => {
     const controller = new AbortController();
     const options = { signal: controller.signal };
     const answer = failureOf(adapterOf().complete(request({ model: "sim-text:delay_ms=60000" }), options));
@@ -409,7 +405,7 @@ describe("failures from one end to the other", () => {
     "half_surrogates=1",
     "keepalive_ms=1,delay_ms=5",
     "trickle_ms=1,trickle_bytes=300",
-  ])("that are none: %s", async (fault) => {
+  ])("do not arise from harmless irregularities: %s", async (fault) => {
     const tools = [functionTool({ name: "look" })];
     const events = await eventsOf(adapterOf(), { model: `sim-tools:${fault}`, tools });
     expect(events.at(-1)?.event.case).toBe("finish");
@@ -417,7 +413,7 @@ describe("failures from one end to the other", () => {
 });
 
 describe("a server that answers a stream with a whole answer", () => {
-  it("is taken at its word", async () => {
+  it("is read as the answer", async () => {
     const { port } = await serveHttp((_asked, answer) => {
       answer.setHeader("content-type", "application/json; charset=utf-8");
       answer.end(JSON.stringify({ id: "resp_1", model: "m", status: "completed", output: [message("Hey")] }));
@@ -433,8 +429,8 @@ describe("a server that answers a stream with a whole answer", () => {
   });
 });
 
-describe("files on this machine", () => {
-  it("are read only under the folders of the entry", async () => {
+describe("local files", () => {
+  it("are read only under the folders that the provider entry allows", async () => {
     const folder = await mkdtemp(join(tmpdir(), "outrigger-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const path = join(folder, "a.gif");
@@ -442,13 +438,13 @@ describe("files on this machine", () => {
     const shown = request({ messages: [userMessage(imagePart(path))] });
     await expect(adapterOf().complete(shown)).rejects.toThrow("messages[0].content[0].image.url");
     await adapterOf({ allowFilesUnder: [folder] }).complete(shown);
-    expect(arrived().body).toMatchObject({
+    expect(onlyRequest().body).toMatchObject({
       input: [{ content: [{ type: "input_image", image_url: "data:image/gif;base64,R0lGODlh" }] }],
     });
   });
 });
 
-it("knows no tool choice that the API does not have", () => {
+it("supports every tool choice", () => {
   const adapter = adapterOf();
   const modes = [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED];
   expect(modes.map((mode) => adapter.supportsToolChoice(mode, "gpt-5"))).toEqual([true, true, true, true]);

@@ -8,12 +8,12 @@ import { toResponse } from "../../../src/providers/openai-responses/response.ts"
 import { factsFor } from "../../support/decode.ts";
 import { build, options, type RequestInit, refusalOf } from "./build.ts";
 import {
-  answered,
   answerOf,
   HI,
   type Item,
   inputOf,
   media,
+  outputMessage,
   outputText,
   PNG,
   PNG_BASE64,
@@ -80,7 +80,7 @@ const CUSTOM: Item = {
   status: "completed",
 };
 
-describe("an answer that goes back to the model that wrote it", () => {
+describe("an answer sent back to the model that wrote it", () => {
   const own = async (output: Item[], init: RequestInit = {}, settings: Parameters<typeof build>[1] = {}) => {
     const { input, warnings } = await inputOf(
       [userMessage("hi"), answerOf(output), userMessage("hi")],
@@ -92,13 +92,13 @@ describe("an answer that goes back to the model that wrote it", () => {
     return { items: input.slice(1, -1), warnings };
   };
 
-  it("is the items that it came as, in their order", async () => {
+  it("becomes its original items in their order", async () => {
     const output = [REASONING, CALL, HIDDEN, SEARCH, CUSTOM, PICTURE, MESSAGE];
     expect(await own(output)).toEqual({ items: output, warnings: [] });
     expect(await own(output, { lossPolicy: LossPolicy.REFUSE })).toEqual({ items: output, warnings: [] });
   });
 
-  it("keeps each message apart: phases, and messages without ids or content", async () => {
+  it("keeps messages separate: phases, and messages without ids or content", async () => {
     const comment = {
       type: "message",
       role: "assistant",
@@ -128,12 +128,12 @@ describe("an answer that goes back to the model that wrote it", () => {
     expect(await own([odd])).toEqual({ items: [odd], warnings: [] });
   });
 
-  it("goes without the logprobs, which the API does not take back", async () => {
-    const told = { ...MESSAGE, content: [{ ...outputText("a"), logprobs: [{ token: "a", logprob: -0.1 }] }] };
-    expect((await own([told])).items).toEqual([{ ...MESSAGE, content: [outputText("a")] }]);
+  it("omits the log probabilities, which the API does not accept", async () => {
+    const item = { ...MESSAGE, content: [{ ...outputText("a"), logprobs: [{ token: "a", logprob: -0.1 }] }] };
+    expect((await own([item])).items).toEqual([{ ...MESSAGE, content: [outputText("a")] }]);
   });
 
-  it("is its own under an alias, a dated id, and the name of a deployment", async () => {
+  it("is recognised under an alias, a dated id, and the name of a deployment", async () => {
     const answer = answerOf([REASONING, MESSAGE], "gpt-5-2025-08-07");
     const items = async (model: string, provider = "openai") => {
       const history = [
@@ -154,7 +154,7 @@ describe("an answer that goes back to the model that wrote it", () => {
     expect(input).toEqual([HIDDEN, MESSAGE]);
   });
 
-  it("loses reasoning that cannot be found again, and the ids that would ask for it", async () => {
+  it("loses reasoning without encrypted content, and the ids that refer to it", async () => {
     const plain = { type: "reasoning", id: "rs_3", summary: [{ type: "summary_text", text: "Hm." }] };
     const { items, warnings } = await own([plain, CALL, SEARCH, PICTURE, MESSAGE]);
     // A hosted tool's item has to have its id.
@@ -163,7 +163,7 @@ describe("an answer that goes back to the model that wrote it", () => {
     expect((await own([plain, MESSAGE], { lossPolicy: LossPolicy.REFUSE })).warnings).toHaveLength(1);
   });
 
-  it("keeps such reasoning where the provider keeps it too, or its text is there", async () => {
+  it("keeps such reasoning where the provider stores it or its text is there", async () => {
     const plain = { type: "reasoning", id: "rs_3", summary: [] };
     const open = {
       type: "reasoning",
@@ -182,7 +182,7 @@ describe("an answer that goes back to the model that wrote it", () => {
     expect(await own([open, MESSAGE])).toEqual({ items: [open, MESSAGE], warnings: [] });
   });
 
-  it("loses reasoning that led to nothing", async () => {
+  it("loses reasoning that nothing follows", async () => {
     expect(await own([REASONING, HIDDEN])).toEqual({
       items: [],
       warnings: ["foreign_state_stripped messages[1]"],
@@ -192,13 +192,13 @@ describe("an answer that goes back to the model that wrote it", () => {
     expect(input).toEqual([HI]);
   });
 
-  it("keeps reasoning whose turn goes on in the next message", async () => {
+  it("keeps reasoning whose turn continues in the next message", async () => {
     const { input, warnings } = await inputOf([userMessage("hi"), answerOf([REASONING]), answerOf([CALL])]);
     expect(input).toEqual([HI, REASONING, CALL]);
     expect(warnings).toEqual([]);
   });
 
-  it("takes the text and the arguments that are there now", async () => {
+  it("uses the current text and arguments of the parts", async () => {
     const answer = answerOf([MESSAGE, CALL]);
     const [text, , call] = answer.content;
     if (text?.part.case !== "text" || call?.part.case !== "toolCall")
@@ -214,7 +214,7 @@ describe("an answer that goes back to the model that wrote it", () => {
   });
 });
 
-describe("an answer that another model of the provider wrote", () => {
+describe("an answer that another model of the same provider wrote", () => {
   const history = [userMessage("hi"), answerOf([REASONING, CALL, SEARCH, MESSAGE, PICTURE], "gpt-5.1")];
 
   it("keeps all but the reasoning, without the ids that belong to it", async () => {
@@ -223,20 +223,20 @@ describe("an answer that another model of the provider wrote", () => {
     expect(warnings).toEqual(["foreign_state_stripped messages[1].content[0]"]);
   });
 
-  it("keeps the reasoning as text where the request says so", async () => {
+  it("keeps the reasoning as text under foreign_state TO_TEXT", async () => {
     const { input, warnings } = await inputOf(history, { foreignState: StatePolicy.TO_TEXT });
-    expect(input[1]).toEqual(answered("First.\n\nThen."));
+    expect(input[1]).toEqual(outputMessage("First.\n\nThen."));
     expect(warnings).toEqual(["foreign_state_to_text messages[1].content[0]"]);
   });
 
-  it("keeps messages apart although their ids are gone", async () => {
+  it("keeps messages separate although their ids are removed", async () => {
     const comment = { ...MESSAGE, id: "msg_a", phase: "commentary", content: [outputText("Wait.")] };
     const answer = { ...MESSAGE, id: "msg_b", content: [outputText("Yes."), outputText("No.")] };
     const { input } = await inputOf([answerOf([comment, answer], "gpt-5.1")]);
     expect(input).toEqual([withoutId(comment), withoutId(answer)]);
   });
 
-  it("is refused where the request or its strictness says so", async () => {
+  it("is refused under foreign_state REJECT and under LOSS_POLICY_REFUSE", async () => {
     const fields = async (init: RequestInit) =>
       (await refusalOf(build({ model: "gpt-5", messages: history, ...init }))).map(({ field }) => field);
     expect(await fields({ foreignState: StatePolicy.REJECT })).toEqual(["messages[1].content[0]"]);
@@ -244,7 +244,7 @@ describe("an answer that another model of the provider wrote", () => {
   });
 });
 
-describe("what another provider wrote", () => {
+describe("an answer that another provider wrote", () => {
   const state = { provider: "anthropic", model: "claude", dataJson: '{"signature":"abc","id":"x"}' };
   const foreign = create(ContentPartSchema, {
     part: { case: "reasoning", value: { text: "Let me think." } },
@@ -274,11 +274,11 @@ describe("what another provider wrote", () => {
   });
   const history = [userMessage("hi"), assistantMessage([foreign, hidden, block, text, call])];
   const items = [
-    answered("Answer."),
+    outputMessage("Answer."),
     { type: "function_call", call_id: "toolu_1", name: "look", arguments: "{}" },
   ];
 
-  it("is stripped by default: thinking, blocks and all that is attached", async () => {
+  it("loses reasoning, native parts and state by default", async () => {
     const { input, warnings } = await inputOf(history);
     expect(input).toEqual([HI, ...items]);
     expect(warnings).toEqual(
@@ -286,9 +286,9 @@ describe("what another provider wrote", () => {
     );
   });
 
-  it("is text where the request says so and there is any", async () => {
+  it("becomes text under foreign_state TO_TEXT where there is any", async () => {
     const { input, warnings } = await inputOf(history, { foreignState: StatePolicy.TO_TEXT });
-    expect(input).toEqual([HI, answered("Let me think.", "Answer."), items[1]]);
+    expect(input).toEqual([HI, outputMessage("Let me think.", "Answer."), items[1]]);
     expect(warnings).toEqual([
       "foreign_state_to_text messages[1].content[0]",
       "foreign_state_stripped messages[1].content[1]",
@@ -299,19 +299,19 @@ describe("what another provider wrote", () => {
   it.each([
     ["thinking", foreign],
     ["a block", block],
-  ])("is refused where the request says so: %s", async (_name, part) => {
+  ])("is refused under foreign_state REJECT: %s", async (_name, part) => {
     const messages = [userMessage("hi"), assistantMessage([text, part])];
     const violations = await refusalOf(build({ messages, foreignState: StatePolicy.REJECT }));
     expect(violations.map(({ field }) => field)).toEqual(["messages[1].content[1]"]);
   });
 
-  it("is recognised also where it came from another account of the same API", async () => {
+  it("is recognised where it came from another account of the same API", async () => {
     const answer = answerOf([REASONING, MESSAGE], "gpt-5", "openai-east");
     const { input, warnings } = await inputOf([answer]);
-    const said = { type: "message", role: "assistant" };
+    const head = { type: "message", role: "assistant" };
     expect(input).toEqual([
       {
-        ...said,
+        ...head,
         content: [
           { type: "output_text", text: "Hello", annotations: [] },
           { type: "output_text", text: "No more.", annotations: [] },
@@ -321,28 +321,28 @@ describe("what another provider wrote", () => {
     expect(warnings).toEqual(["foreign_state_stripped messages[0].content[0]"]);
   });
 
-  it("goes as text with the sources of nobody", async () => {
+  it("is sent as text without citations", async () => {
     const cited = create(ContentPartSchema, {
       part: { case: "text", value: "x" },
       citations: [{ rawJson: "{broken" }],
     });
-    expect((await inputOf([assistantMessage(cited)])).input).toEqual([answered("x")]);
+    expect((await inputOf([assistantMessage(cited)])).input).toEqual([outputMessage("x")]);
   });
 });
 
-describe("pictures of the assistant", () => {
-  it("that the API did not make are shown as the user's", async () => {
+describe("images of the assistant", () => {
+  it("are sent in a message of the user where the API did not generate them", async () => {
     const messages = [userMessage("hi"), assistantMessage([textPart("a"), imagePart(PNG), textPart("b")])];
     const { input, warnings } = await inputOf(messages);
     expect(input).toEqual([
       HI,
-      answered("a"),
+      outputMessage("a"),
       {
         type: "message",
         role: "user",
         content: [{ type: "input_image", image_url: `data:image/png;base64,${PNG_BASE64}` }],
       },
-      answered("b"),
+      outputMessage("b"),
     ]);
     expect(warnings).toEqual(["converted_content messages[1].content[1]"]);
     const violations = await refusalOf(build({ messages, lossPolicy: LossPolicy.REFUSE }));
@@ -350,7 +350,7 @@ describe("pictures of the assistant", () => {
   });
 });
 
-it("refuses what no assistant says", async () => {
+it("refuses parts that an assistant's message cannot have", async () => {
   const messages = [assistantMessage(media("document", { source: { case: "fileId", value: "f" } }))];
   const violations = await refusalOf(build({ messages }));
   expect(violations.map(({ field }) => field)).toEqual(["messages[0].content[0]"]);

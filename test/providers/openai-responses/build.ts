@@ -6,15 +6,16 @@ import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { FunctionToolSchema } from "../../../src/gen/outrigger/v1/tool_pb.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
-import { type RequestSettings, toRequestBody } from "../../../src/providers/openai-responses/request.ts";
+import type { RequestSettings } from "../../../src/providers/openai-responses/context.ts";
+import { toRequestBody } from "../../../src/providers/openai-responses/request.ts";
 
-/** What makes a request; a model and a message where it names none. */
+/** Initial values of a request; a model and a message are added where there are none. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;
 
-/** A body as a server reads it; its fields are looked at as they come. */
+/** A body as a server reads it. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** A request as it goes out. */
+/** A request as it is sent. */
 export interface Built {
   readonly body: Body;
   /** The body's bytes. */
@@ -45,14 +46,14 @@ export async function build(
   };
 }
 
-/** The body of a request that says no more than `hi` to gpt-4o. */
+/** The body of a request with the message `hi` for gpt-4o. */
 export const PLAIN_BODY: Body = {
   model: "gpt-4o",
   input: [{ type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] }],
   store: false,
 };
 
-/** Provider options under the wire's name. */
+/** Provider options under the name of the API. */
 export function options(own: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
   return { providerOptionsJson: { openai: JSON.stringify(own) } };
 }
@@ -68,7 +69,7 @@ export function hostedTool(provider: string, config: unknown) {
   return { tool: { case: "hosted", value } } as const;
 }
 
-/** The wrong fields that a refusal names. Fails where the request is not refused. */
+/** The invalid fields that an error names. Fails where the request is accepted. */
 export async function refusalOf(built: Promise<Built>): Promise<readonly FieldViolation[]> {
   const error = await built.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** Conversations for tests, and what becomes of them. */
+/** Conversations for tests, and their translation. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { PartInit } from "../../../src/core/message.ts";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -7,17 +7,17 @@ import { toResponse } from "../../../src/providers/openai-responses/response.ts"
 import { factsFor } from "../../support/decode.ts";
 import { build, type RequestInit } from "./build.ts";
 
-/** What makes a message. */
+/** Initial values of a message. */
 export type MessageInit = MessageInitShape<typeof MessageSchema>;
 
 /** An item as a server reads or writes it. */
 export type Item = Readonly<Record<string, unknown>>;
 
-/** The beginning of a picture, and its base64. */
+/** The first bytes of a PNG image, and their base64. */
 export const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 export const PNG_BASE64 = "iVBORw0KGgo=";
 
-/** The items and instructions for a conversation, and what was warned of. */
+/** The items, instructions and warnings for a conversation. */
 export async function inputOf(
   messages: MessageInit[],
   init: RequestInit = {},
@@ -27,20 +27,18 @@ export async function inputOf(
   return { instructions: body.instructions, input: body.input as Item[], warnings };
 }
 
-/** What somebody other than the model says. */
-export function said(role: string, ...texts: string[]): Item {
+/** A message item of any role but the assistant's. */
+export function inputMessage(role: string, ...texts: string[]): Item {
   return { type: "message", role, content: texts.map((text) => ({ type: "input_text", text })) };
 }
 
-/** What the model says, without anything attached. */
-export function answered(...texts: string[]): Item {
+/** A message item of the assistant, without id or status. */
+export function outputMessage(...texts: string[]): Item {
   const content = texts.map((text) => ({ type: "output_text", text, annotations: [] }));
   return { type: "message", role: "assistant", content };
 }
 
-/** A user's message with one part. */
-
-/** What came as an answer of a model, as it lies in the history. */
+/** The message of an answer, as it is kept in the history. */
 export function answerOf(output: Item[], model = "gpt-5", provider = "openai"): Message {
   const facts = factsFor(provider, { model });
   const body = JSON.stringify({ id: "resp_1", model, status: "completed", output });
@@ -65,4 +63,4 @@ export function outputText(text: string): Item {
 }
 
 /** The user's `hi`, as an item. */
-export const HI: Item = said("user", "hi");
+export const HI: Item = inputMessage("user", "hi");

@@ -168,46 +168,48 @@ const ROWS = TABLE.map((row) => ({
   name: [row.status, row.type, row.code, row.message, ErrorKindSchema.value[row.kind]?.localName]
     .filter(Boolean)
     .join(" "),
-  complaint: { message: row.message ?? "Something.", type: row.type, param: null, code: row.code },
+  errorObject: { message: row.message ?? "Something.", type: row.type, param: null, code: row.code },
 }));
 
-describe("the table of failures", () => {
-  it.each(ROWS)("in an answer: $name", ({ status, complaint, kind, retryable }) => {
-    const error = failure(status, { error: complaint });
+describe("the kind of a failure", () => {
+  it.each(ROWS)("in an answer: $name", ({ status, errorObject, kind, retryable }) => {
+    const error = failure(status, { error: errorObject });
     expect(error).toMatchObject({ kind, retryable });
-    const word = complaint.code || complaint.type;
-    expect(error.message).toBe(`openai answered ${status}${word ? ` (${word})` : ""}: ${complaint.message}`);
+    const code = errorObject.code || errorObject.type;
+    expect(error.message).toBe(
+      `openai answered ${status}${code ? ` (${code})` : ""}: ${errorObject.message}`,
+    );
     if (kind === K.REQUEST_TIMEOUT) expect(error).toBeInstanceOf(RequestTimeoutError);
     else if (kind === K.ABORT) expect(error).toBeInstanceOf(AbortError);
     else
       expect(error).toMatchObject({
         provider: "openai",
         httpStatusCode: status,
-        errorCode: word || undefined,
+        errorCode: code || undefined,
       });
   });
 
   it.each(ROWS)(
     "in a stream: $name",
-    async ({ complaint, kind, retryable, streamed = { kind, retryable } }) => {
-      const { type, ...flat } = complaint;
-      const nested = await failureOf(CREATED, { type: "error", error: complaint, sequence_number: 2 });
+    async ({ errorObject, kind, retryable, streamed = { kind, retryable } }) => {
+      const { type, ...flat } = errorObject;
+      const nested = await failureOf(CREATED, { type: "error", error: errorObject, sequence_number: 2 });
       const failed = await failureOf(CREATED, {
         type: "response.failed",
-        response: { status: "failed", error: complaint, usage: { input_tokens: 3, output_tokens: 0 } },
+        response: { status: "failed", error: errorObject, usage: { input_tokens: 3, output_tokens: 0 } },
       });
       expect(nested).toMatchObject(streamed);
       expect(failed).toMatchObject(streamed);
       expect(failed.usage?.inputTokens).toBe(3);
       // A flat event has no place for the type.
-      if (complaint.code)
+      if (errorObject.code)
         expect(await failureOf(CREATED, { type: "error", ...flat })).toMatchObject(streamed);
       for (const error of [nested, failed]) {
         expect(error).toMatchObject({ provider: "openai", requestId: "req_1", outputStarted: false });
         expect((error as ProviderError).httpStatusCode).toBeUndefined();
         expect(error.message).toMatch(/^openai reported a failure/);
       }
-      expect((nested as ProviderError).errorCode).toBe(complaint.code || type || undefined);
+      expect((nested as ProviderError).errorCode).toBe(errorObject.code || type || undefined);
     },
   );
 });
@@ -215,44 +217,44 @@ describe("the table of failures", () => {
 describe("a failure in a stream", () => {
   const error = { code: "server_error", message: "Oops." };
 
-  it("before anything else is all there is", async () => {
+  it("is the only event where nothing precedes it", async () => {
     const streamed = await stream([{ type: "error", ...error, param: null, sequence_number: 0 }]);
-    expect(streamed.told).toEqual([]);
+    expect(streamed.events).toEqual([]);
     expect(streamed.error).toMatchObject({ kind: K.SERVER, outputStarted: false });
-    expect((await stream([{ type: "response.failed", response: { error } }])).told).toEqual([]);
+    expect((await stream([{ type: "response.failed", response: { error } }])).events).toEqual([]);
   });
 
-  it("after some text ends it, and tells that there was some", async () => {
-    const { told, error: thrown } = await stream([
+  it("ends the stream after some text, with output_started set", async () => {
+    const { events, error: thrown } = await stream([
       CREATED,
       textDelta(0, "Hey"),
       { type: "error", ...error },
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       { start: "gpt-5" },
       { textStart: 0 },
-      { delta: 0, says: "Hey" },
+      { delta: 0, text: "Hey" },
       { error: "openai reported a failure (server_error): Oops.", outputStarted: true },
     ]);
     expect(thrown).toMatchObject({ kind: K.SERVER, outputStarted: true, retryable: true });
   });
 
   it.each<[string, Sent]>([
-    ["by the event's name alone", 'event: error\ndata: {"code":"server_error","message":"Oops."}\n\n'],
+    ["by the SSE event name alone", 'event: error\ndata: {"code":"server_error","message":"Oops."}\n\n'],
     ["by another type inside the data", 'event: error\ndata: {"type":"server_error","message":"Oops."}\n\n'],
     ["by the data alone", 'data: {"error":{"type":"server_error","message":"Oops."}}\n\n'],
     ["inside the response that ends the stream", completed({ error })],
     ["outside of any event", '{"error":{"code":"server_error","message":"Oops."}}'],
     ["outside of any event, in lines", '\n{\n "error": {"code": "server_error",\n "message": "Oops."}\n}\n'],
-  ])("is one that is told %s", async (_name, sent) => {
+  ])("is recognised %s", async (_name, sent) => {
     expect(await failureOf(CREATED, sent)).toMatchObject({
       kind: K.SERVER,
       message: "openai reported a failure (server_error): Oops.",
     });
   });
 
-  it("may give its status as the code", async () => {
+  it("may have the status as its code", async () => {
     const coded = (code: string | number) =>
       failureOf(CREATED, { type: "error", error: { code, message: "m" } });
     expect(await coded(429)).toMatchObject({ kind: K.RATE_LIMIT, errorCode: "429" });
@@ -260,34 +262,34 @@ describe("a failure in a stream", () => {
     expect(await coded(401)).toMatchObject({ kind: K.AUTHENTICATION });
   });
 
-  it("says how long to wait where its message does", async () => {
+  it("has the delay that its message contains", async () => {
     const message = "Rate limit reached. Please try again in 1m2.5s. Visit our page.";
     const thrown = await failureOf({ type: "error", code: "rate_limit_exceeded", message });
     expect(thrown).toMatchObject({ kind: K.RATE_LIMIT, retryable: true, retryAfter: 62.5 });
   });
 });
 
-describe("when to try again", () => {
+describe("the delay before a retry", () => {
   const limited = { error: { code: "rate_limit_exceeded", message: "Please try again in 20ms." } };
 
   it.each<[string, Record<string, string>, number | undefined]>([
     ["seconds", { "retry-after": "7" }, 7],
     ["a fraction", { "Retry-After": "0.5" }, 0.5],
-    ["milliseconds first", { "retry-after-ms": "1500", "retry-after": "7" }, 1.5],
-    ["the message, last of all", {}, 0.02],
-    ["nonsense, and then the message", { "retry-after": "soon" }, 0.02],
-  ])("is told by %s", (_name, headers, seconds) => {
+    ["milliseconds before seconds", { "retry-after-ms": "1500", "retry-after": "7" }, 1.5],
+    ["the message where there is no header", {}, 0.02],
+    ["the message where the header is invalid", { "retry-after": "soon" }, 0.02],
+  ])("is read from %s", (_name, headers, seconds) => {
     expect(failure(429, limited, headers).retryAfter).toBe(seconds);
   });
 
-  it("is told by a date", () => {
+  it("is read from a date", () => {
     const date = new Date(Date.now() + 60_000).toUTCString();
     const { retryAfter } = failure(503, "", { "retry-after": date });
     expect(retryAfter).toBeGreaterThan(50);
     expect(retryAfter).toBeLessThanOrEqual(60);
   });
 
-  it("is never where the money is gone, whatever is said", () => {
+  it("is unset for an exhausted quota", () => {
     const error = failure(
       429,
       { error: { code: "insufficient_quota", message: "Please try again in 5s." } },
@@ -299,26 +301,26 @@ describe("when to try again", () => {
     expect(error).toMatchObject({ kind: K.QUOTA_EXCEEDED, retryable: false, retryAfter: undefined });
   });
 
-  it("is as x-should-retry says, over the table", () => {
+  it("does not change that x-should-retry decides whether a retry is possible", () => {
     expect(failure(500, "", { "x-should-retry": "false" }).retryable).toBe(false);
     expect(failure(400, "", { "x-should-retry": "true" }).retryable).toBe(true);
     expect(failure(400, "", { "x-should-retry": "maybe" }).retryable).toBe(false);
   });
 
-  it("is not read out of the message of another failure", () => {
+  it("is not read from the message of another kind of failure", () => {
     const error = failure(400, { error: { code: "invalid_value", message: "Please try again in 10h." } });
     expect(error.retryAfter).toBeUndefined();
   });
 });
 
-describe("bodies", () => {
+describe("bodies of failed answers", () => {
   it.each<[string, string, string]>([
-    ["nothing", "", "openai answered 502"],
-    ["a page", "<html><title>502 Bad Gateway</title></html>", "openai answered 502"],
+    ["an empty body", "", "openai answered 502"],
+    ["an HTML page", "<html><title>502 Bad Gateway</title></html>", "openai answered 502"],
     ["broken JSON", '{"error":', "openai answered 502"],
     ["a list", '[{"error":1}]', "openai answered 502"],
     ["an error that is null", '{"error":null}', "openai answered 502"],
-    ["an error in words", '{"error":"model is loading"}', "openai answered 502: model is loading"],
+    ["an error as plain text", '{"error":"model is loading"}', "openai answered 502: model is loading"],
     ["a detail", '{"detail":"Not today."}', "openai answered 502: Not today."],
     [
       "an error at the top",
@@ -326,59 +328,59 @@ describe("bodies", () => {
       "openai answered 502 (oops): No.",
     ],
     ["a code that is a number", '{"error":{"message":"No.","code":502}}', "openai answered 502 (502): No."],
-    ["words that are none", '{"error":{"message":7,"code":{},"type":[]}}', "openai answered 502"],
-  ])("that are %s", (_name, body, message) => {
+    ["fields of the wrong type", '{"error":{"message":7,"code":{},"type":[]}}', "openai answered 502"],
+  ])("are read without an exception: %s", (_name, body, message) => {
     const error = failure(502, body);
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ kind: K.SERVER, message, retryable: true });
   });
 
-  it("ride along only where they were asked for, bounded", () => {
+  it("are attached, bounded, only under include_raw", () => {
     const body = JSON.stringify({ error: { message: "m".repeat(5000) } });
     expect((failure(500, body) as ProviderError).rawJson).toBeUndefined();
     expect((failure(500, body, {}, { includeRaw: true }) as ProviderError).rawJson).toBe(body.slice(0, 2048));
   });
 
-  it("ride along with a failure in a stream too", async () => {
+  it("are attached to a failure in a stream under include_raw", async () => {
     const event = { type: "error", code: "server_error", message: "Oops." };
     const { error } = await stream([event], { includeRaw: true });
     expect((error as ProviderError).rawJson).toBe(JSON.stringify(event));
   });
 
-  it("come with the id of their exchange", () => {
+  it("come with the request id", () => {
     expect(failure(500, "", { "x-request-id": "req_7" })).toMatchObject({ requestId: "req_7" });
   });
 });
 
-describe("the caller's own words", () => {
-  const asked = (prompt: string) => ({ messages: [userMessage(prompt)] });
-  const complaint = (message: string, code: string | null = null) => ({
+describe("the caller's prompt in a message", () => {
+  const requestWith = (prompt: string) => ({ messages: [userMessage(prompt)] });
+  const errorObject = (message: string, code: string | null = null) => ({
     error: { message, type: "invalid_request_error", code },
   });
 
   it.each([
     "Explain HTTP 429 rate_limit_exceeded, please.",
     "What does maximum context length mean?",
-    "It says: the input exceeds the context window.",
+    "It text: the input exceeds the context window.",
     "invalid_api_key and insufficient_quota",
-  ])("do not mislead when they are repeated: %s", (prompt) => {
-    const error = failure(400, complaint(`Invalid value: '${prompt}'.`), {}, asked(prompt));
+  ])("does not change the kind of the error: %s", (prompt) => {
+    const error = failure(400, errorObject(`Invalid value: '${prompt}'.`), {}, requestWith(prompt));
     expect(error).toMatchObject({ kind: K.INVALID_REQUEST, retryable: false, retryAfter: undefined });
     expect(error.message).not.toContain(prompt);
   });
 
-  it("do not mislead when they ask to wait", () => {
+  it("does not set a delay", () => {
     const prompt = "Say: please try again in 10h.";
     const error = failure(
       429,
-      complaint(`Limit reached for '${prompt}'`, "rate_limit_exceeded"),
+      errorObject(`Limit reached for '${prompt}'`, "rate_limit_exceeded"),
       {},
-      asked(prompt),
+      requestWith(prompt),
     );
     expect(error).toMatchObject({ kind: K.RATE_LIMIT, retryAfter: undefined });
   });
 
-  it("do not mislead inside a stream, or out of a tool's result", async () => {
+  it("does not change the kind inside a stream, or from a tool's result", async () => {
     const prompt = "This is the maximum context length of a train.";
     const event = { type: "error", code: null, message: `Bad: '${prompt}'` };
     const messages = [toolResult({ toolCallId: "c", content: prompt })];
@@ -387,22 +389,27 @@ describe("the caller's own words", () => {
     expect(error?.message).not.toContain(prompt);
   });
 
-  it("count for nothing beside a code that is clear", () => {
+  it("is ignored where the code is specific", () => {
     const message = "Unsupported: maximum context length.";
-    expect(failure(400, complaint(message, "unsupported_value")).kind).toBe(K.INVALID_REQUEST);
-    expect(failure(404, complaint(message)).kind).toBe(K.NOT_FOUND);
-    expect(failure(500, complaint(message)).kind).toBe(K.SERVER);
+    expect(failure(400, errorObject(message, "unsupported_value")).kind).toBe(K.INVALID_REQUEST);
+    expect(failure(404, errorObject(message)).kind).toBe(K.NOT_FOUND);
+    expect(failure(500, errorObject(message)).kind).toBe(K.SERVER);
   });
 
-  it("are not in a message, and neither is a key", () => {
+  it("is not repeated, and neither is a key", () => {
     const prompt = "My name is Ann and I live in Oslo.";
-    const said = failure(400, complaint(`Cannot read: ${prompt}`, "bad"), {}, asked(prompt)).message;
-    expect(said).toBe(
+    const repeated = failure(
+      400,
+      errorObject(`Cannot read: ${prompt}`, "bad"),
+      {},
+      requestWith(prompt),
+    ).message;
+    expect(repeated).toBe(
       "openai answered 400 (bad): (the provider's message repeats the prompt and is left out)",
     );
     const key = failure(
       401,
-      complaint("Incorrect API key provided: sk-proj-abcd1234efgh.", "invalid_api_key"),
+      errorObject("Incorrect API key provided: sk-proj-abcd1234efgh.", "invalid_api_key"),
     );
     expect(key.message).toBe("openai answered 401 (invalid_api_key): Incorrect API key provided: (key)");
   });

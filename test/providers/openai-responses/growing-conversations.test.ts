@@ -79,14 +79,14 @@ function beginning(text: string, body: { readonly input?: unknown }): string {
   return text.slice(0, end + input.length);
 }
 
-describe("a conversation that grows", () => {
+describe("requests of a growing conversation", () => {
   const formats: Pick<RequestInit & object, "responseFormat">[] = [
     {},
     { responseFormat: { type: Format.JSON } },
   ];
 
   it.each(Array.from({ length: 40 }, (_, seed) => seed))(
-    "begins as it did the turn before, seed %i",
+    "begin with the bytes of the previous turn, seed %i",
     async (seed) => {
       const random = randomOf(seed);
       const model = MODELS[seed % MODELS.length] ?? "";

@@ -16,7 +16,7 @@ import {
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { createMediaReader, resolveMedia } from "../../../src/kit/media/media.ts";
 import { build, refusalOf } from "./build.ts";
-import { answered, HI, inputOf, media, native, PNG, PNG_BASE64, said } from "./conversation.ts";
+import { HI, inputMessage, inputOf, media, native, outputMessage, PNG, PNG_BASE64 } from "./conversation.ts";
 
 /** A user's message with one part. */
 async function userPart(part: PartInit): Promise<unknown> {
@@ -27,7 +27,7 @@ async function userPart(part: PartInit): Promise<unknown> {
 }
 
 describe("system and developer messages", () => {
-  it("at the beginning are the instructions", async () => {
+  it("become the instructions at the beginning", async () => {
     const messages = [systemMessage("Be brief."), developerMessage("Be kind."), userMessage("hi")];
     expect(await inputOf(messages)).toEqual({
       instructions: "Be brief.\n\nBe kind.",
@@ -36,7 +36,7 @@ describe("system and developer messages", () => {
     });
   });
 
-  it("of several parts are joined, and an empty one says nothing", async () => {
+  it("are joined, and empty ones are skipped", async () => {
     const messages = [
       systemMessage(""),
       { role: Role.SYSTEM, content: [textPart("a"), textPart("b")] },
@@ -46,24 +46,24 @@ describe("system and developer messages", () => {
     expect((await inputOf([systemMessage(""), userMessage("hi")])).instructions).toBeUndefined();
   });
 
-  it("later on stay in their place, under their own role", async () => {
+  it("keep their place and role later in the conversation", async () => {
     const messages = [userMessage("hi"), systemMessage("Now brief."), developerMessage("Now kind.")];
     expect(await inputOf(messages)).toEqual({
       instructions: undefined,
-      input: [HI, said("system", "Now brief."), said("developer", "Now kind.")],
+      input: [HI, inputMessage("system", "Now brief."), inputMessage("developer", "Now kind.")],
       warnings: [],
     });
   });
 
-  it("alone are the input, since there has to be one", async () => {
+  it("become the input where there is no other message", async () => {
     expect(await inputOf([systemMessage("a"), developerMessage("b")])).toEqual({
       instructions: undefined,
-      input: [said("system", "a"), said("developer", "b")],
+      input: [inputMessage("system", "a"), inputMessage("developer", "b")],
       warnings: [],
     });
   });
 
-  it("that hold more than text stay in the input whole", async () => {
+  it("stay in the input where they hold more than text", async () => {
     const shows = { role: Role.SYSTEM, content: [textPart("See:"), imagePart("https://x.test/a.png")] };
     const { instructions, input } = await inputOf([systemMessage("a"), shows, userMessage("hi")]);
     expect(instructions).toBe("a");
@@ -82,7 +82,7 @@ describe("system and developer messages", () => {
 });
 
 describe("names of speakers", () => {
-  it("are left out with a warning, wherever they stand, but for a tool's", async () => {
+  it("are left out with a warning in all messages but a tool's", async () => {
     const messages = [
       { ...systemMessage("a"), name: "house" },
       { ...userMessage("hi"), name: "ann" },
@@ -90,7 +90,11 @@ describe("names of speakers", () => {
       { ...toolResult({ toolCallId: "c", content: "x" }), name: "look" },
     ];
     const { input, warnings } = await inputOf(messages);
-    expect(input).toEqual([HI, answered("yes"), { type: "function_call_output", call_id: "c", output: "x" }]);
+    expect(input).toEqual([
+      HI,
+      outputMessage("yes"),
+      { type: "function_call_output", call_id: "c", output: "x" },
+    ]);
     expect(warnings).toEqual(
       ["messages[0].name", "messages[1].name", "messages[2].name"].map(
         (field) => `unsupported_setting ${field}`,
@@ -99,7 +103,7 @@ describe("names of speakers", () => {
   });
 });
 
-describe("what a user shows", () => {
+describe("parts of a user's message", () => {
   it.each<[string, PartInit, unknown]>([
     ["text", textPart("ä\n😀"), { type: "input_text", text: "ä\n😀" }],
     [
@@ -113,7 +117,7 @@ describe("what a user shows", () => {
       { type: "input_image", image_url: `data:image/webp;base64,${PNG_BASE64}` },
     ],
     [
-      "an image of no named type",
+      "an image without a media type",
       imagePart(PNG),
       { type: "input_image", image_url: `data:image/png;base64,${PNG_BASE64}` },
     ],
@@ -123,12 +127,12 @@ describe("what a user shows", () => {
       { type: "input_image", image_url: `data:image/jpeg;base64,${PNG_BASE64}` },
     ],
     [
-      "an image by its file id, in detail",
+      "an image by its file id, with a level of detail",
       media("image", { detail: "high", source: { case: "fileId", value: "file-1" } }),
       { type: "input_image", file_id: "file-1", detail: "high" },
     ],
     [
-      "a detail of tomorrow",
+      "an unknown level of detail",
       media("image", { detail: "original", source: { case: "url", value: "https://x.test/a.gif" } }),
       { type: "input_image", image_url: "https://x.test/a.gif", detail: "original" },
     ],
@@ -166,11 +170,11 @@ describe("what a user shows", () => {
       media("document", { source: { case: "fileId", value: "file-2" } }),
       { type: "input_file", file_id: "file-2" },
     ],
-  ])("%s", async (_name, part, expected) => {
+  ])("are translated: %s", async (_name, part, expected) => {
     expect(await userPart(part)).toEqual(expected);
   });
 
-  it("keeps its order, text and pictures mixed", async () => {
+  it("keep their order where text and images are mixed", async () => {
     const { input } = await inputOf([
       userMessage([textPart("a"), imagePart("https://x.test/1.png"), textPart("b")]),
     ]);
@@ -190,7 +194,7 @@ describe("what a user shows", () => {
   it.each([
     ["url", { case: "url", value: "https://x.test/a.pdf" }, { file_url: "https://x.test/a.pdf" }],
     ["file id", { case: "fileId", value: "file-2" }, { file_id: "file-2" }],
-  ])("loses the name of a document that is sent by its %s, and is told", async (_name, source, sent) => {
+  ])("lose the name of a document that is sent by its %s, with a warning", async (_name, source, sent) => {
     const part = media("document", { fileName: "a.pdf", source });
     const { input, warnings } = await inputOf([userMessage(part)]);
     expect(input[0]?.content).toEqual([{ type: "input_file", ...sent }]);
@@ -199,7 +203,7 @@ describe("what a user shows", () => {
 
   it.each<[string, PartInit, string]>([
     [
-      "sound",
+      "audio",
       media("audio", { mediaType: "audio/wav", source: { case: "data", value: PNG } }),
       "messages[0].content[0].audio",
     ],
@@ -215,19 +219,19 @@ describe("what a user shows", () => {
     ],
     ["an image without a source", media("image", {}), "messages[0].content[0].image"],
     ["a path where no files may be read", imagePart("/etc/passwd"), "messages[0].content[0].image.url"],
-    ["an address that is none", documentPart("ftp://x.test/a"), "messages[0].content[0].document.url"],
+    ["an unsupported URL scheme", documentPart("ftp://x.test/a"), "messages[0].content[0].document.url"],
     [
       "a tool call",
       { part: { case: "toolCall", value: { id: "c", name: "look" } } },
       "messages[0].content[0]",
     ],
     ["nothing", {}, "messages[0].content[0]"],
-  ])("is refused by its field: %s", async (_name, part, field) => {
+  ])("are refused by field: %s", async (_name, part, field) => {
     const violations = await refusalOf(build({ messages: [userMessage(part)] }));
     expect(violations.map((violation) => violation.field)).toEqual([field]);
   });
 
-  it("refuses a role that is none", async () => {
+  it("are refused in a message without a role", async () => {
     const violations = await refusalOf(
       build({ messages: [{ role: Role.UNSPECIFIED, content: [textPart("x")] }] }),
     );
@@ -235,7 +239,7 @@ describe("what a user shows", () => {
   });
 });
 
-describe("a file on this machine", () => {
+describe("a local file", () => {
   let folder = "";
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "outrigger-"));
@@ -259,7 +263,7 @@ describe("a file on this machine", () => {
 });
 
 describe("native parts", () => {
-  it("of the assistant go back as they are spelled", async () => {
+  it("are sent back with their original spelling", async () => {
     const spelled =
       '{"type":"tool_search_output","tools":[{"2":1.0,"1":"\\u00e9"}],"n":12345678901234567890}';
     const { text } = await build({
@@ -268,7 +272,7 @@ describe("native parts", () => {
     expect(text).toContain(`},${spelled}],`);
   });
 
-  it("are the provider's own under the name of its entry and under that of its API", async () => {
+  it("belong to the provider under the name of its entry and under the name of its API", async () => {
     const block = { type: "compaction", id: "cmp_1", encrypted_content: "gAAA" };
     const parts = ["azure-west", "openai"].map((owner) => native(owner, JSON.stringify(block)));
     const { input, warnings } = await inputOf([assistantMessage(parts)], {}, { provider: "azure-west" });
@@ -276,7 +280,7 @@ describe("native parts", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("that answer the provider's own calls stand beside messages", async () => {
+  it("become items beside messages where they answer the provider's own calls", async () => {
     const approval = { type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: true };
     const screen = {
       type: "computer_call_output",
@@ -295,9 +299,9 @@ describe("native parts", () => {
       userMessage(native("openai", JSON.stringify(approval))),
     ]);
     expect(input).toEqual([
-      said("user", "a"),
+      inputMessage("user", "a"),
       approval,
-      said("user", "b"),
+      inputMessage("user", "b"),
       { type: "function_call_output", call_id: "c", output: "x" },
       screen,
       approval,
@@ -305,7 +309,7 @@ describe("native parts", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("that are content stay inside their message or result", async () => {
+  it("stay inside their message or result where they are content", async () => {
     const marked = { type: "input_text", text: "a", prompt_cache_breakpoint: { mode: "explicit" } };
     const part = native("openai", JSON.stringify(marked));
     const { input } = await inputOf([
@@ -318,7 +322,7 @@ describe("native parts", () => {
     ]);
   });
 
-  it("of another provider are left out, and a message of nothing else with them", async () => {
+  it("are left out where another provider wrote them, with messages that hold nothing else", async () => {
     const part = native("gemini", '{"executableCode":{}}');
     const { input, warnings } = await inputOf([
       userMessage("hi"),

@@ -1,5 +1,6 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { traitsOf } from "../../../src/catalog/catalog.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ProviderError, SDKError, StreamError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
@@ -12,13 +13,14 @@ import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { toError } from "../../../src/providers/openai-responses/error.ts";
-import { toInput } from "../../../src/providers/openai-responses/input.ts";
+import { toConversation } from "../../../src/providers/openai-responses/input.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
+import { ToolCallIds } from "../../../src/providers/openai-responses/tool-call-ids.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
-import { readOutput, readParts, readStream } from "./reading.ts";
+import { readOutput, readParts, readStream } from "./read-recorded-answer.ts";
 
 const PROVIDER = "openai";
 const FOLDER = "openai-responses";
@@ -29,23 +31,23 @@ const decodeBytes = (chunks: Iterable<Uint8Array>, model = "gpt-test") =>
   decode(chunks, factsFor(PROVIDER, { model }), (facts, writer) => new ResponsesDecoder(facts, writer));
 
 describe("a recorded stream of the Responses API", () => {
-  it("is there", () => expect(streams.length).toBeGreaterThan(90));
+  it("has recordings to decode", () => expect(streams.length).toBeGreaterThan(90));
 
   describe.each(streams)("$file", (recording) => {
     const bytes = bytesOf(recording);
-    const { said, terminal, response: object, events: native } = readStream(bytes);
+    const { parts, terminal, response: object, events: native } = readStream(bytes);
     const fails = terminal.type === "response.failed" || terminal.type === "error";
 
     it(fails ? "ends in the error that it reports" : "loses nothing", async () => {
       const { events, error } = await decodeBytes([bytes]);
       if (fails) return expectReported(events, error);
       const response = finalOf(events);
-      expect(readParts(response.message?.content ?? [])).toEqual(said);
+      expect(readParts(response.message?.content ?? [])).toEqual(parts);
       expectUsage(response, object.usage);
       expect(accumulated(events)).toEqual(response);
     });
 
-    it("gives the same events however its bytes are split", async () => {
+    it("gives the same events for any split of its bytes", async () => {
       const whole = await decodeBytes([bytes]);
       const random = randomOf(seedOf(recording.file));
       for (const largest of [7, 64, 5000]) {
@@ -54,13 +56,13 @@ describe("a recorded stream of the Responses API", () => {
       }
     });
 
-    it("never looks finished when it is cut between two events", async () => {
+    it("is a stream error when it is cut between two events", async () => {
       const ends = eventEnds(bytes).slice(0, -terminals(native));
       expectUnfinished(bytes.subarray(0, ends.at(-1)));
       for (const end of sample(ends, 100)) await expectCut(bytes.subarray(0, end));
     });
 
-    it("never looks finished when it is cut inside its bytes", async () => {
+    it("is a stream error when it is cut inside an event", async () => {
       const random = randomOf(seedOf(`cut ${recording.file}`));
       const limit = bytes.lastIndexOf(`data: {"type":"${String(terminal.type)}"`);
       const last = limit > 0 ? limit : bytes.length / 2;
@@ -71,7 +73,7 @@ describe("a recorded stream of the Responses API", () => {
 });
 
 describe("a recorded whole answer of the Responses API", () => {
-  it("is there", () => expect(wholes.length).toBeGreaterThan(100));
+  it("has recordings to decode", () => expect(wholes.length).toBeGreaterThan(100));
 
   const answers = wholes.filter(isAnswer);
   it.each(answers)("$file loses nothing", (recording) => {
@@ -82,13 +84,13 @@ describe("a recorded whole answer of the Responses API", () => {
     expect(response.id).toBe(body.id);
   });
 
-  it.each(answers)("$file goes back item by item as it came", async (recording) => {
+  it.each(answers)("$file is sent back item by item unchanged", async (recording) => {
     const response = respond(recording);
     const input = await inputOf(response);
     expect(input).toEqual(withoutUnfinished(list(bodyOf(recording).output)).map(withoutLogprobs));
   });
 
-  it.each(wholes.filter(({ status }) => status >= 400))("$file is the error that it says", (recording) => {
+  it.each(wholes.filter(({ status }) => status >= 400))("$file is the error that it reports", (recording) => {
     const error = toError({
       provider: PROVIDER,
       status: recording.status,
@@ -134,8 +136,8 @@ describe("a stream and a whole answer of the same content", () => {
 const CONTRADICTS_ITSELF = new Set(["openai-responses/shell-container.1.sse"]);
 
 /** Sealed content is sealed anew in each event that carries it, so its letters differ where its meaning does not. */
-function sealed(said: unknown): unknown {
-  return JSON.parse(JSON.stringify(said), (key, value) =>
+function sealed(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (key, value) =>
     /^(encrypted_content|fingerprint)$/.test(key) ? "sealed" : value,
   );
 }
@@ -239,12 +241,15 @@ async function inputOf(response: Response): Promise<unknown> {
     ],
   });
   const media = () => Promise.reject(new Error("no media in these histories"));
-  const { input } = await toInput({
+  const loss = new LossReport();
+  const { input } = await toConversation({
     provider: PROVIDER,
     request,
-    loss: new LossReport(),
+    traits: traitsOf(PROVIDER, request.model),
+    loss,
     store: true,
     media,
+    toolCallIds: new ToolCallIds(loss),
   });
   return JSON.parse(stringifyJson(input.slice(1)));
 }

@@ -18,7 +18,7 @@ import { build, functionTool, options, PLAIN_BODY, refusalOf } from "./build.ts"
 const ENCRYPTED = ["reasoning.encrypted_content"];
 
 describe("a request of the Responses API", () => {
-  it("says the model, the input and that nothing is to be kept", async () => {
+  it("has the model, the input and `store: false`", async () => {
     expect(await build({})).toEqual({
       body: PLAIN_BODY,
       text: '{"model":"gpt-4o","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}],"store":false}',
@@ -26,17 +26,17 @@ describe("a request of the Responses API", () => {
     });
   });
 
-  it("asks for a stream without padding where one is wanted", async () => {
+  it("requests a stream without padding", async () => {
     const { body } = await build({}, {}, true);
     expect(body).toEqual({ ...PLAIN_BODY, stream: true, stream_options: { include_obfuscation: false } });
   });
 
-  it("passes the model's name through untouched", async () => {
+  it("passes the model's name through unchanged", async () => {
     const { body } = await build({ model: "ft:gpt-4o:acme/übung#1" });
     expect(body).toEqual({ ...PLAIN_BODY, model: "ft:gpt-4o:acme/übung#1" });
   });
 
-  it("says everything that a caller can say, in one body", async () => {
+  it("has every setting of the caller in one body", async () => {
     const { body, warnings } = await build({
       model: "gpt-5.1",
       messages: [systemMessage("Be brief."), userMessage("hi")],
@@ -78,8 +78,8 @@ describe("a request of the Responses API", () => {
   });
 });
 
-describe("sampling", () => {
-  const asked = { temperature: 0, topP: 0.9 };
+describe("sampling parameters", () => {
+  const sampling = { temperature: 0, topP: 0.9 };
   const taken = { temperature: 0, top_p: 0.9 };
 
   it.each([
@@ -97,28 +97,28 @@ describe("sampling", () => {
     ["gpt-6.1-terra", "none", true],
     ["gpt-6.1-sol", "low", false],
     ["a-model-of-tomorrow", "high", true],
-  ])("of %s with effort %j: taken is %j", async (model, reasoningEffort, takes) => {
-    const { body, warnings } = await build({ model, reasoningEffort, ...asked });
+  ])("are sent to %s with effort %j: %j", async (model, reasoningEffort, takes) => {
+    const { body, warnings } = await build({ model, reasoningEffort, ...sampling });
     const effort = reasoningEffort === "" ? {} : { reasoning: { effort: reasoningEffort } };
     const include = model.startsWith("gpt-4") ? {} : { include: ENCRYPTED };
     expect(body).toEqual({ ...PLAIN_BODY, model, ...effort, ...include, ...(takes ? taken : {}) });
     expect(warnings).toEqual(takes ? [] : ["unsupported_setting temperature", "unsupported_setting top_p"]);
   });
 
-  it("is refused for a strict request of a model that does not take it", async () => {
-    expect(await refusalOf(build({ model: "gpt-5", ...asked, lossPolicy: LossPolicy.REFUSE }))).toEqual([
+  it("are refused under LOSS_POLICY_REFUSE for a model that does not accept them", async () => {
+    expect(await refusalOf(build({ model: "gpt-5", ...sampling, lossPolicy: LossPolicy.REFUSE }))).toEqual([
       { field: "temperature", description: "the model does not take it in such a request; it was left out" },
       { field: "top_p", description: "the model does not take it in such a request; it was left out" },
     ]);
   });
 
-  it("has a limit of tokens under another name", async () => {
+  it("include the token limit under its own name", async () => {
     expect((await build({ maxTokens: 16 })).body).toEqual({ ...PLAIN_BODY, max_output_tokens: 16 });
     const reasoning = await build({ model: "gpt-5", maxTokens: 5, temperature: 1 });
     expect(reasoning.body).toMatchObject({ max_output_tokens: 5 });
   });
 
-  it("has no stop sequences", async () => {
+  it("lose stop sequences with a warning", async () => {
     const { body, warnings } = await build({ stopSequences: ["END"] });
     expect(body).toEqual(PLAIN_BODY);
     expect(warnings).toEqual(["unsupported_setting stop_sequences"]);
@@ -127,7 +127,7 @@ describe("sampling", () => {
   });
 });
 
-describe("the effort of reasoning", () => {
+describe("the reasoning effort", () => {
   it.each([
     ["gpt-5", "minimal", "minimal", []],
     ["gpt-5", "none", "minimal", ["adjusted_setting reasoning_effort"]],
@@ -140,7 +140,7 @@ describe("the effort of reasoning", () => {
     ["gpt-4o", "high", undefined, ["unsupported_setting reasoning_effort"]],
     ["gpt-5", "ultra", "ultra", []],
     ["a-model-of-tomorrow", "max", "max", []],
-  ])("of %s asked for %s is %s", async (model, reasoningEffort, expected, warned) => {
+  ])("of %s is sent for the requested %s as %s", async (model, reasoningEffort, expected, warned) => {
     const { body, warnings } = await build({ model, reasoningEffort });
     expect(body.reasoning).toEqual(expected === undefined ? undefined : { effort: expected });
     expect(warnings).toEqual(warned);
@@ -150,7 +150,7 @@ describe("the effort of reasoning", () => {
     }
   });
 
-  it("joins what else the caller says of reasoning", async () => {
+  it("is merged with other reasoning settings of the caller", async () => {
     const { body } = await build({
       model: "gpt-5.6",
       reasoningEffort: "high",
@@ -164,7 +164,7 @@ describe("metadata", () => {
   const pairs = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, "v"]));
 
-  it("goes as it is up to the limits", async () => {
+  it("is sent unchanged up to the limits", async () => {
     const metadata = { ...pairs(15), [`${"k".repeat(64)}`]: "v".repeat(512) };
     expect(await build({ metadata })).toMatchObject({ body: { ...PLAIN_BODY, metadata }, warnings: [] });
   });
@@ -174,7 +174,7 @@ describe("metadata", () => {
     ["a key that is too long", { ["k".repeat(65)]: "v", a: "b" }, { a: "b" }, 1],
     ["a value that is too long", { a: "v".repeat(513), b: "c" }, { b: "c" }, 1],
     ["nothing that fits", { a: "v".repeat(513) }, undefined, 1],
-  ])("beyond them is left out: %s", async (_name, metadata, kept, count) => {
+  ])("is left out beyond the limits: %s", async (_name, metadata, kept, count) => {
     const { body, warnings } = await build({ metadata });
     expect(body).toEqual({ ...PLAIN_BODY, ...(kept === undefined ? {} : { metadata: kept }) });
     expect(warnings).toEqual(["unsupported_setting metadata"]);
@@ -183,22 +183,22 @@ describe("metadata", () => {
   });
 });
 
-describe("what the provider keeps", () => {
+describe("storage at the provider", () => {
   it.each([
     ["a model that reasons", "gpt-5", false, {}, { store: false, include: ENCRYPTED }],
     ["a model that does not", "gpt-4o", false, {}, { store: false }],
-    ["a model that nobody knows", "my-finetune", false, {}, { store: false, include: ENCRYPTED }],
+    ["an unknown model", "my-finetune", false, {}, { store: false, include: ENCRYPTED }],
     ["an entry that stores", "gpt-5", true, {}, { store: true }],
     ["a request that stores", "gpt-5", false, { store: true }, { store: true }],
     ["a request that does not", "gpt-5", true, { store: false }, { store: false, include: ENCRYPTED }],
-  ])("%s", async (_name, model, store, own, expected) => {
+  ])("is set for %s", async (_name, model, store, own, expected) => {
     const { body } = await build({ model, ...options(own) }, { store });
     expect(body).toEqual({ ...PLAIN_BODY, model, ...expected });
   });
 });
 
 describe("provider options", () => {
-  it("are merged last: objects by key, null removes, the rest replaces", async () => {
+  it("are merged last: objects by key, null removes, other values replace", async () => {
     const { body } = await build({
       model: "gpt-5.1",
       maxTokens: 10,
@@ -227,7 +227,7 @@ describe("provider options", () => {
     });
   });
 
-  it("add tools and includes, the latter once", async () => {
+  it("add tools and includes, without repeating includes", async () => {
     const { body } = await build({
       model: "gpt-5",
       tools: [functionTool({ name: "ping" })],
@@ -240,7 +240,7 @@ describe("provider options", () => {
     expect(body.include).toEqual(["reasoning.encrypted_content", "web_search_call.results"]);
   });
 
-  it("bring tools and includes where there were none", async () => {
+  it("add tools and includes where there were none", async () => {
     const { body } = await build(options({ tools: [{ type: "shell" }], include: ["x"] }));
     expect(body).toEqual({ ...PLAIN_BODY, tools: [{ type: "shell" }], include: ["x"] });
   });
@@ -250,7 +250,7 @@ describe("provider options", () => {
     expect(text).toContain('"seed":12345678901234567890');
   });
 
-  it("count under the registered name first, then under the name of the API, never both", async () => {
+  it("are read under the registered name first, then under the name of the API, never both", async () => {
     const both = { azure: '{"a":1}', openai: '{"b":2}' };
     const azure = { provider: "azure" };
     expect((await build({ providerOptionsJson: both }, azure)).body).toEqual({ ...PLAIN_BODY, a: 1 });
@@ -266,20 +266,20 @@ describe("provider options", () => {
     ["openai", "openai", "[1]", "found a list"],
     ["azure", "azure", '"x"', "found a string"],
     ["azure", "openai", "null", "found null"],
-  ])("of %s under %s are refused where they are %j", async (provider, name, text, found) => {
+  ])("are refused for %s under %s where they are %j", async (provider, name, text, found) => {
     const [violation] = await refusalOf(build({ providerOptionsJson: { [name]: text } }, { provider }));
     expect(violation?.field).toBe(`provider_options_json["${name}"]`);
     expect(violation?.description).toContain(found);
   });
 
-  it.each([true, false])("may not say whether the answer streams: %j", async (stream) => {
+  it.each([true, false])("cannot set `stream`: %j", async (stream) => {
     const [violation] = await refusalOf(build(options({ stream })));
     expect(violation?.field).toBe('provider_options_json["openai"].stream');
   });
 });
 
-describe("a strict request", () => {
-  it("names all that it would lose, and nothing is sent", async () => {
+describe("a request under LOSS_POLICY_REFUSE", () => {
+  it("is refused by an error that names everything that would be lost", async () => {
     const violations = await refusalOf(
       build({
         model: "gpt-5",
@@ -312,7 +312,7 @@ describe("a strict request", () => {
     ]);
   });
 
-  it("goes out where nothing is lost", async () => {
+  it("is sent where nothing is lost", async () => {
     const { body, warnings } = await build({
       messages: [developerMessage("Be kind."), userMessage("hi")],
       lossPolicy: LossPolicy.REFUSE,

@@ -14,12 +14,12 @@ describe("the response format", () => {
   const jsonMode = { text: { format: { type: "json_object" } } };
   const sentence = message("developer", "Answer with a JSON object.");
 
-  it("text and unset say nothing", async () => {
+  it("sends nothing for text and where it is unset", async () => {
     expect((await build({ responseFormat: { type: Format.TEXT } })).body).toEqual(PLAIN_BODY);
     expect((await build({ responseFormat: {} })).body).toEqual(PLAIN_BODY);
   });
 
-  it("JSON is a mode where the user asks for JSON", async () => {
+  it("is the JSON mode where the user asks for JSON", async () => {
     const { body, warnings } = await build({
       messages: [userMessage("Answer in json, please.")],
       responseFormat: { type: Format.JSON },
@@ -28,7 +28,7 @@ describe("the response format", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("JSON puts the word that the API wants at the beginning of the input", async () => {
+  it("adds the word JSON at the beginning of the input where it is missing", async () => {
     const { body, warnings } = await build({
       messages: [systemMessage("Reply in JSON."), userMessage("hi")],
       responseFormat: { type: Format.JSON },
@@ -42,7 +42,7 @@ describe("the response format", () => {
     expect(warnings).toEqual(["converted_content response_format"]);
   });
 
-  it("JSON keeps the word where it is while the conversation goes on to speak of JSON", async () => {
+  it("keeps the added word in its place when later messages mention JSON", async () => {
     const responseFormat = { type: Format.JSON };
     const first = await build({ messages: [userMessage("hi")], responseFormat });
     const second = await build({
@@ -52,19 +52,19 @@ describe("the response format", () => {
     expect((second.body.input as unknown[]).slice(0, 2)).toEqual(first.body.input);
   });
 
-  it("JSON is no reason to refuse a strict request", async () => {
+  it("is not refused for JSON under LOSS_POLICY_REFUSE", async () => {
     const { body } = await build({ responseFormat: { type: Format.JSON }, lossPolicy: LossPolicy.REFUSE });
     expect(body).toEqual({ ...PLAIN_BODY, input: [sentence, message("user", "hi")], ...jsonMode });
   });
 
-  it("a schema is flat, has a name, and is kept letter by letter", async () => {
+  it("sends a schema flat, with a name, and with its original spelling", async () => {
     const { body, text } = await build({ responseFormat: { type: Format.JSON_SCHEMA, schemaJson: schema } });
     const format = { type: "json_schema", name: "response", schema: JSON.parse(schema), strict: false };
     expect(body).toEqual({ ...PLAIN_BODY, text: { format } });
     expect(text).toContain(`"schema":${schema},`);
   });
 
-  it("a schema may have its own name and be enforced", async () => {
+  it("sends a schema with its own name and enforced", async () => {
     const closed =
       '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}';
     const { body, warnings } = await build({
@@ -77,7 +77,7 @@ describe("the response format", () => {
 
   const FREE = '{"type":"object","additionalProperties":{"type":"string"}}';
 
-  it("a schema that cannot be enforced is shown, and the caller is told", async () => {
+  it("sends a schema that cannot be enforced as a hint, with a warning", async () => {
     const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: FREE, strict: true };
     const { body, warnings } = await build({ responseFormat });
     const format = { type: "json_schema", name: "response", schema: JSON.parse(FREE), strict: false };
@@ -86,7 +86,7 @@ describe("the response format", () => {
     expect(await refusalOf(build({ responseFormat, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
   });
 
-  it("a schema is asked for in words where the model has no schemas", async () => {
+  it("describes the schema in the input where the model has no schemas", async () => {
     const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: schema };
     const { body, warnings } = await build({ model: "gpt-4", responseFormat });
     const words =
@@ -103,7 +103,7 @@ describe("the response format", () => {
     expect(violations.map(({ field }) => field)).toEqual(["response_format"]);
   });
 
-  it("a list cannot be enforced, since the API wants an object at the root", async () => {
+  it("does not enforce a list, since the API requires an object at the root", async () => {
     const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: '{"type":"array"}', strict: true };
     const [violation] = await refusalOf(build({ responseFormat }));
     expect(violation?.field).toBe("response_format.schema_json");

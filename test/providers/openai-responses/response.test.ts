@@ -14,7 +14,7 @@ import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-alloc
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
 import { factsFor } from "../../support/decode.ts";
 import { type Item, outputText, PNG_BASE64 } from "./conversation.ts";
-import { toldPart } from "./told.ts";
+import { describePart } from "./describe-event.ts";
 
 const FACTS = factsFor("openai", { model: "gpt-5" });
 
@@ -29,11 +29,11 @@ function respond(body: unknown, facts: CallFacts = FACTS) {
 
 function partsOf(...output: Item[]) {
   const { message } = respond({ model: "gpt-5", status: "completed", output });
-  return message?.content.map(toldPart);
+  return message?.content.map(describePart);
 }
 
 describe("a whole answer", () => {
-  it("is our Response, with everything that the call and the body tell", () => {
+  it("becomes a Response with the facts of the call and the body", () => {
     const facts: CallFacts = {
       ...FACTS,
       warnings: [
@@ -104,7 +104,7 @@ describe("a whole answer", () => {
     });
   });
 
-  it("holds the body where it was asked for, letter by letter", () => {
+  it("holds the unchanged body under include_raw", () => {
     const body =
       '{ "output": [], "status":"completed","n":1.0,"usage":{"input_tokens":1,"output_tokens":0} }';
     const response = respond(body, factsFor("openai", { model: "gpt-5", includeRaw: true }));
@@ -113,7 +113,7 @@ describe("a whole answer", () => {
     expect(respond(body).rawJson).toBe("");
   });
 
-  it("goes by the model that was asked where the body names none", () => {
+  it("names the requested model where the body names none", () => {
     expect(respond({ output: [] })).toMatchObject({
       id: "",
       model: "gpt-5",
@@ -123,7 +123,7 @@ describe("a whole answer", () => {
 });
 
 describe("the items of an answer", () => {
-  it("messages: each content part is a part, with what is attached to it", () => {
+  it("become one part for each content part of a message, with citations and state", () => {
     const annotations = [
       { type: "url_citation", url: "https://x.test/ä", title: "X", start_index: 0, end_index: 5 },
       { type: "file_citation", file_id: "file-1", filename: "a.pdf", index: 7 },
@@ -190,30 +190,30 @@ describe("the items of an answer", () => {
     ]);
   });
 
-  it("messages without content are empty texts, so that they can go back", () => {
+  it("become an empty text for a message without content, so that it can be sent back", () => {
     const item = { type: "message", id: "msg_1", role: "assistant", status: "incomplete" };
     expect(partsOf({ ...item, content: [] })).toEqual([{ text: "", state: { item, empty: true } }]);
   });
 
-  it.each<[string, Item, { thinking: string; redacted: boolean }]>([
+  it.each<[string, Item, { reasoning: string; redacted: boolean }]>([
     [
       "a summary of several parts",
       { summary: [{ text: "First." }, { text: "" }, { text: "Then." }], encrypted_content: "gAAA" },
-      { thinking: "First.\n\nThen.", redacted: false },
+      { reasoning: "First.\n\nThen.", redacted: false },
     ],
     [
       "a summary and the reasoning itself",
       { summary: [{ text: "Short." }], content: [{ type: "reasoning_text", text: "Long." }] },
-      { thinking: "Short.\n\nLong.", redacted: false },
+      { reasoning: "Short.\n\nLong.", redacted: false },
     ],
-    ["only what is encrypted", { summary: [], encrypted_content: "gAAA" }, { thinking: "", redacted: true }],
-    ["nothing at all", { summary: [], encrypted_content: null }, { thinking: "", redacted: false }],
-  ])("reasoning: %s", (_name, rest, expected) => {
+    ["only encrypted content", { summary: [], encrypted_content: "gAAA" }, { reasoning: "", redacted: true }],
+    ["nothing at all", { summary: [], encrypted_content: null }, { reasoning: "", redacted: false }],
+  ])("become reasoning: %s", (_name, rest, expected) => {
     const item = { type: "reasoning", id: "rs_1", ...rest };
     expect(partsOf(item)).toEqual([{ ...expected, state: { item } }]);
   });
 
-  it("calls: the id of the call, not of the item; the rest is kept", () => {
+  it("become a tool call with the id of the call; the item's id is kept in its state", () => {
     const rest = { id: "fc_1", status: "completed", namespace: "n", caller: { type: "direct" }, async: true };
     const call = { type: "function_call", ...rest, call_id: "call_1", name: "look", arguments: '{"a": 1}' };
     const custom = {
@@ -243,18 +243,18 @@ describe("the items of an answer", () => {
     ]);
   });
 
-  it("calls: ids that are empty or come twice are made unique, arguments that are broken are marked", () => {
+  it("get unique ids for tool calls, and a mark where arguments do not parse", () => {
     const call = (call_id: string, text: string) => ({
       type: "function_call",
       call_id,
       name: "look",
       arguments: text,
     });
-    const told = partsOf(call("c", "{}"), call("c", ""), call("", '{"a":'), {
+    const calls = partsOf(call("c", "{}"), call("c", ""), call("", '{"a":'), {
       ...call("", "{}"),
       call_id: null,
     });
-    expect(told?.map(({ id, input, invalid }) => ({ id, input, invalid }))).toEqual([
+    expect(calls?.map(({ id, input, invalid }) => ({ id, input, invalid }))).toEqual([
       { id: "c", input: "{}", invalid: false },
       { id: "c_2", input: "{}", invalid: false },
       { id: "call_test", input: '{"a":', invalid: true },
@@ -262,7 +262,7 @@ describe("the items of an answer", () => {
     ]);
   });
 
-  it("pictures: bytes and their type; what is no base64 stays as it is", () => {
+  it("become an image with its media type; invalid base64 stays a native part", () => {
     const item = { type: "image_generation_call", id: "ig_1", status: "completed", revised_prompt: "a cat" };
     const short = { ...item, result: `${PNG_BASE64.slice(0, 5)}...` };
     const none = { ...item, result: null };
@@ -301,12 +301,12 @@ describe("the items of an answer", () => {
     "program_output",
     "compaction",
     "an_item_of_tomorrow",
-  ])("%s is kept whole", (type) => {
+  ])("become a native part for %s", (type) => {
     const item = { id: "x_1", type, deep: { list: [1, null, { "2": "b", "1": "a" }] }, text: "ä" };
     expect(partsOf(item)).toEqual([{ native: item, kind: type, provider: "openai" }]);
   });
 
-  it("keep long numbers, and lose half characters, which no string may hold", () => {
+  it("keep long numbers, and replace lone surrogates", () => {
     const body = `{"status":"completed","output":[
       {"type":"mcp_call","n":12345678901234567890},
       {"type":"message","content":[{"type":"output_text","text":"a\\ud83d","annotations":[{"type":"x","title":"\\ude00"}]}]},
@@ -324,7 +324,7 @@ describe("the items of an answer", () => {
   });
 });
 
-describe("why the model stopped", () => {
+describe("the finish reason", () => {
   const message = { type: "message", content: [outputText("x")] };
   const refusal = { type: "message", content: [{ type: "refusal", refusal: "No." }] };
   const call = { type: "function_call", call_id: "c", name: "look", arguments: "{}" };
@@ -353,13 +353,13 @@ describe("why the model stopped", () => {
       "completed",
     ]),
     [
-      "a shell here",
+      "a local shell",
       { status: "completed", output: [{ type: "shell_call", environment: { type: "local" } }] },
       Reason.TOOL_CALLS,
       "completed",
     ],
     [
-      "a shell there",
+      "a hosted shell",
       { status: "completed", output: [{ type: "shell_call", environment: { type: "container_reference" } }] },
       Reason.STOP,
       "completed",
@@ -400,7 +400,7 @@ describe("why the model stopped", () => {
       Reason.OTHER,
       status,
     ]),
-  ])("%s", (_name, body, reason, raw) => {
+  ])("is read from %s", (_name, body, reason, raw) => {
     expect(respond(body).finishReason).toMatchObject({ reason, raw });
   });
 });
@@ -410,7 +410,7 @@ describe("usage", () => {
     ["nothing", undefined, undefined],
     ["null", null, undefined],
     ["an empty object", {}, undefined],
-    ["counts that are none", { input_tokens: null, output_tokens: "7" }, undefined],
+    ["counts of the wrong type", { input_tokens: null, output_tokens: "7" }, undefined],
     [
       "all of it",
       {
@@ -430,7 +430,7 @@ describe("usage", () => {
       },
     ],
     [
-      "zeros, which are told",
+      "zeros",
       {
         input_tokens: 0,
         input_tokens_details: { cached_tokens: 0 },
@@ -462,13 +462,13 @@ describe("usage", () => {
       },
       { inputTokens: 9, outputTokens: 5, totalTokens: 14, cacheReadTokens: 4, reasoningTokens: 2 },
     ],
-  ])("%s", (_name, usage, expected) => {
-    const { usage: told } = respond({ status: "completed", output: [], usage });
-    expect(told).toEqual(expected === undefined ? undefined : create(UsageSchema, expected));
+  ])("is read from %s", (_name, usage, expected) => {
+    const { usage: reported } = respond({ status: "completed", output: [], usage });
+    expect(reported).toEqual(expected === undefined ? undefined : create(UsageSchema, expected));
   });
 });
 
-describe("a success that is none", () => {
+describe("a successful status without an answer", () => {
   it.each<[string, string, ErrorKind, string]>([
     ["no JSON", "<html>ok</html>", ErrorKind.SERVER, "a body that is no JSON object"],
     ["nothing", "", ErrorKind.SERVER, "a body that is no JSON object"],
@@ -481,7 +481,7 @@ describe("a success that is none", () => {
       "rate_limit_exceeded): Slow down.",
     ],
     [
-      "an error in words",
+      "an error as plain text",
       '{"error":"model is loading"}',
       ErrorKind.PROVIDER,
       "openai reported a failure: model is loading",
@@ -493,12 +493,12 @@ describe("a success that is none", () => {
       "openai reported a failure (server_error): Oops.",
     ],
     [
-      "a failed response without a word",
+      "a failed response without an error",
       '{"status":"failed","error":null}',
       ErrorKind.PROVIDER,
       "openai reported a failure",
     ],
-  ])("%s", (_name, body, kind, message) => {
+  ])("is an error: %s", (_name, body, kind, message) => {
     const facts = { ...FACTS, providerRequestId: "req_9" };
     const error = thrownBy(() => respond(body, facts));
     expect(error).toBeInstanceOf(ProviderError);

@@ -1,6 +1,7 @@
 /** Servers that leave things out of a stream, or say them late. */
 
 import { describe, expect, it } from "vitest";
+import { callEvents, callState, START, STOP, TOOL_CALLS, textEvents, textState } from "./describe-event.ts";
 import {
   added,
   argumentsDelta,
@@ -14,10 +15,9 @@ import {
   summaryDelta,
   textDelta,
 } from "./streaming.ts";
-import { callState, callTold, START, STOP, TOOL_CALLS, textState, textTold } from "./told.ts";
 
-describe("servers that leave things out", () => {
-  const SAID = [START, ...textTold(0, ["Hey"]), STOP];
+describe("a stream of a server that leaves out events or fields", () => {
+  const HEY_EVENTS = [START, ...textEvents(0, ["Hey"]), STOP];
 
   it.each<[string, Sent[]]>([
     [
@@ -38,7 +38,7 @@ describe("servers that leave things out", () => {
     ],
     ["all but the item's end", [CREATED, done(0, message("Hey")), completed()]],
     ["all but the response", [CREATED, completed({ output: [message("Hey")] })]],
-    ["even the first event", [completed({ output: [message("Hey")] })]],
+    ["the first event and the deltas", [completed({ output: [message("Hey")] })]],
     [
       "the item's end",
       [
@@ -87,13 +87,13 @@ describe("servers that leave things out", () => {
         completed(),
       ],
     ],
-  ])("%s", async (_name, sent) => {
-    expect((await stream(sent)).told).toEqual(SAID);
+  ])("decodes a text without %s", async (_name, sent) => {
+    expect((await stream(sent)).events).toEqual(HEY_EVENTS);
   });
 
-  it("even the item's end and the output: what came stands, with the sources that were named", async () => {
+  it("keeps text, calls and citations where the item's end and the output are missing", async () => {
     const annotation = { type: "file_path", file_id: "file-1" };
-    const { told, response } = await stream([
+    const { events, response } = await stream([
       CREATED,
       added(0, message("", { content: [] })),
       textDelta(0, "Hey"),
@@ -110,12 +110,12 @@ describe("servers that leave things out", () => {
       sourceId: "file-1",
       raw: annotation,
     };
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
       { textStart: 0 },
-      { delta: 0, says: "Hey" },
+      { delta: 0, text: "Hey" },
       { callStart: 1, name: "look", id: "call_1", type: "function" },
-      { delta: 1, says: "{}" },
+      { delta: 1, text: "{}" },
       { textEnd: 0, text: "Hey", citations: [citation], ...textState() },
       {
         callEnd: 1,
@@ -131,23 +131,23 @@ describe("servers that leave things out", () => {
     expect(response?.id).toBe("resp_1");
   });
 
-  it("even the item's end and the output, of a refusal", async () => {
-    const { told } = await stream([
+  it("keeps a refusal where the item's end and the output are missing", async () => {
+    const { events } = await stream([
       CREATED,
       { type: "response.refusal.delta", output_index: 0, content_index: 0, delta: "No." },
       { type: "response.refusal.done", output_index: 0, content_index: 0, refusal: "No. Never." },
       completed(),
     ]);
     const end = { state: { item: { type: "message" }, part: { type: "refusal" } } };
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      ...textTold(0, ["No.", " Never."], end),
+      ...textEvents(0, ["No.", " Never."], end),
       { finish: "CONTENT_FILTER", raw: "refusal" },
     ]);
   });
 
-  it("some of an item's content at its end", async () => {
-    const { told } = await stream([
+  it("keeps content that the finished item does not repeat", async () => {
+    const { events } = await stream([
       CREATED,
       added(0, message("", { content: [] })),
       textDelta(0, "a"),
@@ -155,20 +155,20 @@ describe("servers that leave things out", () => {
       done(0, message("a")),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
       { textStart: 0 },
-      { delta: 0, says: "a" },
+      { delta: 0, text: "a" },
       { textStart: 1 },
-      { delta: 1, says: "b" },
+      { delta: 1, text: "b" },
       { textEnd: 0, text: "a", ...textState() },
       { textEnd: 1, text: "b", ...textState() },
       STOP,
     ]);
   });
 
-  it("the indexes of several items: their ids tell them apart", async () => {
-    const { told } = await stream([
+  it("tells items apart by their ids where indexes are missing", async () => {
+    const { events } = await stream([
       CREATED,
       added(undefined, { ...call(""), id: "fc_1" }),
       added(undefined, { ...call(""), id: "fc_2", call_id: "call_2" }),
@@ -178,12 +178,12 @@ describe("servers that leave things out", () => {
       done(undefined, call('{"b":2}', { id: "fc_2", call_id: "call_2" })),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
       { callStart: 0, name: "look", id: "call_1", type: "function" },
       { callStart: 1, name: "look", id: "call_2", type: "function" },
-      { delta: 0, says: '{"a":1}' },
-      { delta: 1, says: '{"b":2}' },
+      { delta: 0, text: '{"a":1}' },
+      { delta: 1, text: '{"b":2}' },
       {
         callEnd: 0,
         call: "look",
@@ -206,9 +206,9 @@ describe("servers that leave things out", () => {
     ]);
   });
 
-  it("the indexes and ids: items follow one another", async () => {
+  it("assigns events to the latest item where indexes and ids are missing", async () => {
     const nameless = (item: object) => ({ ...item, id: undefined });
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       textDelta(undefined, "Hey"),
       done(undefined, nameless(message("Hey"))),
@@ -221,19 +221,19 @@ describe("servers that leave things out", () => {
       completed({ output: [message("Hey"), call('{"a":1}'), message("Bye"), message("More")].map(nameless) }),
     ]);
     const state = textState({ id: undefined });
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      ...textTold(0, ["Hey"], state),
-      ...callTold(1, ['{"a":1}'], {}, callState({ id: undefined })),
-      ...textTold(2, ["Bye"], state),
-      ...textTold(3, ["More"], state),
+      ...textEvents(0, ["Hey"], state),
+      ...callEvents(1, ['{"a":1}'], {}, callState({ id: undefined })),
+      ...textEvents(2, ["Bye"], state),
+      ...textEvents(3, ["More"], state),
       TOOL_CALLS,
     ]);
   });
 
-  it("the indexes and ids of items that interleave: their types tell them apart", async () => {
+  it("tells interleaved items apart by their types where indexes and ids are missing", async () => {
     const reasoning = { type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }] };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(undefined, reasoning),
       added(undefined, message("", { id: undefined, content: [] })),
@@ -245,46 +245,46 @@ describe("servers that leave things out", () => {
       done(undefined, message("Hey", { id: undefined })),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      { thinkingStart: 0 },
-      { delta: 0, says: "Hm" },
+      { reasoningStart: 0 },
+      { delta: 0, text: "Hm" },
       { textStart: 1 },
-      { delta: 1, says: "Hey" },
-      { delta: 0, says: "." },
-      { thinkingEnd: 0, thinking: "Hm.", redacted: false, state: { item: reasoning } },
+      { delta: 1, text: "Hey" },
+      { delta: 0, text: "." },
+      { reasoningEnd: 0, reasoning: "Hm.", redacted: false, state: { item: reasoning } },
       { textEnd: 1, text: "Hey", ...textState({ id: undefined }) },
       STOP,
     ]);
   });
 
-  it("the beginning of reasoning", async () => {
+  it("opens reasoning that was not announced", async () => {
     const item = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Hm." }] };
-    const { told } = await stream([CREATED, summaryDelta(0, 0, "Hm."), done(0, item), completed()]);
-    expect(told).toEqual([
+    const { events } = await stream([CREATED, summaryDelta(0, 0, "Hm."), done(0, item), completed()]);
+    expect(events).toEqual([
       START,
-      { thinkingStart: 0 },
-      { delta: 0, says: "Hm." },
-      { thinkingEnd: 0, thinking: "Hm.", redacted: false, state: { item } },
+      { reasoningStart: 0 },
+      { delta: 0, text: "Hm." },
+      { reasoningEnd: 0, reasoning: "Hm.", redacted: false, state: { item } },
       STOP,
     ]);
   });
 
-  it("the ids, and all but the last event of some items", async () => {
+  it("reads items without ids of which only the last event was sent", async () => {
     const output = [message("Hey", { id: undefined }), call("{}", { id: undefined })];
-    const { told } = await stream([CREATED, done(0, output[0] ?? {}), completed({ output })]);
-    expect(told).toEqual([
+    const { events } = await stream([CREATED, done(0, output[0] ?? {}), completed({ output })]);
+    expect(events).toEqual([
       START,
-      ...textTold(0, ["Hey"], textState({ id: undefined })),
-      ...callTold(1, ["{}"], {}, callState({ id: undefined })),
+      ...textEvents(0, ["Hey"], textState({ id: undefined })),
+      ...callEvents(1, ["{}"], {}, callState({ id: undefined })),
       TOOL_CALLS,
     ]);
   });
 
-  it("all of a message's content", async () => {
+  it("has an empty text for a message without content", async () => {
     const whole = message("", { content: [] });
-    const { told } = await stream([CREATED, added(0, whole), done(0, whole), completed()]);
-    expect(told).toEqual([
+    const { events } = await stream([CREATED, added(0, whole), done(0, whole), completed()]);
+    expect(events).toEqual([
       START,
       { textStart: 0 },
       { textEnd: 0, text: "", state: { item: textState().state.item, empty: true } },
@@ -292,13 +292,13 @@ describe("servers that leave things out", () => {
     ]);
   });
 
-  it("the arguments of a call that has none", async () => {
-    const { told } = await stream([CREATED, added(0, call("")), done(0, call("")), completed()]);
-    expect(told).toEqual([START, ...callTold(0, ["{}"]), TOOL_CALLS]);
+  it("has an empty object for a call without arguments", async () => {
+    const { events } = await stream([CREATED, added(0, call("")), done(0, call("")), completed()]);
+    expect(events).toEqual([START, ...callEvents(0, ["{}"]), TOOL_CALLS]);
   });
 });
 
-describe("servers that say things late", () => {
+describe("a stream of a server that sends content late", () => {
   const textEnd = { type: "response.output_text.done", output_index: 0, content_index: 0, text: "Hello" };
   const partEnd = {
     type: "response.content_part.done",
@@ -312,19 +312,19 @@ describe("servers that say things late", () => {
     ["with the part's end", [partEnd, done(0, message("Hello"))]],
     ["with the item's end", [done(0, message("Hello"))]],
     ["with the text's end alone", [textEnd, done(0, message("He"))]],
-  ])("the rest of a text: %s", async (_name, ends) => {
-    const { told } = await stream([
+  ])("completes a text %s", async (_name, ends) => {
+    const { events } = await stream([
       CREATED,
       added(0, message("", { content: [] })),
       textDelta(0, "He"),
       ...ends,
       completed(),
     ]);
-    expect(told).toEqual([START, ...textTold(0, ["He", "llo"]), STOP]);
+    expect(events).toEqual([START, ...textEvents(0, ["He", "llo"]), STOP]);
   });
 
-  it("another text than was sent: what was sent stands", async () => {
-    const { told } = await stream([
+  it("keeps the text that was sent where the final text differs", async () => {
+    const { events } = await stream([
       CREATED,
       added(0, message("")),
       textDelta(0, "Hallo"),
@@ -332,7 +332,7 @@ describe("servers that say things late", () => {
       done(0, message("Hello, world")),
       completed({ output: [message("Hello, world")] }),
     ]);
-    expect(told).toEqual([START, ...textTold(0, ["Hallo"]), STOP]);
+    expect(events).toEqual([START, ...textEvents(0, ["Hallo"]), STOP]);
   });
 
   it.each<[string, Sent[]]>([
@@ -344,20 +344,20 @@ describe("servers that say things late", () => {
       ],
     ],
     ["with the item's end", [done(0, call('{"a":1}'))]],
-  ])("the rest of a call's arguments: %s", async (_name, ends) => {
-    const { told } = await stream([
+  ])("completes a call's arguments %s", async (_name, ends) => {
+    const { events } = await stream([
       CREATED,
       added(0, call("")),
       argumentsDelta(0, '{"a"'),
       ...ends,
       completed(),
     ]);
-    expect(told).toEqual([START, ...callTold(0, ['{"a"', ":1}"]), TOOL_CALLS]);
+    expect(events).toEqual([START, ...callEvents(0, ['{"a"', ":1}"]), TOOL_CALLS]);
   });
 
-  it("the rest of reasoning, part by part", async () => {
+  it("completes reasoning part by part", async () => {
     const summary = ["First.", "Then."].map((text) => ({ type: "summary_text", text }));
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, { type: "reasoning", id: "rs_1" }),
       summaryDelta(0, 0, "Fir"),
@@ -366,16 +366,16 @@ describe("servers that say things late", () => {
       done(0, { type: "reasoning", id: "rs_1", summary }),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      { thinkingStart: 0 },
-      { delta: 0, says: "Fir" },
-      { delta: 0, says: "st." },
-      { delta: 0, says: "\n\n" },
-      { delta: 0, says: "Then." },
+      { reasoningStart: 0 },
+      { delta: 0, text: "Fir" },
+      { delta: 0, text: "st." },
+      { delta: 0, text: "\n\n" },
+      { delta: 0, text: "Then." },
       {
-        thinkingEnd: 0,
-        thinking: "First.\n\nThen.",
+        reasoningEnd: 0,
+        reasoning: "First.\n\nThen.",
         redacted: false,
         state: { item: { type: "reasoning", id: "rs_1", summary } },
       },
@@ -383,26 +383,26 @@ describe("servers that say things late", () => {
     ]);
   });
 
-  it("other reasoning than was sent: what was sent stands, and the item keeps the rest", async () => {
+  it("keeps the reasoning that was sent where the final one differs, and the item in its state", async () => {
     const item = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Well." }] };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       summaryDelta(0, 0, "Hm."),
       { type: "response.reasoning_summary_text.done", output_index: 0, summary_index: 0, text: "Well." },
       done(0, item),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      { thinkingStart: 0 },
-      { delta: 0, says: "Hm." },
-      { thinkingEnd: 0, thinking: "Hm.", redacted: false, state: { item } },
+      { reasoningStart: 0 },
+      { delta: 0, text: "Hm." },
+      { reasoningEnd: 0, reasoning: "Hm.", redacted: false, state: { item } },
       STOP,
     ]);
   });
 
-  it("the name of a call: its arguments wait, its place is kept", async () => {
-    const { told } = await stream([
+  it("holds the arguments of a call until its name is known, and keeps its index", async () => {
+    const { events } = await stream([
       CREATED,
       added(0, call("", { name: "" })),
       argumentsDelta(0, '{"a"'),
@@ -413,12 +413,12 @@ describe("servers that say things late", () => {
       done(1, message("Hey")),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
       { textStart: 1 },
-      { delta: 1, says: "Hey" },
+      { delta: 1, text: "Hey" },
       { callStart: 0, name: "look", id: "call_1", type: "function" },
-      { delta: 0, says: '{"a":1}' },
+      { delta: 0, text: '{"a":1}' },
       {
         callEnd: 0,
         call: "look",
@@ -442,32 +442,32 @@ describe("servers that say things late", () => {
       ],
     ],
     ["with the response", [completed({ output: [call('{"a":1}')] })]],
-  ])("all of a call but its arguments: %s", async (_name, ends) => {
-    const { told } = await stream([
+  ])("starts a call whose arguments come %s", async (_name, ends) => {
+    const { events } = await stream([
       CREATED,
       argumentsDelta(0, '{"a"'),
       argumentsDelta(0, ":1}"),
       ...ends,
       completed(),
     ]);
-    expect(told).toEqual([START, ...callTold(0, ['{"a":1}']), TOOL_CALLS]);
+    expect(events).toEqual([START, ...callEvents(0, ['{"a":1}']), TOOL_CALLS]);
   });
 
-  it("what an item has said already, and the id alone tells which", async () => {
+  it("ignores a repeated text whose item only the id names", async () => {
     const late = { type: "response.output_text.done", item_id: "msg_1", content_index: 0, text: "Hey" };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       done(undefined, message("Hey")),
       late,
       done(undefined, message("Hey")),
       completed(),
     ]);
-    expect(told).toEqual([START, ...textTold(0, ["Hey"]), STOP]);
+    expect(events).toEqual([START, ...textEvents(0, ["Hey"]), STOP]);
   });
 
-  it("what an item has said already", async () => {
+  it("ignores text and reasoning that an item holds already", async () => {
     const item = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Hm." }] };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       done(0, message("Hello")),
       textEnd,
@@ -480,13 +480,13 @@ describe("servers that say things late", () => {
       { type: "response.function_call_arguments.done", output_index: 2, arguments: "{}" },
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      ...textTold(0, ["Hello"]),
-      { thinkingStart: 1 },
-      { delta: 1, says: "Hm." },
-      { thinkingEnd: 1, thinking: "Hm.", redacted: false, state: { item } },
-      ...callTold(2, ["{}"]),
+      ...textEvents(0, ["Hello"]),
+      { reasoningStart: 1 },
+      { delta: 1, text: "Hm." },
+      { reasoningEnd: 1, reasoning: "Hm.", redacted: false, state: { item } },
+      ...callEvents(2, ["{}"]),
       TOOL_CALLS,
     ]);
   });

@@ -1,6 +1,7 @@
 /** Servers that repeat themselves, split characters, or say what nobody knows. */
 
 import { describe, expect, it } from "vitest";
+import { callEvents, callState, START, STOP, TOOL_CALLS, textEvents, textState } from "./describe-event.ts";
 import {
   added,
   argumentsDelta,
@@ -13,11 +14,10 @@ import {
   summaryDelta,
   textDelta,
 } from "./streaming.ts";
-import { callState, callTold, START, STOP, TOOL_CALLS, textState, textTold } from "./told.ts";
 
-describe("servers that repeat themselves", () => {
-  it("events: the first counts", async () => {
-    const { told } = await stream([
+describe("a stream of a server that repeats itself", () => {
+  it("uses the first of repeated events", async () => {
+    const { events } = await stream([
       CREATED,
       CREATED,
       added(0, message("")),
@@ -28,11 +28,11 @@ describe("servers that repeat themselves", () => {
       added(0, message("")),
       completed({ output: [message("Hey")] }),
     ]);
-    expect(told).toEqual([START, ...textTold(0, ["Hey"]), STOP]);
+    expect(events).toEqual([START, ...textEvents(0, ["Hey"]), STOP]);
   });
 
-  it("beginnings: a call is begun once", async () => {
-    const { told } = await stream([
+  it("starts a call once where its start is repeated", async () => {
+    const { events } = await stream([
       CREATED,
       added(0, call("")),
       argumentsDelta(0, '{"a"'),
@@ -41,12 +41,12 @@ describe("servers that repeat themselves", () => {
       done(0, call('{"a":1}')),
       completed(),
     ]);
-    expect(told).toEqual([START, ...callTold(0, ['{"a"', ":1}"]), TOOL_CALLS]);
+    expect(events).toEqual([START, ...callEvents(0, ['{"a"', ":1}"]), TOOL_CALLS]);
   });
 
-  it("indexes: another item is another item", async () => {
+  it("separates items that have the same index", async () => {
     const reasoning = { type: "reasoning", id: "rs_1", summary: [] };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, reasoning),
       done(0, reasoning),
@@ -58,37 +58,37 @@ describe("servers that repeat themselves", () => {
       done(0, message("Hey")),
       completed({ output: [reasoning, call("{}"), message("Hey")] }),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      { thinkingStart: 0 },
-      { thinkingEnd: 0, thinking: "", redacted: false, state: { item: reasoning } },
-      ...callTold(1, ["{}"]),
-      ...textTold(2, ["Hey"]),
+      { reasoningStart: 0 },
+      { reasoningEnd: 0, reasoning: "", redacted: false, state: { item: reasoning } },
+      ...callEvents(1, ["{}"]),
+      ...textEvents(2, ["Hey"]),
       TOOL_CALLS,
     ]);
   });
 
-  it("ids of calls, or give none: each call has its own", async () => {
+  it("gives each call its own id where ids repeat or are missing", async () => {
     const ids = ["call_1", "call_1", "", ""];
     const sent = ids.flatMap((call_id, index) => {
       const item = call("{}", { id: `fc_${index}`, call_id });
       return [added(index, { ...item, arguments: "" }), done(index, item)];
     });
-    const { told } = await stream([CREATED, ...sent, completed()]);
-    expect(told).toEqual([
+    const { events } = await stream([CREATED, ...sent, completed()]);
+    expect(events).toEqual([
       START,
       ...["call_1", "call_1_2", "call_test", "call_test_2"].flatMap((id, index) =>
-        callTold(index, ["{}"], { id }, callState({ id: `fc_${index}` })),
+        callEvents(index, ["{}"], { id }, callState({ id: `fc_${index}` })),
       ),
       TOOL_CALLS,
     ]);
   });
 
-  it("ids of calls of earlier turns", async () => {
+  it("gives a call its own id where an earlier turn used it", async () => {
     const value = { id: "call_1", name: "look", input: { case: "argumentsJson", value: "{}" } } as const;
     const messages = [{ content: [{ part: { case: "toolCall", value } as const }] }];
-    const { told } = await stream([CREATED, done(0, call("{}")), completed()], { messages });
-    expect(told[1]).toEqual({
+    const { events } = await stream([CREATED, done(0, call("{}")), completed()], { messages });
+    expect(events[1]).toEqual({
       callStart: 0,
       name: "look",
       id: "call_1_2",
@@ -96,23 +96,23 @@ describe("servers that repeat themselves", () => {
     });
   });
 
-  it("items under other ids in every event: the index tells", async () => {
-    const { told } = await stream([
+  it("assigns events by index where the item's id changes with every event", async () => {
+    const { events } = await stream([
       CREATED,
       added(0, message("", { id: "a" })),
       textDelta(0, "Hey", { item_id: "b" }),
       done(0, message("Hey", { id: "c" })),
       completed({ output: [message("Hey", { id: "d" })] }),
     ]);
-    expect(told).toEqual([START, ...textTold(0, ["Hey"], textState({ id: "c" })), STOP]);
+    expect(events).toEqual([START, ...textEvents(0, ["Hey"], textState({ id: "c" })), STOP]);
   });
 });
 
-describe("halves of characters", () => {
-  it("wait for each other, in texts, reasoning and arguments", async () => {
+describe("surrogates in deltas", () => {
+  it("are joined in texts, reasoning and arguments", async () => {
     const [high, low] = ["\ud83d", "\ude00"];
     const reasoning = { type: "reasoning", id: "rs_1", summary: [{ text: "😀" }] };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, message("")),
       textDelta(0, `a${high}`),
@@ -128,26 +128,26 @@ describe("halves of characters", () => {
       done(2, call('"😀"')),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      ...textTold(0, ["a", "😀b"]),
-      { thinkingStart: 1 },
-      { delta: 1, says: "😀" },
-      { thinkingEnd: 1, thinking: "😀", redacted: false, state: { item: reasoning } },
-      ...callTold(2, ['"', '😀"']),
+      ...textEvents(0, ["a", "😀b"]),
+      { reasoningStart: 1 },
+      { delta: 1, text: "😀" },
+      { reasoningEnd: 1, reasoning: "😀", redacted: false, state: { item: reasoning } },
+      ...callEvents(2, ['"', '😀"']),
       TOOL_CALLS,
     ]);
   });
 
-  it("that stay alone become the sign for what cannot be read", async () => {
-    const { told } = await stream([
+  it("become U+FFFD where they stay alone", async () => {
+    const { events } = await stream([
       CREATED,
       added(0, message("")),
       textDelta(0, "a\ud83d"),
       done(0, message("a\ud83d")),
       completed(),
     ]);
-    expect(told).toEqual([START, ...textTold(0, ["a", "\ufffd"]), STOP]);
+    expect(events).toEqual([START, ...textEvents(0, ["a", "\ufffd"]), STOP]);
   });
 });
 
@@ -176,24 +176,27 @@ describe("events that have no unified form", () => {
     { type: "response.steer.accepted", id: "s" },
     { type: "response.image_generation_call.partial_image", partial_image_b64: "AAAA" },
   ];
-  const events = (sent: readonly { type: string }[]) => sent.map((data) => ({ event: data.type, data }));
+  const forwarded = (sent: readonly { type: string }[]) => sent.map((data) => ({ event: data.type, data }));
 
-  it("are passed on where their content is nowhere else", async () => {
-    const { told } = await stream([
+  it("are forwarded where their content is nowhere else", async () => {
+    const { events } = await stream([
       CREATED,
       ...kept,
       ...lost,
       { type: "keepalive", sequence_number: 9 },
       completed(),
     ]);
-    expect(told).toEqual([START, ...events(lost), STOP]);
+    expect(events).toEqual([START, ...forwarded(lost), STOP]);
   });
 
-  it("are passed on all where the caller asks for it, but for signs of life", async () => {
-    const { told, response } = await stream([CREATED, ...kept, ...lost, { type: "keepalive" }, completed()], {
-      includeRaw: true,
-    });
-    expect(told).toEqual([START, ...events(kept), ...events(lost), STOP]);
+  it("are all forwarded under include_raw, except keep-alives", async () => {
+    const { events, response } = await stream(
+      [CREATED, ...kept, ...lost, { type: "keepalive" }, completed()],
+      {
+        includeRaw: true,
+      },
+    );
+    expect(events).toEqual([START, ...forwarded(kept), ...forwarded(lost), STOP]);
     expect(JSON.parse(response?.rawJson ?? "")).toEqual({
       id: "resp_1",
       model: "gpt-5",
@@ -201,18 +204,18 @@ describe("events that have no unified form", () => {
     });
   });
 
-  it("may come first, before the response is created", async () => {
-    const { told } = await stream([{ type: "keepalive" }, unknown, CREATED, completed()]);
-    expect(told).toEqual([START, ...events([unknown]), STOP]);
+  it("may precede the creation of the response", async () => {
+    const { events } = await stream([{ type: "keepalive" }, unknown, CREATED, completed()]);
+    expect(events).toEqual([START, ...forwarded([unknown]), STOP]);
   });
 
-  it("go by the event's own name where the data has none", async () => {
+  it("take the SSE event name where the data has no type", async () => {
     const text = `event: response.output_text.delta\ndata: {"output_index":0,"content_index":0,"delta":"Hey"}\n\n`;
     const odd = 'event: dream\ndata: {"a":1}\n\ndata: {"b":2}\n\n';
-    const { told } = await stream([CREATED, text, done(0, message("Hey")), odd, completed()]);
-    expect(told).toEqual([
+    const { events } = await stream([CREATED, text, done(0, message("Hey")), odd, completed()]);
+    expect(events).toEqual([
       START,
-      ...textTold(0, ["Hey"]),
+      ...textEvents(0, ["Hey"]),
       { event: "dream", data: { a: 1 } },
       { event: "", data: { b: 2 } },
       STOP,

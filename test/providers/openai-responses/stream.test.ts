@@ -3,6 +3,7 @@ import { StreamError } from "../../../src/core/errors.ts";
 import { textOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { PNG_BASE64 } from "./conversation.ts";
+import { callEvents, callState, START, STOP, TOOL_CALLS, textEvents, textState } from "./describe-event.ts";
 import {
   added,
   argumentsDelta,
@@ -16,10 +17,9 @@ import {
   summaryDelta,
   textDelta,
 } from "./streaming.ts";
-import { callState, callTold, START, STOP, TOOL_CALLS, textState, textTold } from "./told.ts";
 
-describe("a stream by the book", () => {
-  it("of text: one block, with its citations at its end", async () => {
+describe("a stream as documented", () => {
+  it("has one block for a text, with citations at its end", async () => {
     const annotation = {
       type: "url_citation",
       url: "https://x.test",
@@ -30,7 +30,7 @@ describe("a stream by the book", () => {
     const whole = message("Hello", {
       content: [{ type: "output_text", text: "Hello", annotations: [annotation] }],
     });
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       { type: "response.in_progress", response: {} },
       added(0, { ...whole, status: "in_progress", content: [] }),
@@ -68,14 +68,14 @@ describe("a stream by the book", () => {
       startIndex: 0,
       endIndex: 2,
     };
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      ...textTold(0, ["Hel", "lo"], { citations: [{ ...citation, raw: annotation }], ...textState() }),
+      ...textEvents(0, ["Hel", "lo"], { citations: [{ ...citation, raw: annotation }], ...textState() }),
       { ...STOP, tokens: 6 },
     ]);
   });
 
-  it("with log probabilities: they ride on the text as they are spelled", async () => {
+  it("keeps log probabilities in the state of the text, with their original spelling", async () => {
     const logprobs = '[{"token":"Hi","logprob":-0.000035477896744851020,"bytes":[72,105],"top_logprobs":[]}]';
     const data = `{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"Hi","logprobs":${logprobs}}`;
     const item = `{"type":"message","id":"msg_0","role":"assistant","content":[{"type":"output_text","text":"Hi","annotations":[],"logprobs":${logprobs}}]}`;
@@ -90,7 +90,7 @@ describe("a stream by the book", () => {
     expect(part?.providerState?.dataJson).toContain(logprobs);
   });
 
-  it("of reasoning and a call: the parts of a summary are one block, and what is encrypted is that of the end", async () => {
+  it("joins the parts of a summary in one block, and takes the encrypted content of the finished item", async () => {
     const reasoning = {
       type: "reasoning",
       id: "rs_1",
@@ -100,7 +100,7 @@ describe("a stream by the book", () => {
       ],
       encrypted_content: "gAAA-long",
     };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" }),
       {
@@ -128,38 +128,38 @@ describe("a stream by the book", () => {
       done(1, call('{"a":1}')),
       completed({ output: [{ ...reasoning, encrypted_content: "gBBB" }, call('{"a":1}')] }),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      { thinkingStart: 0 },
-      { delta: 0, says: "Fir" },
-      { delta: 0, says: "st." },
-      { delta: 0, says: "\n\n" },
-      { delta: 0, says: "Then." },
-      { thinkingEnd: 0, thinking: "First.\n\nThen.", redacted: false, state: { item: reasoning } },
-      ...callTold(1, ['{"a"', ":1}"]),
+      { reasoningStart: 0 },
+      { delta: 0, text: "Fir" },
+      { delta: 0, text: "st." },
+      { delta: 0, text: "\n\n" },
+      { delta: 0, text: "Then." },
+      { reasoningEnd: 0, reasoning: "First.\n\nThen.", redacted: false, state: { item: reasoning } },
+      ...callEvents(1, ['{"a"', ":1}"]),
       TOOL_CALLS,
     ]);
   });
 
-  it("of reasoning that is hidden: a block without a word, so that it can go back", async () => {
+  it("has an empty block for hidden reasoning, so that it can be sent back", async () => {
     const item = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" };
-    const { told } = await stream([CREATED, added(0, item), done(0, item), completed()]);
-    expect(told).toEqual([
+    const { events } = await stream([CREATED, added(0, item), done(0, item), completed()]);
+    expect(events).toEqual([
       START,
-      { thinkingStart: 0 },
-      { thinkingEnd: 0, thinking: "", redacted: true, state: { item } },
+      { reasoningStart: 0 },
+      { reasoningEnd: 0, reasoning: "", redacted: true, state: { item } },
       STOP,
     ]);
   });
 
-  it("of reasoning in its own words beside its summary", async () => {
+  it("joins reasoning text and its summary", async () => {
     const item = {
       type: "reasoning",
       id: "rs_1",
       summary: [{ type: "summary_text", text: "Short." }],
       content: [{ type: "reasoning_text", text: "Long." }],
     };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, item),
       summaryDelta(0, 0, "Short."),
@@ -168,20 +168,20 @@ describe("a stream by the book", () => {
       done(0, item),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      { thinkingStart: 0 },
-      { delta: 0, says: "Short." },
-      { delta: 0, says: "\n\n" },
-      { delta: 0, says: "Long." },
-      { thinkingEnd: 0, thinking: "Short.\n\nLong.", redacted: false, state: { item } },
+      { reasoningStart: 0 },
+      { delta: 0, text: "Short." },
+      { delta: 0, text: "\n\n" },
+      { delta: 0, text: "Long." },
+      { reasoningEnd: 0, reasoning: "Short.\n\nLong.", redacted: false, state: { item } },
       STOP,
     ]);
   });
 
-  it("of a refusal", async () => {
+  it("has a text block for a refusal", async () => {
     const whole = message("", { content: [{ type: "refusal", refusal: "I won't." }] });
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, { ...whole, content: [] }),
       {
@@ -197,14 +197,14 @@ describe("a stream by the book", () => {
       completed(),
     ]);
     const { item } = textState().state;
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      ...textTold(0, ["I ", "won't."], { state: { item, part: { type: "refusal" } } }),
+      ...textEvents(0, ["I ", "won't."], { state: { item, part: { type: "refusal" } } }),
       { finish: "CONTENT_FILTER", raw: "refusal" },
     ]);
   });
 
-  it("of a custom tool's call", async () => {
+  it("has a call with text input for a custom tool", async () => {
     const whole = {
       type: "custom_tool_call",
       id: "ctc_1",
@@ -212,7 +212,7 @@ describe("a stream by the book", () => {
       name: "look",
       input: "SELECT {",
     };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, { ...whole, input: "" }),
       { type: "response.custom_tool_call_input.delta", output_index: 0, delta: "SELECT" },
@@ -222,15 +222,19 @@ describe("a stream by the book", () => {
       completed(),
     ]);
     const state = { state: { item: { type: "custom_tool_call", id: "ctc_1" } } };
-    expect(told).toEqual([START, ...callTold(0, ["SELECT", " {"], { type: "custom" }, state), TOOL_CALLS]);
+    expect(events).toEqual([
+      START,
+      ...callEvents(0, ["SELECT", " {"], { type: "custom" }, state),
+      TOOL_CALLS,
+    ]);
   });
 
-  it("of a hosted tool, a picture and unknown content: parts that arrive whole, in their places", async () => {
+  it("adds hosted tool blocks, images and unknown content as whole parts in order", async () => {
     const search = { type: "web_search_call", id: "ws_1", status: "completed", action: { query: "x" } };
     const picture = { type: "image_generation_call", id: "ig_1", status: "completed", result: PNG_BASE64 };
     const odd = { type: "output_hologram", layers: [1] };
     const whole = message("", { content: [{ type: "output_text", text: "a", annotations: [] }, odd] });
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, { ...search, status: "in_progress" }),
       { type: "response.web_search_call.in_progress", output_index: 0, item_id: "ws_1" },
@@ -253,7 +257,7 @@ describe("a stream by the book", () => {
       completed(),
     ]);
     const { item } = textState().state;
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
       { added: 0, native: search, kind: "web_search_call", provider: "openai" },
       {
@@ -271,14 +275,14 @@ describe("a stream by the book", () => {
         mediaType: "image/png",
         state: { item: { type: "image_generation_call", id: "ig_1", status: "completed" } },
       },
-      ...textTold(2, ["a"]),
+      ...textEvents(2, ["a"]),
       { added: 3, native: odd, kind: "output_hologram", provider: "openai", state: { item } },
       STOP,
     ]);
   });
 
-  it("of an answer that a limit cut", async () => {
-    const { told, response } = await stream([
+  it("reports an answer that a limit truncated", async () => {
+    const { events, response } = await stream([
       CREATED,
       added(0, call("")),
       argumentsDelta(0, '{"a":'),
@@ -288,16 +292,16 @@ describe("a stream by the book", () => {
         response: { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } },
       },
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
-      ...callTold(0, ['{"a":'], {}, { invalid: true, ...callState({ status: "incomplete" }) }),
+      ...callEvents(0, ['{"a":'], {}, { invalid: true, ...callState({ status: "incomplete" }) }),
       { finish: "LENGTH", raw: "max_output_tokens" },
     ]);
     // The last event names neither: the first does.
     expect(response?.model).toBe("gpt-5");
   });
 
-  it("tells of input that the provider changed", async () => {
+  it("has a warning for input that the provider changed", async () => {
     const { response } = await stream([
       CREATED,
       completed({ input_transformations: [{ reason: "turn_boundary" }] }),
@@ -307,9 +311,9 @@ describe("a stream by the book", () => {
 });
 
 describe("items that interleave", () => {
-  it("are blocks that interleave, each at its place", async () => {
+  it("become interleaved blocks, each with its own index", async () => {
     const second = { id: "fc_2", call_id: "call_2" };
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, message("", { content: [] })),
       added(1, call("")),
@@ -324,16 +328,16 @@ describe("items that interleave", () => {
       done(0, message("Hey")),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
       { callStart: 0, name: "look", id: "call_1", type: "function" },
       { callStart: 1, name: "look", id: "call_2", type: "function" },
-      { delta: 1, says: '{"b":' },
+      { delta: 1, text: '{"b":' },
       { textStart: 2 },
-      { delta: 2, says: "He" },
-      { delta: 0, says: "{}" },
-      { delta: 1, says: "2}" },
-      { delta: 2, says: "y" },
+      { delta: 2, text: "He" },
+      { delta: 0, text: "{}" },
+      { delta: 1, text: "2}" },
+      { delta: 2, text: "y" },
       {
         callEnd: 1,
         call: "look",
@@ -357,9 +361,9 @@ describe("items that interleave", () => {
     ]);
   });
 
-  it("several texts of one message are several blocks", async () => {
+  it("become several blocks for several texts of one message", async () => {
     const content = ["a", "b"].map((text) => ({ type: "output_text", text, annotations: [] }));
-    const { told } = await stream([
+    const { events } = await stream([
       CREATED,
       added(0, message("", { content: [] })),
       textDelta(0, "a"),
@@ -367,12 +371,12 @@ describe("items that interleave", () => {
       done(0, message("", { content })),
       completed(),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       START,
       { textStart: 0 },
-      { delta: 0, says: "a" },
+      { delta: 0, text: "a" },
       { textStart: 1 },
-      { delta: 1, says: "b" },
+      { delta: 1, text: "b" },
       { textEnd: 0, text: "a", ...textState() },
       { textEnd: 1, text: "b", ...textState() },
       STOP,
@@ -381,32 +385,32 @@ describe("items that interleave", () => {
 });
 
 describe("the end of a stream", () => {
-  it("is the last event: nothing behind it counts", async () => {
-    const { told } = await stream([
+  it("ignores events after the terminal event", async () => {
+    const { events } = await stream([
       CREATED,
       completed(),
       "data: [DONE]\n\n",
       textDelta(0, "x"),
       "data: {broken\n\n",
     ]);
-    expect(told).toEqual([START, STOP]);
+    expect(events).toEqual([START, STOP]);
   });
 
   it.each<[string, Sent[]]>([
-    ["bare", []],
-    ["with a mark of another protocol", ["data: [DONE]\n\n"]],
+    ["without anything else", []],
+    ["with the end marker of another protocol", ["data: [DONE]\n\n"]],
     ["in the middle of an event", ['data: {"type":"response.comp']],
-  ])("that does not come is a cut: %s", async (_name, ends) => {
-    const { told, error } = await stream([CREATED, textDelta(0, "Hey"), ...ends]);
-    expect(told.slice(0, 3)).toEqual([START, { textStart: 0 }, { delta: 0, says: "Hey" }]);
-    expect(told.slice(3)).toEqual([{ error: error?.message, outputStarted: true }]);
+  ])("is a stream error where the terminal event is missing: %s", async (_name, ends) => {
+    const { events, error } = await stream([CREATED, textDelta(0, "Hey"), ...ends]);
+    expect(events.slice(0, 3)).toEqual([START, { textStart: 0 }, { delta: 0, text: "Hey" }]);
+    expect(events.slice(3)).toEqual([{ error: error?.message, outputStarted: true }]);
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({ retryable: true, outputStarted: true });
   });
 
-  it("that does not come at all is a cut without a word", async () => {
-    const { told, error } = await stream([]);
-    expect(told).toEqual([]);
+  it("is a stream error where no event was sent", async () => {
+    const { events, error } = await stream([]);
+    expect(events).toEqual([]);
     expect(error).toBeInstanceOf(StreamError);
     expect(error?.outputStarted).toBe(false);
   });
@@ -414,8 +418,8 @@ describe("the end of a stream", () => {
   it.each(["data: {broken}\n\n", "data: [1]\n\n", "data: null\n\n", "data: 7\n\n"])(
     "is a fault of the stream where the server writes %j",
     async (bad) => {
-      const { told, error } = await stream([CREATED, bad, completed()]);
-      expect(told).toEqual([
+      const { events, error } = await stream([CREATED, bad, completed()]);
+      expect(events).toEqual([
         START,
         { error: "an event of the provider's stream is no JSON object", outputStarted: false },
       ]);
@@ -423,16 +427,16 @@ describe("the end of a stream", () => {
     },
   );
 
-  it("is a fault of the stream where an event is about an item of another kind", async () => {
-    const { told, error } = await stream([CREATED, added(0, call("")), textDelta(0, "Hey")]);
-    expect(told.at(-1)).toEqual({
+  it("is a stream error where an event is about an item of another kind", async () => {
+    const { events, error } = await stream([CREATED, added(0, call("")), textDelta(0, "Hey")]);
+    expect(events.at(-1)).toEqual({
       error: "the provider sent a message event for an item of another kind",
       outputStarted: true,
     });
     expect(error?.kind).toBe(ErrorKind.STREAM);
   });
 
-  it("may be a whole text that nothing announced", async () => {
+  it("may hold a text that no earlier event announced", async () => {
     const { response } = await stream([completed({ output: [message("Hey")] })]);
     expect(textOf(response)).toBe("Hey");
   });

@@ -1,4 +1,4 @@
-/** Streams of events that a test makes up, and what becomes of them. */
+/** Streams of made-up events, decoded. */
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { expect } from "vitest";
@@ -8,40 +8,44 @@ import type { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts"
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ResponsesDecoder } from "../../../src/providers/openai-responses/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";
-import { type Told, toldEvent } from "./told.ts";
+import { type Description, describeEvent } from "./describe-event.ts";
 
 /** An event as a server sends it; a string is sent as it is. */
 export type Sent = string | Readonly<Record<string, unknown>>;
 
-/** What a stream came to. */
+/** A decoded stream. */
 export interface Streamed {
   /** Every event. */
-  readonly told: readonly Told[];
+  readonly events: readonly Description[];
   /** Undefined where the stream failed. */
   readonly response: Response | undefined;
   /** Undefined where the stream finished. */
   readonly error: SDKError | undefined;
 }
 
-/** Decodes a stream, holding it to the laws; what its events add up to is its response. */
+/** Decodes a stream and checks that it keeps the laws of streams and accumulates to its response. */
 export async function stream(
   sent: readonly Sent[],
   init: MessageInitShape<typeof RequestSchema> = {},
 ): Promise<Streamed> {
   const facts = { ...factsFor("openai", { model: "gpt-5", ...init }), providerRequestId: "req_1" };
   const bytes = Buffer.from(sent.map(wireText).join(""));
-  const { events, error } = await decode([bytes], facts, (own, writer) => new ResponsesDecoder(own, writer));
-  const told = events.map(toldEvent);
-  const last = events.at(-1)?.event;
+  const { events: decoded, error } = await decode(
+    [bytes],
+    facts,
+    (own, writer) => new ResponsesDecoder(own, writer),
+  );
+  const events = decoded.map(describeEvent);
+  const last = decoded.at(-1)?.event;
   if (error !== undefined) {
     expect(error).toBeInstanceOf(SDKError);
-    return { told, response: undefined, error: error as SDKError };
+    return { events, response: undefined, error: error as SDKError };
   }
   const response = last?.case === "finish" ? last.value.response : undefined;
   const accumulator = new StreamAccumulator();
-  for (const event of events) accumulator.process(event);
+  for (const event of decoded) accumulator.process(event);
   expect(accumulator.response()).toEqual(response);
-  return { told, response, error: undefined };
+  return { events, response, error: undefined };
 }
 
 function wireText(sent: Sent): string {
@@ -54,7 +58,7 @@ export const CREATED: Sent = {
   response: { id: "resp_1", model: "gpt-5", status: "in_progress", output: [] },
 };
 
-/** The last event of a stream that went well. */
+/** The last event of a successful stream. */
 export function completed(rest: Readonly<Record<string, unknown>> = {}): Sent {
   return {
     type: "response.completed",
@@ -67,22 +71,22 @@ export function added(index: number | undefined, item: object): Sent {
   return { type: "response.output_item.added", output_index: index, item };
 }
 
-/** An item is whole. */
+/** An item is done. */
 export function done(index: number | undefined, item: object): Sent {
   return { type: "response.output_item.done", output_index: index, item };
 }
 
-/** A piece of text. */
+/** A delta of text. */
 export function textDelta(index: number | undefined, delta: string, rest: object = {}): Sent {
   return { type: "response.output_text.delta", output_index: index, content_index: 0, delta, ...rest };
 }
 
-/** A piece of a call's arguments. */
+/** A delta of a call's arguments. */
 export function argumentsDelta(index: number | undefined, delta: string, rest: object = {}): Sent {
   return { type: "response.function_call_arguments.delta", output_index: index, delta, ...rest };
 }
 
-/** A piece of a summary of reasoning. */
+/** A delta of a summary of reasoning. */
 export function summaryDelta(index: number | undefined, part: number, delta: string): Sent {
   return { type: "response.reasoning_summary_text.delta", output_index: index, summary_index: part, delta };
 }
@@ -98,6 +102,6 @@ export function call(text: string, rest: object = {}) {
   return { type: "function_call", id: "fc_1", call_id: "call_1", name: "look", arguments: text, ...rest };
 }
 
-/** A picture of one transparent pixel, as a data: URI. */
-export const PICTURE_OF_NOTHING =
+/** An image of one transparent pixel, as a data: URI. */
+export const TRANSPARENT_PIXEL =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

@@ -12,7 +12,7 @@ import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { ToolInputKind } from "../../../src/kit/stream/stream-writer.ts";
 import { build, refusalOf } from "./build.ts";
-import { answered, HI, inputOf, type MessageInit, media, PNG, PNG_BASE64 } from "./conversation.ts";
+import { HI, inputOf, type MessageInit, media, outputMessage, PNG, PNG_BASE64 } from "./conversation.ts";
 
 describe("tool calls and their results", () => {
   const call = (id: string, value: string, kind: ToolInputKind = "argumentsJson"): PartInit => ({
@@ -22,7 +22,7 @@ describe("tool calls and their results", () => {
     },
   });
 
-  it("go round: calls, results, answer", async () => {
+  it("are sent with their calls and the answer", async () => {
     const long = '{"b":12345678901234567890,"10":1.0,"2":"\\u00e9"}';
     const { input, warnings } = await inputOf([
       userMessage("hi"),
@@ -33,22 +33,22 @@ describe("tool calls and their results", () => {
     ]);
     expect(input).toEqual([
       HI,
-      answered("Looking."),
+      outputMessage("Looking."),
       { type: "function_call", call_id: "c1", name: "look", arguments: long },
       { type: "function_call", call_id: "c2", name: "look", arguments: "{}" },
       { type: "function_call_output", call_id: "c2", output: "two" },
       { type: "function_call_output", call_id: "c1", output: "one" },
-      answered("Done."),
+      outputMessage("Done."),
     ]);
     expect(warnings).toEqual([]);
   });
 
-  it("keep arguments that are no JSON", async () => {
+  it("keep arguments that are not JSON", async () => {
     const { input } = await inputOf([userMessage("hi"), assistantMessage(call("c1", '{"a":'))]);
     expect(input[1]).toEqual({ type: "function_call", call_id: "c1", name: "look", arguments: '{"a":' });
   });
 
-  it("of a custom tool have items of their own", async () => {
+  it("have items of their own for custom tools", async () => {
     const { input } = await inputOf([
       userMessage("hi"),
       assistantMessage([call("c1", "SELECT 1", "text"), call("c2", "{}")]),
@@ -63,7 +63,7 @@ describe("tool calls and their results", () => {
     ]);
   });
 
-  it("take the kind of the latest call where an id comes twice", async () => {
+  it("have the kind of the latest call where an id is repeated", async () => {
     const { input } = await inputOf([
       assistantMessage(call("c", "x", "text")),
       toolResult({ toolCallId: "c", content: "1" }),
@@ -90,7 +90,7 @@ describe("tool calls and their results", () => {
       ],
     ],
     [
-      "a text like our own mark",
+      "a text that equals our own error mark",
       toolResult({ toolCallId: "c", content: [textPart("The tool failed:"), textPart("b")] }),
       [
         { type: "input_text", text: "The tool failed:" },
@@ -98,7 +98,7 @@ describe("tool calls and their results", () => {
       ],
     ],
     [
-      "a picture and a document",
+      "an image and a document",
       toolResult({ toolCallId: "c", content: [imagePart(PNG), documentPart(PNG, "", "a.pdf")] }),
       [
         { type: "input_image", image_url: `data:image/png;base64,${PNG_BASE64}` },
@@ -107,7 +107,7 @@ describe("tool calls and their results", () => {
     ],
     ["text beside no tool_result", { role: Role.TOOL, toolCallId: "c", content: [textPart("a")] }, "a"],
     ["nothing at all", { role: Role.TOOL, toolCallId: "c" }, ""],
-  ])("with %s", async (_name, message, output) => {
+  ])("are sent with %s", async (_name, message, output) => {
     const { input, warnings } = await inputOf([userMessage("hi"), message]);
     expect(input).toEqual([HI, { type: "function_call_output", call_id: "c", output }]);
     expect(warnings).toEqual([]);
@@ -126,21 +126,21 @@ describe("tool calls and their results", () => {
       ],
     ],
     [
-      "a picture",
+      "an image",
       [imagePart("https://x.test/a.png")],
       [
         { type: "input_text", text: "The tool failed:" },
         { type: "input_image", image_url: "https://x.test/a.png" },
       ],
     ],
-  ])("that failed say so in their text, with %s", async (_name, content, output) => {
+  ])("mark an error in their text, with %s", async (_name, content, output) => {
     const result = toolResult({ toolCallId: "c", content, isError: true });
     const { input, warnings } = await inputOf([userMessage("hi"), result], { lossPolicy: LossPolicy.REFUSE });
     expect(input[1]).toEqual({ type: "function_call_output", call_id: "c", output });
     expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.is_error"]);
   });
 
-  it("may come several in one message, and text beside them belongs to the call that the message names", async () => {
+  it("may share a message, where other text belongs to the call that the message names", async () => {
     const result = (toolCallId: string, text: string, isError = false): PartInit => ({
       part: { case: "toolResult", value: { toolCallId, isError, content: [textPart(text)] } },
     });
@@ -164,7 +164,7 @@ describe("tool calls and their results", () => {
     ]);
   });
 
-  it("refuse sound in a result by its field", async () => {
+  it("are refused by field where they hold audio", async () => {
     const audio = media("audio", { mediaType: "audio/wav", source: { case: "data", value: PNG } });
     const violations = await refusalOf(
       build({ messages: [toolResult({ toolCallId: "c", content: [audio] })] }),
@@ -174,7 +174,7 @@ describe("tool calls and their results", () => {
     ]);
   });
 
-  it("keep ids of 64 characters, and rewrite longer ones alike in call and result, with a warning", async () => {
+  it("keep ids of 64 characters, and replace longer ones in call and result alike, with a warning", async () => {
     const fits = "c".repeat(64);
     const long = `${"c".repeat(64)}1`;
     const other = `${"c".repeat(64)}2`;

@@ -11,7 +11,7 @@ import {
 } from "./build.ts";
 
 describe("tools", () => {
-  it("are flat, and say whether they are strict", async () => {
+  it("are sent flat, with `strict`", async () => {
     const parameters = {
       type: "object",
       properties: { city: { type: "string" } },
@@ -38,7 +38,7 @@ describe("tools", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("without arguments say so, in a form that a strict tool can have too", async () => {
+  it("have an empty strict schema where they take no arguments", async () => {
     const parameters = { type: "object", properties: {}, required: [], additionalProperties: false };
     const { body } = await build({
       tools: [functionTool({ name: "ping" }), functionTool({ name: "pong", strict: true })],
@@ -52,14 +52,14 @@ describe("tools", () => {
     });
   });
 
-  it("keep their schemas letter by letter: the order of keys, numbers, escapes", async () => {
+  it("keep the spelling of their schemas: the order of keys, numbers, escapes", async () => {
     const schema =
       '{"type":"object","properties":{"b":{"const":9007199254740993},"10":{"minimum":1.0},"2":{"description":"\\u00e9"},"a":{}}}';
     const { text } = await build({ tools: [functionTool({ name: "look", parametersJson: schema })] });
     expect(text).toContain(`"parameters":${schema},`);
   });
 
-  it("that are strict have the schema that the API enforces", async () => {
+  it("have a schema that the API enforces where they are strict", async () => {
     const parametersJson =
       '{"type":"object","properties":{"city":{"type":"string","default":"Oslo"},"days":{"type":"integer"}},"required":["city"]}';
     const { body, warnings } = await build({
@@ -84,7 +84,7 @@ describe("tools", () => {
     expect(warnings).toEqual(["adjusted_schema tools[0].function.parameters_json#/properties/days"]);
   });
 
-  it("that cannot be enforced are shown, and the caller is told", async () => {
+  it("are sent without enforcement, with a warning, where their schema cannot be enforced", async () => {
     const parametersJson = '{"type":"object","additionalProperties":{"type":"string"}}';
     const tools = [functionTool({ name: "free", parametersJson, strict: true })];
     const { body, warnings } = await build({ tools });
@@ -95,7 +95,7 @@ describe("tools", () => {
     expect(await refusalOf(build({ tools, lossPolicy: LossPolicy.REFUSE }))).toHaveLength(1);
   });
 
-  it("of the provider's own go verbatim, by the name of the entry or of its API", async () => {
+  it("are sent verbatim where they are the provider's own, by the name of the entry or of its API", async () => {
     const search = { type: "web_search", filters: { "2": 1, "1": 2 } };
     const grammar = {
       type: "custom",
@@ -111,7 +111,7 @@ describe("tools", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("of another provider are left out with a warning", async () => {
+  it("are left out with a warning where they belong to another provider", async () => {
     const tools = [hostedTool("anthropic", { type: "web_search_20250305" }), functionTool({ name: "ping" })];
     const { body, warnings } = await build({ tools });
     expect((body.tools as unknown[]).length).toBe(1);
@@ -126,7 +126,7 @@ describe("tools", () => {
 
   it.each<[string, RequestInit, string]>([
     [
-      "parameters that are no JSON",
+      "parameters that are not JSON",
       { tools: [functionTool({ name: "a", parametersJson: "{" })] },
       "tools[0].function.parameters_json",
     ],
@@ -140,7 +140,7 @@ describe("tools", () => {
       { tools: [hostedTool("openai", "web_search")] },
       "tools[0].hosted.config_json",
     ],
-    ["a tool that is nothing", { tools: [{}] }, "tools[0]"],
+    ["an empty tool", { tools: [{}] }, "tools[0]"],
   ])("are refused by field: %s", async (_name, init, field) => {
     const violations = await refusalOf(build(init));
     expect(violations.map((violation) => violation.field)).toEqual([field]);
@@ -173,14 +173,14 @@ describe("tool choice", () => {
       { mode: Mode.REQUIRED, parallel: false },
       { tool_choice: "required", parallel_tool_calls: false },
     ],
-  ])("%s", async (_name, toolChoice, expected) => {
+  ])("is sent for %s", async (_name, toolChoice, expected) => {
     const init = toolChoice === undefined ? { tools } : { tools, toolChoice };
     const { body, warnings } = await build(init);
     expect(body).toEqual({ ...PLAIN_BODY, ...declared, ...(expected as object) });
     expect(warnings).toEqual([]);
   });
 
-  it("auto says nothing where there are no tools", async () => {
+  it("is left out for auto where there are no tools", async () => {
     expect((await build({ toolChoice: { mode: Mode.AUTO } })).body).toEqual(PLAIN_BODY);
   });
 
@@ -188,12 +188,12 @@ describe("tool choice", () => {
     ["a custom tool by its name", { type: "custom", name: "sql" }, "sql", { type: "custom", name: "sql" }],
     ["a hosted tool by its type", { type: "web_search" }, "web_search", { type: "web_search" }],
     [
-      "a server by its type",
+      "an MCP server by its type",
       { type: "mcp", server_label: "docs" },
       "mcp",
       { type: "mcp", server_label: "docs" },
     ],
-  ])("names %s", async (_name, config, toolName, expected) => {
+  ])("can name %s", async (_name, config, toolName, expected) => {
     const toolChoice = { mode: Mode.NAMED, toolName };
     const hosted = hostedTool("openai", config);
     expect((await build({ tools: [...tools, hosted], toolChoice })).body.tool_choice).toEqual(expected);
@@ -205,7 +205,7 @@ describe("tool choice", () => {
   it.each([
     ["required", { mode: Mode.REQUIRED }, "tool_choice.mode"],
     ["named", { mode: Mode.NAMED, toolName: "google_search" }, "tool_choice.tool_name"],
-  ])("%s is refused where the only tool is another provider's", async (_name, toolChoice, field) => {
+  ])("is refused for %s where the only tool is another provider's", async (_name, toolChoice, field) => {
     const foreign = [hostedTool("gemini", { type: "google_search" })];
     const violations = await refusalOf(build({ tools: foreign, toolChoice }));
     expect(violations.map((violation) => violation.field)).toEqual([field]);

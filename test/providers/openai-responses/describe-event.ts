@@ -1,24 +1,24 @@
-/** Parts and events in a form that is short to write down and leaves nothing out. */
+/** Parts and events in a short form that keeps all of their content. */
 
 import type { Citation, ContentPart, ProviderState } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_ReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { ToolCallStart_InputKind } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 
-/** What a part or an event says; its state and citations as the JSON that they hold. */
-export type Told = Readonly<Record<string, unknown>>;
+/** The content of a part or an event; its state and citations as the JSON that they hold. */
+export type Description = Readonly<Record<string, unknown>>;
 
 /** A part of a message. */
-export function toldPart({ part, citations, providerState }: ContentPart): Told {
-  return { ...toldContent(part), ...toldCitations(citations), ...toldState(providerState) };
+export function describePart({ part, citations, providerState }: ContentPart): Description {
+  return { ...describeContent(part), ...describeCitations(citations), ...describeState(providerState) };
 }
 
-function toldContent(part: ContentPart["part"]): Told {
+function describeContent(part: ContentPart["part"]): Description {
   switch (part.case) {
     case "text":
       return { text: part.value };
     case "reasoning":
-      return { thinking: part.value.text, redacted: part.value.redacted };
+      return { reasoning: part.value.text, redacted: part.value.redacted };
     case "toolCall": {
       const { name, id, input, argumentsInvalid: invalid } = part.value;
       const type = input.case === "text" ? "custom" : "function";
@@ -37,7 +37,7 @@ function toldContent(part: ContentPart["part"]): Told {
   }
 }
 
-function toldCitations(citations: readonly Citation[]): Told {
+function describeCitations(citations: readonly Citation[]): Description {
   if (citations.length === 0) return {};
   return {
     citations: citations.map(({ $typeName: _, rawJson, ...citation }) => ({
@@ -47,19 +47,19 @@ function toldCitations(citations: readonly Citation[]): Told {
   };
 }
 
-function toldState(state: ProviderState | undefined): Told {
+function describeState(state: ProviderState | undefined): Description {
   return state === undefined ? {} : { state: JSON.parse(state.dataJson) };
 }
 
 /** An event without its number and times, which the laws hold. */
-export function toldEvent({ event }: StreamEvent): Told {
+export function describeEvent({ event }: StreamEvent): Description {
   switch (event.case) {
     case "streamStart":
       return { start: event.value.model };
     case "textStart":
       return { textStart: event.value.partIndex };
     case "reasoningStart":
-      return { thinkingStart: event.value.partIndex };
+      return { reasoningStart: event.value.partIndex };
     case "toolCallStart": {
       const { partIndex, id, name, inputKind } = event.value;
       const type = inputKind === ToolCallStart_InputKind.TEXT ? "custom" : "function";
@@ -68,29 +68,29 @@ export function toldEvent({ event }: StreamEvent): Told {
     case "textDelta":
     case "reasoningDelta":
     case "toolCallDelta":
-      return { delta: event.value.partIndex, says: event.value.delta };
+      return { delta: event.value.partIndex, text: event.value.delta };
     case "textEnd": {
       const { partIndex, text, citations, providerState } = event.value;
-      return { textEnd: partIndex, text, ...toldCitations(citations), ...toldState(providerState) };
+      return { textEnd: partIndex, text, ...describeCitations(citations), ...describeState(providerState) };
     }
     case "reasoningEnd": {
       const { partIndex, text, redacted, providerState } = event.value;
-      return { thinkingEnd: partIndex, thinking: text, redacted, ...toldState(providerState) };
+      return { reasoningEnd: partIndex, reasoning: text, redacted, ...describeState(providerState) };
     }
     case "toolCallEnd": {
       const { partIndex, toolCall, providerState } = event.value;
-      const call = toolCall === undefined ? {} : toldContent({ case: "toolCall", value: toolCall });
-      return { callEnd: partIndex, ...call, ...toldState(providerState) };
+      const call = toolCall === undefined ? {} : describeContent({ case: "toolCall", value: toolCall });
+      return { callEnd: partIndex, ...call, ...describeState(providerState) };
     }
     case "partAdded":
-      return { added: event.value.partIndex, ...(event.value.part && toldPart(event.value.part)) };
+      return { added: event.value.partIndex, ...(event.value.part && describePart(event.value.part)) };
     case "providerEvent":
       return { event: event.value.type, data: JSON.parse(event.value.dataJson) };
     case "finish": {
       const { finishReason, usage } = event.value;
       const reason = FinishReason_ReasonSchema.value[finishReason?.reason ?? 0]?.localName;
-      const told = { finish: reason, raw: finishReason?.raw };
-      return usage === undefined ? told : { ...told, tokens: usage.totalTokens };
+      const finish = { finish: reason, raw: finishReason?.raw };
+      return usage === undefined ? finish : { ...finish, tokens: usage.totalTokens };
     }
     case "error":
       return { error: event.value.message, outputStarted: event.value.outputStarted };
@@ -100,13 +100,13 @@ export function toldEvent({ event }: StreamEvent): Told {
 }
 
 /** The event that opens a stream of `CREATED`. */
-export const START: Told = { start: "gpt-5" };
+export const START: Description = { start: "gpt-5" };
 
 /** The event that ends a stream of `completed()`. */
-export const STOP: Told = { finish: "STOP", raw: "completed" };
+export const STOP: Description = { finish: "STOP", raw: "completed" };
 
-/** The same where calls wait for their results. */
-export const TOOL_CALLS: Told = { finish: "TOOL_CALLS", raw: "completed" };
+/** The same where the caller has to run tools. */
+export const TOOL_CALLS: Description = { finish: "TOOL_CALLS", raw: "completed" };
 
 /** State of a text of `message()`. */
 export const textState = (item: object = {}) => ({
@@ -121,26 +121,30 @@ export const callState = (item: object = {}) => ({
   state: { item: { type: "function_call", id: "fc_1", ...item } },
 });
 
-/** The events of a text that comes in pieces. */
-export function textTold(place: number, pieces: readonly string[], end: object = textState()): Told[] {
+/** The events of a text that is streamed in several deltas. */
+export function textEvents(
+  partIndex: number,
+  pieces: readonly string[],
+  end: object = textState(),
+): Description[] {
   return [
-    { textStart: place },
-    ...pieces.map((says) => ({ delta: place, says })),
-    { textEnd: place, text: pieces.join(""), ...end },
+    { textStart: partIndex },
+    ...pieces.map((text) => ({ delta: partIndex, text })),
+    { textEnd: partIndex, text: pieces.join(""), ...end },
   ];
 }
 
-/** The events of a call whose arguments come in pieces. */
-export function callTold(
-  place: number,
+/** The events of a call whose arguments are streamed in several deltas. */
+export function callEvents(
+  partIndex: number,
   pieces: readonly string[],
   head: object = {},
   end: object = callState(),
-): Told[] {
+): Description[] {
   const named = { id: "call_1", type: "function", ...head };
   return [
-    { callStart: place, name: "look", ...named },
-    ...pieces.map((says) => ({ delta: place, says })),
-    { callEnd: place, call: "look", input: pieces.join(""), invalid: false, ...named, ...end },
+    { callStart: partIndex, name: "look", ...named },
+    ...pieces.map((text) => ({ delta: partIndex, text })),
+    { callEnd: partIndex, call: "look", input: pieces.join(""), invalid: false, ...named, ...end },
   ];
 }

@@ -1,23 +1,28 @@
 /**
  * An independent reading of the Responses API, written against its documentation and sharing
- * no code with the adapter: what a recording says, in the simplest form in which it can be
- * compared with what the adapter made of it.
+ * no code with the adapter: the content of a recording, in a simple form for comparing it with what the
+ * adapter makes of it.
  */
 import type { ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
 
-/** What one part of an answer says. */
-export type Said = Readonly<Record<string, unknown>>;
+/** The content of one part of an answer. */
+export type PartContent = Readonly<Record<string, unknown>>;
 
-// Recordings are what servers sent; their fields are looked at as they come.
+// Recordings are not validated.
 type Wire = Record<string, unknown>;
 
 /** The parts of the items of an `output` list. */
-export function readOutput(output: unknown): Said[] {
+export function readOutput(output: unknown): PartContent[] {
   return list(output).flatMap(readItem);
 }
 
 /** The parts of a stream, from its deltas and from the items that end in it. */
-export function readStream(bytes: Buffer): { said: Said[]; terminal: Wire; response: Wire; events: Wire[] } {
+export function readStream(bytes: Buffer): {
+  parts: PartContent[];
+  terminal: Wire;
+  response: Wire;
+  events: Wire[];
+} {
   const events = dataOf(bytes);
   const items = new Map<number, Wire>();
   let last = -1;
@@ -26,17 +31,17 @@ export function readStream(bytes: Buffer): { said: Said[]; terminal: Wire; respo
     if (event.type === "response.output_item.done")
       items.set(Number(event.output_index ?? last), event.item as Wire);
   }
-  const said = [...items]
+  const parts = [...items]
     .sort(([a], [b]) => a - b)
     .flatMap(([index, item]) => readItem(withDeltas(item, index, events)));
   const terminal = events.find(({ type }) => TERMINAL.has(String(type))) ?? {};
-  return { said, terminal, response: (terminal.response ?? {}) as Wire, events };
+  return { parts, terminal, response: (terminal.response ?? {}) as Wire, events };
 }
 
 const TERMINAL = new Set(["response.completed", "response.incomplete", "response.failed", "error"]);
 
-/** What our parts say, in the same form. */
-export function readParts(parts: readonly ContentPart[]): Said[] {
+/** The content of our parts, in the same form. */
+export function readParts(parts: readonly ContentPart[]): PartContent[] {
   return parts.map(({ part, citations }) => {
     switch (part.case) {
       case "text":
@@ -60,10 +65,10 @@ export function readParts(parts: readonly ContentPart[]): Said[] {
   });
 }
 
-// The authors of some recordings shortened pictures; what is left is no base64.
+// The authors of some recordings shortened images, which are no valid base64 any more.
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-function readItem(item: Wire): Said[] {
+function readItem(item: Wire): PartContent[] {
   switch (item.type) {
     case "message":
       return readMessage(item);
@@ -87,7 +92,7 @@ function readItem(item: Wire): Said[] {
   }
 }
 
-function readMessage(item: Wire): Said[] {
+function readMessage(item: Wire): PartContent[] {
   const parts = list(item.content);
   if (parts.length === 0) return [{ text: "", citations: [] }];
   return parts.map((part) => ({
@@ -97,8 +102,8 @@ function readMessage(item: Wire): Said[] {
 }
 
 /**
- * Puts the joined deltas of a stream in the place of what the finished item says, unless the
- * item only says more: the authors of some recordings left deltas out.
+ * Replaces the text of a finished item by the joined deltas of the stream, unless the item's text only
+ * adds to them: the authors of some recordings left deltas out.
  */
 function withDeltas(item: Wire, index: number, events: readonly Wire[]): Wire {
   const joined = (type: string, final: unknown, place?: number) => {

@@ -13,7 +13,7 @@ import { answerOf, type MessageInit } from "./conversation.ts";
 
 type Wire = Record<string, unknown>;
 
-/** Fields that a caller can only say in the provider's own words. */
+/** Fields that a caller can only set in provider options. */
 const ONLY_OPTIONS = ["include", "previous_response_id"];
 
 /** The Request for a recorded body. */
@@ -32,7 +32,7 @@ export function readRequest(body: Wire): RequestInit {
     ...(body.temperature === undefined ? {} : { temperature: Number(body.temperature) }),
     ...(body.max_output_tokens === undefined ? {} : { maxTokens: Number(body.max_output_tokens) }),
     ...(effort === undefined ? {} : { reasoningEffort: String(effort) }),
-    // Where nothing is said, the API keeps what it answers.
+    // Where nothing is inputMessage, the API keeps what it answers.
     ...options({ ...own, store: body.store ?? true, ...(body.reasoning === undefined ? {} : { reasoning }) }),
   };
 }
@@ -67,7 +67,7 @@ function readFormat(format: Wire | undefined): Pick<RequestInit & object, "respo
   };
 }
 
-/** What the model said between two turns of others came as one answer. */
+/** Consecutive items of the model are one answer. */
 function readInput(items: readonly Wire[], model: string): MessageInit[] {
   const messages: MessageInit[] = [];
   let answer: Wire[] = [];
@@ -84,7 +84,7 @@ function readInput(items: readonly Wire[], model: string): MessageInit[] {
   return answer.length > 0 ? [...messages, answerOf(answer, model)] : messages;
 }
 
-/** What somebody other than the model said; undefined for an item of the model's. */
+/** A message that the model did not write; undefined for an item of the model's. */
 function readOther({ type, role, content, call_id: callId, output }: Wire): MessageInit | undefined {
   if (type === "function_call_output")
     return toolResult({ toolCallId: String(callId), content: String(output) });

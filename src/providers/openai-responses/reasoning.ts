@@ -1,0 +1,45 @@
+/** Reasoning: the requested effort, and reading reasoning items and sending them back ("Reasoning models"). */
+
+import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
+import { effortFor } from "../../kit/adapter/effort.ts";
+import { asJson, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
+import type { CreateRequest } from "../../wire/openai-responses/request.ts";
+import type { OutputItem, ReasoningItem, ReasoningPart } from "../../wire/openai-responses/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import type { RequestContext } from "./context.ts";
+import { originOf, readState } from "./state.ts";
+
+/** `reasoning` of a request; nothing where the caller asks for no effort. */
+export function reasoningSettings({ request, traits, loss }: RequestContext): JsonObject {
+  const effort = effortFor(request.reasoningEffort, traits.reasoningEfforts, loss);
+  return effort === undefined ? {} : ({ reasoning: { effort } } satisfies CreateRequest);
+}
+
+/** The text of a reasoning item: its summary parts, then its raw reasoning, with a blank line between parts. */
+export function reasoningText({ summary, content }: Untrusted<ReasoningItem>): string {
+  return [...objectsIn<ReasoningPart>(summary), ...objectsIn<ReasoningPart>(content)]
+    .map((part) => textIn(part.text))
+    .filter((text) => text !== "")
+    .join("\n\n");
+}
+
+/** Whether a reasoning item hides its text: all there is of it is encrypted. */
+export function isRedacted(item: Untrusted<ReasoningItem>): boolean {
+  return reasoningText(item) === "" && textIn(item.encrypted_content) !== "";
+}
+
+/** The item of a reasoning part, where the requested model wrote it and can take it back. */
+export function reasoningItemOf(
+  part: ContentPart,
+  { provider, request, store }: RequestContext,
+): JsonObject | undefined {
+  if (originOf(part, provider, request.model) !== "own") return undefined;
+  const item = readState(part.providerState)?.item;
+  if (item === undefined) return undefined;
+  return store || isSelfContained(item) ? asJson(item) : undefined;
+}
+
+/** Whether an item can be sent back to an API that keeps nothing: it finds reasoning again only by its content. */
+function isSelfContained({ encrypted_content: encrypted, content }: Untrusted<OutputItem>): boolean {
+  return typeof encrypted === "string" || objectsIn(content).length > 0;
+}

@@ -1,0 +1,125 @@
+/**
+ * What the Responses API answers: the Response object and its parts. The types are those of OpenAI's SDK; what
+ * only compatible servers send is added here.
+ */
+import type {
+  ResponseOutputItem as SDKOutputItem,
+  ResponseOutputMessage as SDKOutputMessage,
+  ResponseOutputText as SDKOutputText,
+  ResponseReasoningItem as SDKReasoningItem,
+  ResponseOutputRefusal as SDKRefusal,
+  Response as SDKResponse,
+  ResponseError as SDKResponseError,
+  ResponseFunctionShellToolCall as SDKShellCall,
+  ResponseUsage as SDKUsage,
+  ResponseFunctionWebSearch as SDKWebSearchCall,
+} from "openai/resources/responses/responses";
+import type { CreateRequest, ReasoningSettings } from "./request.ts";
+
+/**
+ * The body of a whole answer, and `response` in the first and last events of a stream ("The response object"). Without
+ * `output_text`, which the SDK adds; with fields that the API sends and does not document.
+ */
+export interface ResponseObject
+  extends Omit<
+    SDKResponse,
+    "output_text" | "error" | "output" | "reasoning" | "tool_choice" | "usage" | "user"
+  > {
+  /** Why the answer failed; null where it did not. */
+  error: ResponseError | null;
+  /** What the model produced, in order. */
+  output: readonly OutputItem[];
+  /** The setting of the request. */
+  reasoning?: ReasoningSettings | null;
+  /** The setting of the request. */
+  tool_choice: NonNullable<CreateRequest["tool_choice"]>;
+  /** Null while the answer is being written. */
+  usage?: Usage | null;
+  /** The setting of the request. */
+  user?: string | null;
+  /** Who pays. Undocumented; in whole answers only. */
+  billing?: { payer: string };
+  /** Undocumented: always 0. */
+  frequency_penalty?: number;
+  /** Undocumented: always 0. */
+  presence_penalty?: number;
+  /** The setting of the request. Undocumented. */
+  store?: boolean | null;
+}
+
+/** Why an answer failed ("The response object", `error`). */
+export interface ResponseError extends Pick<SDKResponseError, "message"> {
+  /** The codes of the SDK, and those that the API adds. */
+  code: string;
+}
+
+/** Whether an answer is complete ("The response object", `status`). */
+export type ResponseStatus = NonNullable<SDKResponse["status"]>;
+
+/** Why an answer is incomplete ("The response object", `incomplete_details`). */
+export type IncompleteDetails = SDKResponse.IncompleteDetails;
+
+/** Earlier reasoning that the API left out of the input ("The response object", `input_transformations`). */
+export type InputTransformation = SDKResponse.InputTransformation;
+
+/** An item of `output` ("The response object", `output`). */
+export type OutputItem = SDKOutputItem;
+
+/** A message of the model ("The response object", `output`, "Output message"). */
+export type OutputMessage = SDKOutputMessage;
+
+/** Reasoning ("The response object", `output`, "Reasoning"). */
+export type ReasoningItem = SDKReasoningItem;
+
+/** A part of a reasoning item: of its summary, or of the reasoning itself. */
+export type ReasoningPart = SDKReasoningItem.Summary | SDKReasoningItem.Content;
+
+/** A web search ("The response object", `output`, "Web search tool call"). */
+export type WebSearchCall = SDKWebSearchCall;
+
+/** An image that the model generated ("The response object", `output`, "Image generation call"). */
+export type ImageGenerationCall = SDKOutputItem.ImageGenerationCall;
+
+/** A part of an output message ("The response object", `output`, "Output message"). */
+export type OutputContent = OutputText | Refusal | PlainText;
+
+/** A text of the model. */
+export type OutputText = SDKOutputText;
+
+/** The text of a refusal. */
+export type Refusal = SDKRefusal;
+
+/** A text as some compatible servers name it. */
+export interface PlainText {
+  /** Kind of the part. */
+  type: "text";
+  /** The text. */
+  text: string;
+}
+
+/** A source that a text names ("The response object", `output`, "Output message", `annotations`). */
+export type Annotation = SDKOutputText["annotations"][number];
+
+/** A web page that a text names. Its indices count Unicode code points; the end is exclusive. */
+export type URLCitation = SDKOutputText.URLCitation;
+
+/** Where a `shell_call` runs ("Shell"). */
+export type ShellEnvironment = NonNullable<SDKShellCall["environment"]>;
+
+/** Token counts ("The response object", `usage`), also by the names that Chat Completions has for them. */
+export interface Usage extends SDKUsage {
+  /** Tokens of the input, from servers that translate Chat Completions. */
+  prompt_tokens?: number;
+  /** Breakdown of `prompt_tokens`. */
+  prompt_tokens_details?: InputTokensDetails;
+  /** Tokens of the output, from servers that translate Chat Completions. */
+  completion_tokens?: number;
+  /** Breakdown of `completion_tokens`. */
+  completion_tokens_details?: OutputTokensDetails;
+}
+
+/** Breakdown of the input tokens ("The response object", `usage`). */
+export type InputTokensDetails = SDKUsage.InputTokensDetails;
+
+/** Breakdown of the output tokens ("The response object", `usage`). */
+export type OutputTokensDetails = SDKUsage.OutputTokensDetails;

@@ -1,0 +1,33 @@
+/** The events of a streamed answer ("Streaming events"). The types are those of OpenAI's SDK. */
+import type {
+  ResponseErrorEvent as SDKErrorEvent,
+  ResponseStreamEvent as SDKStreamEvent,
+} from "openai/resources/responses/responses";
+import type { ErrorBody } from "./error.ts";
+
+/** An event of a stream ("Streaming events"). */
+export type StreamEvent = Exclude<SDKStreamEvent, SDKErrorEvent> | ErrorEvent | KeepAliveEvent;
+
+/** Random padding of a delta against traffic analysis ("Create a model response", `stream_options`). */
+export interface Obfuscation {
+  /** Characters of no meaning. */
+  obfuscation?: string;
+}
+
+/** A failure ("Streaming events", "error"): its facts in the event itself, or under `error`. */
+export interface ErrorEvent extends Partial<Omit<SDKErrorEvent, "type" | "sequence_number">> {
+  /** Kind of the event. */
+  type: "error";
+  /** Place of the event in the stream. */
+  sequence_number: number;
+  /** The failure, where the event itself does not hold it. */
+  error?: ErrorBody["error"];
+}
+
+/** Shows that the connection is alive. Undocumented. */
+export interface KeepAliveEvent {
+  /** Kind of the event. */
+  type: "keepalive";
+  /** Place of the event in the stream. */
+  sequence_number: number;
+}
