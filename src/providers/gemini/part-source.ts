@@ -1,45 +1,39 @@
 /**
- * Parts of an answer as the provider spelled them: what a model wrote and a provider signed has
- * to come back letter by letter, and parsing alone would turn `1.0` into `1`.
+ * The JSON text of an answer's parts as the provider wrote it. What a model wrote and a provider signed has to be sent
+ * back unchanged, and parsing and writing it again would turn `1.0` into `1`.
  */
-import { asObject, objectIn } from "../../kit/json/json.ts";
 import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
-import type { Candidate, Part } from "./wire.ts";
 
-/** A part and its spelling. */
-export interface SpelledPart {
-  readonly part: Part;
-  /** Its JSON text without white space, which the API puts in for people. Made when it is asked for: text needs none. */
-  readonly spell: () => string;
+/** The JSON text of a candidate's parts. The text is split at the first call: plain text does not need it. */
+export class PartSources {
+  readonly #position: number;
+  readonly #json: string;
+  #sources: readonly string[] | undefined;
+
+  /**
+   * @param position Index of the candidate in `candidates`.
+   * @param json The text of the GenerateContentResponse.
+   */
+  constructor(position: number, json: string) {
+    this.#position = position;
+    this.#json = json;
+  }
+
+  /** The text of one part, without insignificant white space. @param index Index of the part in `parts`. */
+  at(index: number): string {
+    this.#sources ??= partSources(this.#position, this.#json);
+    return compact(this.#sources[index] ?? "{}");
+  }
 }
 
-/**
- * The parts of a candidate.
- * @param place Of the candidate in `candidates`.
- * @param json The text of the GenerateContentResponse.
- */
-export function partsOf(candidate: Candidate, place: number, json: string): SpelledPart[] {
-  const { parts } = objectIn(candidate.content);
-  if (!Array.isArray(parts)) return [];
-  let sources: readonly string[] | undefined;
-  const spell = (index: number) => {
-    sources ??= sourcesOf(place, json);
-    return compact(sources[index] ?? "{}");
-  };
-  return parts.flatMap((entry: unknown, index) => {
-    const part = asObject(entry);
-    return part === undefined ? [] : [{ part, spell: () => spell(index) }];
-  });
-}
-
-/** The arguments of a call as they are spelled; empty where there are none. @param source The part's text. */
+/** The arguments of a call as the provider wrote them; empty where there are none. @param source The part's text. */
 export function argumentsIn(source: string): string {
   const args = membersOf(membersOf(source).get("functionCall") ?? "").get("args");
   return args === undefined || args === "null" ? "" : args;
 }
 
-function sourcesOf(place: number, json: string): readonly string[] {
-  const candidate = elementsOf(membersOf(json).get("candidates") ?? "")[place] ?? "";
+function partSources(position: number, json: string): readonly string[] {
+  const candidate = elementsOf(membersOf(json).get("candidates") ?? "")[position] ?? "";
   const content = membersOf(candidate).get("content") ?? "";
   return elementsOf(membersOf(content).get("parts") ?? "");
 }

@@ -13,7 +13,7 @@ import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-alloc
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { toError } from "../../../src/providers/gemini/error.ts";
-import { toInput } from "../../../src/providers/gemini/input.ts";
+import { toConversation } from "../../../src/providers/gemini/input.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
 import { type Decoded, decode, factsFor } from "../../support/decode.ts";
@@ -286,7 +286,7 @@ async function partsOf(response: Response): Promise<unknown> {
       ...calls.map(({ id }) => toolResult({ toolCallId: id, content: "done" })),
     ],
   });
-  const { contents } = await toInput({
+  const { contents } = await toConversation({
     provider: PROVIDER,
     request,
     loss: new LossReport(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultTraits } from "../../../src/catalog/model-traits.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
-import { thinking } from "../../../src/providers/gemini/reasoning.ts";
+import { reasoningSettings } from "../../../src/providers/gemini/reasoning.ts";
 
 describe("a thinking budget", () => {
   it.each([
@@ -15,7 +15,7 @@ describe("a thinking budget", () => {
       minThinkingBudget,
       maxThinkingBudget,
     } as const;
-    expect(thinking(effort, traits, new LossReport())).toEqual({
+    expect(reasoningSettings(effort, traits, new LossReport())).toEqual({
       thinkingConfig: { thinkingBudget, includeThoughts: true },
     });
   });
