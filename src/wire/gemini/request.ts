@@ -7,9 +7,11 @@ import type {
   FunctionDeclaration as SdkFunctionDeclaration,
   FunctionResponse as SdkFunctionResponse,
   GenerationConfig as SdkGenerationConfig,
+  ImageConfig as SdkImageConfig,
   Part as SdkPart,
   PartialArg as SdkPartialArg,
   SafetySetting as SdkSafetySetting,
+  Schema as SdkSchema,
   ThinkingConfig as SdkThinkingConfig,
   Tool as SdkTool,
   ToolConfig as SdkToolConfig,
@@ -75,12 +77,17 @@ export interface Tool extends Omit<JsonForm<SdkTool>, "functionDeclarations"> {
 /** A function of the caller (provider documentation: "FunctionDeclaration"). */
 export type FunctionDeclaration = JsonForm<SdkFunctionDeclaration>;
 
+/** A schema in Google's own dialect, a subset of OpenAPI's (provider documentation: "Schema"). */
+export type Schema = JsonForm<SdkSchema>;
+
 /** Which tools the model may or must call (provider documentation: "ToolConfig", "FunctionCallingConfig"). */
 export type ToolConfig = JsonForm<SdkToolConfig>;
 
 /** Settings of the answer (provider documentation: "GenerationConfig"). */
 export interface GenerationConfig extends Omit<JsonForm<SdkGenerationConfig>, "thinkingConfig"> {
   readonly thinkingConfig?: ThinkingConfig;
+  /** The SDK lists it among the settings of a call only. */
+  readonly imageConfig?: JsonForm<SdkImageConfig>;
 }
 
 /** How much the model thinks (provider documentation: "ThinkingConfig"). */
