@@ -145,7 +145,7 @@ describe("citation spans (P6)", () => {
     const started = performance.now();
     const [part] = await contentOfWhole([{ text }], grounded(...segments));
     expect(spansOf(part)).toHaveLength(count);
-    // Walking the text for each citation would take minutes.
+    // A pass over the text for each citation would take minutes.
     expect(performance.now() - started).toBeLessThan(10_000);
   });
 });

@@ -14,7 +14,7 @@ const plain = { tool: { case: "custom", value: { name: "run_sql", description: "
 const grammar = { syntax: Grammar_Syntax.REGEX, definition: "SELECT .+" };
 const constrained = { tool: { case: "custom", value: { ...plain.tool.value, grammar } } } as const;
 
-/** The function that stands in for a custom tool. */
+/** The function that replaces a custom tool. */
 const declaration = {
   name: "run_sql",
   description: "Runs SQL.",
