@@ -1,4 +1,4 @@
-/** Sources of an answer -> citations (provider documentation: "Grounding", "CitationMetadata", "UrlContextMetadata"). */
+/** Sources -> citations (provider documentation: "Grounding", "CitationMetadata", "UrlContextMetadata"). */
 import { create } from "@bufbuild/protobuf";
 import { type Citation, CitationSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { type ProviderSpan, SpanConverter, setSpan } from "../../kit/adapter/citation-span.ts";
@@ -49,7 +49,8 @@ export function citationsOf(candidate: Untrusted<Candidate>): readonly CitedSegm
 
 /**
  * The citations of a text part, with their spans in code points. A span is set only where it is known to be one of this
- * part: a segment names its part by text or index, recited sources have neither and count from the first text.
+ * part: a segment has the text of its span or the index of its part; recited sources have neither and count from the
+ * first text. Citations of an earlier part arrive after that part has ended, and so have no span.
  */
 export function placeCitations(cited: readonly CitedSegment[], part: CitedText): Citation[] {
   if (cited.length === 0) return [];

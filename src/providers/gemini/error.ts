@@ -20,7 +20,7 @@ import type {
 } from "../../wire/gemini/error.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** A `google.rpc.Status` with its details (provider documentation: "Troubleshooting", google/rpc/error_details.proto). */
+/** A `google.rpc.Status` with its details (provider documentation: "Troubleshooting"; google/rpc/status.proto). */
 interface StatusDetails {
   /** The HTTP status, as the body gives it. */
   readonly code: number | undefined;
@@ -94,7 +94,7 @@ function failureOf(details: StatusDetails, message: string, httpStatus: number |
   };
 }
 
-/** The kind of a failure: its structured codes first, then the HTTP status, the message only to tell a 400 or 429 apart. */
+/** The kind of a failure: its codes first, then the HTTP status; the message only to tell a 400 or 429 apart. */
 function kindOf(details: StatusDetails, httpStatus: number | undefined): ErrorKind {
   const status = httpStatus ?? details.code;
   const known =

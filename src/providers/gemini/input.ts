@@ -1,6 +1,6 @@
 /**
- * Our messages -> `contents` and `systemInstruction` (provider documentation: "Content"). The same history gives the same
- * contents in every request, so that the provider's prompt cache finds the beginning again.
+ * Our messages -> `contents` and `systemInstruction` (provider documentation: "Content"). The same history gives the
+ * same contents in every request, so that the provider's prompt cache finds the beginning again.
  */
 
 import { invalidField } from "../../core/errors.ts";

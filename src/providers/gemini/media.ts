@@ -1,4 +1,4 @@
-/** Images, audio and documents -> `inlineData` and `fileData` parts (provider documentation: "Part", "Media understanding"). */
+/** Images, audio and documents -> `inlineData` and `fileData` parts (provider documentation: "Part"). */
 
 import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";

@@ -28,8 +28,8 @@ export interface RequestBody {
 
 /**
  * Translates a request.
- * @throws InvalidRequestError naming what the API has no form for; under LOSS_POLICY_REFUSE also what would otherwise be
- * changed or left out.
+ * @throws InvalidRequestError naming what the API has no form for; under LOSS_POLICY_REFUSE also what would otherwise
+ * be changed or left out.
  */
 export async function toRequestBody(request: Request, settings: RequestSettings): Promise<RequestBody> {
   const loss = new LossReport();

@@ -11,8 +11,8 @@ import type { StreamChunk } from "../../wire/gemini/stream.ts";
 import { GeminiDecoder } from "./stream.ts";
 
 /**
- * A whole answer as our Response. `streamGenerateContent` without `alt=sse` answers with a list: the events of a stream in
- * one body.
+ * A whole answer as our Response. `streamGenerateContent` without `alt=sse` answers with a list: the events of a stream
+ * in one body.
  * @throws ServerError where the body holds no answer, and the failure that the body reports.
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {

@@ -1,6 +1,7 @@
 /**
- * The provider state of our parts: every field of a wire part that has no unified form, above all its thought signature,
- * so that the part can be sent back as the API gave it. Written while answers are read, read while requests are built.
+ * The provider state of our parts: every field of a wire part that has no unified form, above all its thought
+ * signature, so that the part can be sent back as the API gave it. Written while answers are read, read while requests
+ * are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";

@@ -123,7 +123,7 @@ export class GeminiDecoder implements StreamDecoder {
     else for (const segment of citationsOf(candidate)) cited.push(segment);
   }
 
-  /** @param isFirst Whether the part is the first of its event, and may continue the last part of the event before it. */
+  /** @param isFirst Whether the part is the first of its event: only that may continue the part before it. */
   #addPart(part: Untrusted<Part>, sources: PartSources, index: number, isFirst: boolean): void {
     const kind = kindOf(part);
     switch (kind) {

@@ -46,7 +46,7 @@ interface ToolOutput {
   readonly verbatim: Part | undefined;
 }
 
-/** The results in a message of role TOOL, one for each call. Parts other than `tool_result` belong to the message's own call. */
+/** The results in a message of role TOOL, one for each call. Other parts are the result of the message's own call. */
 export function resultsIn({ toolCallId, content }: Message, field: string): Iterable<ToolResultParts> {
   const results = new Map<string, ToolResultParts>();
   const resultOf = (id: string, resultField: string) => {
@@ -125,13 +125,13 @@ export class ToolResults {
       slot.following = [{ text: `From the result of ${slot.call.name}:` }, ...output.media];
   }
 
-  /** Called after the last message. Throws InvalidRequestError naming a call without a result, which the API refuses. */
+  /** Called after the last message. Throws InvalidRequestError naming a call that has no result. */
   end(): void {
     for (const { slots, parts } of this.#contents)
       parts.push(...slots.map(responseIn), ...slots.flatMap(({ following }) => following));
   }
 
-  /** A native `functionResponse` is the whole result, so that nothing may stand beside it. */
+  /** A native `functionResponse` is the whole result: other parts beside it are refused. */
   async #outputOf({ parts, isError, field }: ToolResultParts): Promise<ToolOutput> {
     const texts: string[] = [];
     const media: Part[] = [];

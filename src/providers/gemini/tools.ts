@@ -1,4 +1,4 @@
-/** Tools and tool choice -> `tools` and `toolConfig` (provider documentation: "Function calling", "Tool", "ToolConfig"). */
+/** Tools and tool choice -> `tools` and `toolConfig` (provider documentation: "Function calling", "ToolConfig"). */
 
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";

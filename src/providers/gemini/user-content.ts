@@ -9,7 +9,7 @@ import type { Part } from "../../wire/gemini/request.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import { type MediaContext, toMediaPart } from "./media.ts";
 
-/** The parts of a user message. Empty texts are left out, since the API refuses them. @param field Path of the content. */
+/** The parts of a user message. The API refuses empty texts, which are left out. @param field Path of the content. */
 export async function toUserContent(
   content: readonly ContentPart[],
   field: string,

@@ -121,7 +121,7 @@ function renderText({ text: whole, firstDelta }: TextPart, { halfSurrogates }: T
   };
 }
 
-/** Calls are sent together, and the first has the signature for all. Calls that the token limit cut off are not sent. */
+/** Calls are sent together; the first has the signature for all. Calls cut off by the token limit are not sent. */
 function renderCalls(calls: readonly ToolCallPart[], turn: Turn, settings: PartSettings): RenderedPart {
   const parts = calls
     .filter(({ cut }) => !cut)

@@ -34,7 +34,7 @@ export interface ErrorInfo extends TypedDetail {
   readonly metadata?: ErrorMetadata;
 }
 
-/** Values of an ErrorInfo that are read; others may stand beside them (google/rpc/error_details.proto, "ErrorInfo"). */
+/** Values of an ErrorInfo that are read, among others (google/rpc/error_details.proto, "ErrorInfo"). */
 export interface ErrorMetadata {
   readonly service?: string;
   /** The limit of the quota that was exceeded. */

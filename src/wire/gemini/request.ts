@@ -1,4 +1,4 @@
-/** What `generateContent` and `streamGenerateContent` take (provider documentation: "API reference", "Generating content"). */
+/** What `generateContent` and `streamGenerateContent` take (provider documentation: "Generating content"). */
 import type {
   Blob as SdkBlob,
   Content as SdkContent,

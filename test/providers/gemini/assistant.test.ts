@@ -145,7 +145,7 @@ describe("assistant messages of another model or provider", () => {
     );
   });
 
-  it("get the documented placeholder signature on the first call of each step, for models that check signatures", async () => {
+  it("get the placeholder signature on the first call of each step, for models that check signatures", async () => {
     const step = (id: string): MessageInit[] => [
       assistantMessage([textPart("a"), call(`${id}1`), call(`${id}2`)]),
       toolResult({ toolCallId: `${id}1`, content: "ok" }),

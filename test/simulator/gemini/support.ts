@@ -98,7 +98,7 @@ export function post(simulator: Simulator, body: unknown, sending: Sending = {})
   });
 }
 
-/** Posts a body, with the fields of {@link hello} that it lacks, and returns the answer. Fails unless the status is 200. */
+/** Posts a body, by default with the contents of {@link hello}. Returns the answer; fails unless it is a 200. */
 export async function ask(simulator: Simulator, name: string, changes: object = {}): Promise<AnsweredObject> {
   const response = await post(simulator, { ...hello, ...changes }, { model: name });
   const text = await response.text();
