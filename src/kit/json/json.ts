@@ -95,6 +95,12 @@ export function without(object: object, ...keys: readonly string[]): JsonObject 
   return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }
 
+/** Whether an object has no keys. */
+export function isEmpty(object: object): boolean {
+  for (const _key in object) return false;
+  return true;
+}
+
 /** Whether an object has no other keys than these. */
 export function hasOnly(object: object, ...keys: readonly string[]): boolean {
   for (const key in object) if (!keys.includes(key)) return false;

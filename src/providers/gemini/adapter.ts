@@ -1,4 +1,4 @@
-/** Wiring of the Gemini adapter: address, headers, and the translation in this folder. */
+/** Wiring of the Gemini adapter: URL, headers, and the translation in this folder. */
 
 import { traitsOf } from "../../catalog/catalog.ts";
 import { ConfigurationError } from "../../core/errors.ts";
@@ -7,14 +7,14 @@ import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../kit/media/media.ts";
+import { PROVIDER_NAME } from "./context.ts";
 import { toError } from "./error.ts";
 import { pathOf, toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { GeminiDecoder } from "./stream.ts";
 import { takesToolChoice } from "./tools.ts";
-import { WIRE_NAME } from "./wire.ts";
 
-/** How an account at Google's Gemini API, or at a server that speaks it, is reached. */
+/** Settings of a provider: Google's Gemini API, or a server with the same API. */
 export interface GeminiAdapterOptions {
   /** The key, sent as `x-goog-api-key` and never in a URL. Required. */
   readonly apiKey: string;
@@ -24,18 +24,18 @@ export interface GeminiAdapterOptions {
   readonly name?: string | undefined;
   /** Version of the API, the first segment of all paths. Default `v1beta`, which has every field. */
   readonly apiVersion?: string | undefined;
-  /** Further headers of every request. They win over ours. */
+  /** Additional headers of every request. They replace the adapter's own. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Time limits; what is left out keeps its default. */
+  /** Time limits. Defaults for those that are left out. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Folders whose files a caller may name in an `url`. Default none. */
+  /** Folders whose files a caller may name in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
 }
 
 /** Gemini's generateContent and streamGenerateContent. */
 export class GeminiAdapter extends HttpAdapter {
   constructor(options: GeminiAdapterOptions) {
-    const name = options.name ?? WIRE_NAME;
+    const name = options.name ?? PROVIDER_NAME;
     if (options.apiKey === "")
       throw new ConfigurationError(`provider "${name}": expected an API key, found an empty one`);
     super({
@@ -46,12 +46,12 @@ export class GeminiAdapter extends HttpAdapter {
         timeouts: options.timeouts ?? {},
       }),
       headers: { "x-goog-api-key": options.apiKey, ...options.defaultHeaders },
-      catalogProvider: WIRE_NAME,
+      catalogProvider: PROVIDER_NAME,
     });
   }
 
   override supportsToolChoice(mode: ToolChoice_Mode, model: string): boolean {
-    return takesToolChoice(mode, traitsOf(WIRE_NAME, model));
+    return takesToolChoice(mode, traitsOf(PROVIDER_NAME, model));
   }
 }
 
@@ -72,7 +72,7 @@ function protocolOf(
     },
     toResponse,
     createDecoder: (facts, writer) => new GeminiDecoder(facts, writer),
-    // The API repeats a wrong key in the details of its refusal.
+    // The API repeats a wrong key in the details of its error.
     toError: (failure) => toError({ ...failure, body: failure.body.replaceAll(apiKey, "(key)") }),
     rateLimitOf: () => undefined,
     // The id is in the body.

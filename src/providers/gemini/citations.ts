@@ -1,59 +1,133 @@
-/** What an answer is grounded in -> citations (provider documentation: "Grounding", "CitationMetadata", "UrlContextMetadata"). */
+/** Sources -> citations (provider documentation: "Grounding", "CitationMetadata", "UrlContextMetadata"). */
 import { create } from "@bufbuild/protobuf";
 import { type Citation, CitationSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asInt32, type JsonObject, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
-import type { Candidate } from "./wire.ts";
+import { type ProviderSpan, SpanConverter, setSpan } from "../../kit/adapter/citation-span.ts";
+import { asInt32, asString, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
+import type {
+  Candidate,
+  CitationMetadata,
+  CitationSource,
+  GroundingMetadata,
+  GroundingSource,
+  GroundingSupport,
+  Segment,
+  UrlContextMetadata,
+  UrlMetadata,
+} from "../../wire/gemini/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** The sources that a candidate, or an event's share of it, names for its text. */
-export function citationsOf(candidate: Candidate): Citation[] {
+/** The sources of one span of the answer. Their indices are set by `placeCitations`, once the whole text is known. */
+export interface CitedSegment {
+  readonly citations: readonly Citation[];
+  /** The span, in bytes of UTF-8; without indices where the sources have none. */
+  readonly segment: Untrusted<Segment>;
+}
+
+/** The text part that citations are attached to. */
+export interface CitedText {
+  readonly text: string;
+  /** Index of the part in the message. */
+  readonly partIndex: number;
+  /** Whether no other text of the answer comes before it. */
+  readonly isFirst: boolean;
+}
+
+const NONE: readonly CitedSegment[] = [];
+
+/** The sources that a candidate, or one event of it, names for its text. */
+export function citationsOf(candidate: Untrusted<Candidate>): readonly CitedSegment[] {
   const { citationMetadata, groundingMetadata, urlContextMetadata } = candidate;
   // Most events of a stream name none.
   if (citationMetadata === undefined && groundingMetadata === undefined && urlContextMetadata === undefined)
-    return [];
+    return NONE;
   return [
-    ...recitedSources(objectIn(citationMetadata)),
-    ...groundingSources(objectIn(groundingMetadata)),
-    ...readPages(objectIn(urlContextMetadata)),
+    ...recitedSources(objectIn<CitationMetadata>(citationMetadata)),
+    ...groundingSources(objectIn<GroundingMetadata>(groundingMetadata)),
+    ...readPages(objectIn<UrlContextMetadata>(urlContextMetadata)),
   ];
 }
 
-/** Texts that the answer recites. The Gemini API calls the list `citationSources`, Vertex `citations`. */
-function recitedSources({ citationSources, citations }: JsonObject): Citation[] {
-  return [...objectsIn(citationSources), ...objectsIn(citations)].map((source) =>
-    citationOf("citation", source, source, source),
+/**
+ * The citations of a text part, with their spans in code points. A span is set only where it is known to be one of this
+ * part: a segment has the text of its span or the index of its part; recited sources have neither and count from the
+ * first text. Citations of an earlier part arrive after that part has ended, and so have no span.
+ */
+export function placeCitations(cited: readonly CitedSegment[], part: CitedText): Citation[] {
+  if (cited.length === 0) return [];
+  const converter = new SpanConverter(part.text, "utf8_bytes");
+  const utf8 = Buffer.from(part.text);
+  return cited.flatMap(({ citations, segment }) => {
+    const span = spanOf(segment);
+    if (span === undefined || !isSpanOf(part, utf8, segment, span)) return citations;
+    for (const citation of citations) setSpan(citation, span, converter);
+    return citations;
+  });
+}
+
+/** The span of a segment. Zero is left out by the API, so that a missing start is the beginning of the part. */
+function spanOf({ startIndex, endIndex }: Untrusted<Segment>): ProviderSpan | undefined {
+  const end = asInt32(endIndex);
+  return end === undefined ? undefined : { start: asInt32(startIndex) ?? 0, end };
+}
+
+function isSpanOf(
+  { partIndex, isFirst }: CitedText,
+  utf8: Buffer,
+  segment: Untrusted<Segment>,
+  { start, end }: ProviderSpan,
+): boolean {
+  const text = asString(segment.text);
+  // Lengths are compared first: comparing every span as a whole would be quadratic for many long ones.
+  if (text !== undefined)
+    return Buffer.byteLength(text) === end - start && utf8.toString("utf8", start, end) === text;
+  const named = asInt32(segment.partIndex);
+  return named === undefined ? isFirst : named === partIndex;
+}
+
+/** Recited texts. The Gemini API calls the list `citationSources`, Vertex `citations`. */
+function recitedSources({ citationSources, citations }: Untrusted<CitationMetadata>): CitedSegment[] {
+  return [...objectsIn<CitationSource>(citationSources), ...objectsIn<CitationSource>(citations)].map(
+    (source) => {
+      const { startIndex, endIndex } = source;
+      return { citations: [citationOf("citation", source, source)], segment: { startIndex, endIndex } };
+    },
   );
 }
 
-/** One citation for each source of each stretch of text, and one for each source that no stretch names. */
-function groundingSources({ groundingChunks, groundingSupports }: JsonObject): Citation[] {
+/** The sources of each supported segment, and those that support no segment. */
+function groundingSources({
+  groundingChunks,
+  groundingSupports,
+}: Untrusted<GroundingMetadata>): CitedSegment[] {
   const chunks = objectsIn(groundingChunks);
-  const supports = objectsIn(groundingSupports);
   const named = new Set<unknown>();
-  const supported = supports.flatMap((support) => {
+  const supported = objectsIn<GroundingSupport>(groundingSupports).map((support) => {
     const indices = Array.isArray(support.groundingChunkIndices) ? support.groundingChunkIndices : [];
     for (const index of indices) named.add(index);
-    return indices.map((index) => groundedIn(chunks[Number(index)] ?? {}, support));
+    const citations = indices.map((index) => groundedIn(chunks[Number(index)] ?? {}, support));
+    return { citations, segment: objectIn<Segment>(support.segment) };
   });
   const unnamed = chunks.filter((_, index) => !named.has(index)).map((chunk) => groundedIn(chunk, {}));
-  return [...supported, ...unnamed];
+  return [...supported, { citations: unnamed, segment: {} }];
 }
 
-/** A source is `{web}`, `{retrievedContext}`, `{maps}` and so on: its kind is its key. */
-function groundedIn(chunk: JsonObject, support: JsonObject): Citation {
+/** A chunk is `{web}`, `{retrievedContext}`, `{maps}` and so on: its kind is its key. */
+function groundedIn(chunk: object, support: Untrusted<GroundingSupport>): Citation {
   const [kind = "grounding", source] = Object.entries(chunk)[0] ?? [];
-  const raw = { ...support, groundingChunk: chunk };
-  return citationOf(kind, objectIn(source), objectIn(support.segment), raw);
+  return citationOf(kind, objectIn<GroundingSource>(source), { ...support, groundingChunk: chunk });
 }
 
-/** Pages that were read whole; those that could not be read are no sources. */
-function readPages({ urlMetadata }: JsonObject): Citation[] {
-  return objectsIn(urlMetadata)
+/** Pages that were read; those that could not be read are not sources. */
+function readPages({ urlMetadata }: Untrusted<UrlContextMetadata>): CitedSegment[] {
+  const citations = objectsIn<UrlMetadata>(urlMetadata)
     .filter(({ urlRetrievalStatus }) => urlRetrievalStatus === "URL_RETRIEVAL_STATUS_SUCCESS")
-    .map((page) => citationOf("url_context", { uri: page.retrievedUrl }, {}, page));
+    .map((page) => citationOf("url_context", { uri: page.retrievedUrl }, page));
+  return [{ citations, segment: {} }];
 }
 
-function citationOf(type: string, source: JsonObject, segment: JsonObject, raw: JsonObject): Citation {
-  const citation = create(CitationSchema, {
+/** @param raw The citation as the provider sent it. */
+function citationOf(type: string, source: Untrusted<GroundingSource>, raw: object): Citation {
+  return create(CitationSchema, {
     type,
     title: textIn(source.title),
     url: textIn(source.uri) || textIn(source.sourceUri),
@@ -61,10 +135,4 @@ function citationOf(type: string, source: JsonObject, segment: JsonObject, raw: 
     sourceId: textIn(source.placeId) || textIn(source.documentName) || textIn(source.fileSearchStore),
     rawJson: JSON.stringify(raw),
   });
-  const end = asInt32(segment.endIndex);
-  // A stretch that begins with the text leaves its start out.
-  const start = asInt32(segment.startIndex) ?? (end === undefined ? undefined : 0);
-  if (start !== undefined) citation.startIndex = start;
-  if (end !== undefined) citation.endIndex = end;
-  return citation;
 }

@@ -1,33 +1,25 @@
 /** Why a model stopped (provider documentation: "FinishReason", "BlockReason"). */
-import { create } from "@bufbuild/protobuf";
-import {
-  type FinishReason,
-  FinishReasonSchema,
-  FinishReason_Reason as Reason,
-} from "../../gen/outrigger/v1/response_pb.ts";
+import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
+import { finishReason } from "../../kit/adapter/finish-reason.ts";
 
 /**
- * The reason of a candidate that ended. The API has no word for tool calls: a turn with calls
- * that stopped by itself waits for their results.
+ * The reason of a candidate that ended. The API has no finish reason for tool calls: an answer with calls that ended
+ * with STOP waits for their results.
  */
 export function finishReasonOf(raw: string, hasToolCalls: boolean): FinishReason {
-  if (raw === "STOP" && hasToolCalls) return finish(Reason.TOOL_CALLS, raw);
-  return finish(REASONS.get(raw) ?? Reason.OTHER, raw);
+  if (raw === "STOP" && hasToolCalls) return finishReason(Reason.TOOL_CALLS, raw);
+  return finishReason(REASONS.get(raw) ?? Reason.OTHER, raw);
 }
 
-/** The reason of an answer without candidates, since the prompt itself was blocked. */
+/** The reason of an answer without candidates, whose prompt was blocked. */
 export function blockedReasonOf(raw: string): FinishReason {
-  return finish(Reason.CONTENT_FILTER, raw);
-}
-
-function finish(reason: Reason, raw: string): FinishReason {
-  return create(FinishReasonSchema, { reason, raw });
+  return finishReason(Reason.CONTENT_FILTER, raw);
 }
 
 const REASONS: ReadonlyMap<string, Reason> = new Map([
   ["STOP", Reason.STOP],
   ["MAX_TOKENS", Reason.LENGTH],
-  // A long answer stops for the caller to ask for its next stretch.
+  // A long answer stops so that the caller can ask for its continuation.
   ["CONTINUATION", Reason.LENGTH],
   ["SAFETY", Reason.CONTENT_FILTER],
   ["RECITATION", Reason.CONTENT_FILTER],

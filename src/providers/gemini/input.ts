@@ -1,31 +1,30 @@
 /**
- * Our messages -> `contents` and `systemInstruction` (provider documentation: "Content").
- * Contents come in the order of the conversation, the same for the same history in every turn,
- * so that the provider's prompt cache finds the beginning again.
+ * Our messages -> `contents` and `systemInstruction` (provider documentation: "Content"). The same history gives the
+ * same contents in every request, so that the provider's prompt cache finds the beginning again.
  */
 
 import { invalidField } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
 import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { ModelTurn } from "./assistant.ts";
-import type { InputContext } from "./context.ts";
+import type { Content } from "../../wire/gemini/request.ts";
+import { toAssistantContent } from "./assistant.ts";
+import type { RequestContext } from "./context.ts";
 import type { MediaContext } from "./media.ts";
-import { type Answer, answersIn, ToolResults } from "./tool-results.ts";
-import { toolOutput, userParts } from "./user-content.ts";
-import type { Content } from "./wire.ts";
+import { resultsIn, ToolResults } from "./tool-results.ts";
+import { toUserContent } from "./user-content.ts";
 
-/** The conversation in the provider's words. */
-export interface Input {
+/** The conversation in the provider's terms. */
+export interface Conversation {
   /** Text of the leading system and developer messages; undefined where there is none. */
   readonly system: string | undefined;
   readonly contents: readonly Content[];
 }
 
 /** Translates the conversation. Throws InvalidRequestError naming the part that the API has no form for. */
-export async function toInput(context: InputContext): Promise<Input> {
+export async function toConversation(context: RequestContext): Promise<Conversation> {
   const { messages } = context.request;
-  const leading = leadingInstructions(messages);
-  const conversation = new Conversation(context);
+  const leading = countLeadingInstructions(messages);
+  const conversation = new ContentWriter(context);
   for (const [index, message] of messages.entries())
     if (index >= leading) await conversation.add(message, `messages[${index}]`);
   const texts = messages
@@ -36,29 +35,29 @@ export async function toInput(context: InputContext): Promise<Input> {
 }
 
 /**
- * How many messages go into `systemInstruction`: the leading system and developer ones, unless
- * nothing else is there: the API wants at least one content. Later ones stay in their place,
- * since moving them would change what they mean.
+ * How many messages go into `systemInstruction`: the leading system and developer messages, unless there are no others,
+ * since the API wants at least one content. Later ones stay where they are: moving them would change their meaning.
  */
-function leadingInstructions(messages: readonly Message[]): number {
+function countLeadingInstructions(messages: readonly Message[]): number {
   const first = messages.findIndex(({ role }) => role !== Role.SYSTEM && role !== Role.DEVELOPER);
   return Math.max(first, 0);
 }
 
-/** Collects the contents of a conversation, message by message. */
-class Conversation {
-  readonly #context: InputContext;
+/** Writes the contents of a conversation, message by message. */
+class ContentWriter {
+  readonly #context: RequestContext;
   readonly #media: MediaContext;
   readonly #contents: Content[] = [];
-  readonly #results = new ToolResults();
+  readonly #results: ToolResults;
 
-  constructor(context: InputContext) {
+  constructor(context: RequestContext) {
     this.#context = context;
     this.#media = {
       media: context.media,
       loss: context.loss,
       takesResolution: context.traits.toolResultMedia,
     };
+    this.#results = new ToolResults(context, this.#media);
   }
 
   /** Adds a message. @param field Its path, for errors. */
@@ -66,7 +65,7 @@ class Conversation {
     this.#checkName(message, field);
     switch (message.role) {
       case Role.ASSISTANT:
-        return this.#addModel(message, field);
+        return this.#addAssistant(message, field);
       case Role.TOOL:
         return this.#addResults(message, field);
       case Role.USER:
@@ -79,51 +78,51 @@ class Conversation {
     }
   }
 
-  /** The contents. Throws where tool calls have no results, or the model does not take the conversation as it ends. */
+  /** The contents. Throws where a tool call has no result, or the model does not accept the last message. */
   end(): Content[] {
     this.#results.end();
     const last = this.#contents.at(-1);
     if (last === undefined) throw invalidField("messages", "expected a message with content, found none");
     if (last.role === "model" && !this.#context.traits.prefill) {
       const expected = "expected a user's message or a tool's result last";
-      throw invalidField("messages", `${expected}: the model does not go on from a message of its own`);
+      throw invalidField("messages", `${expected}: the model does not continue an assistant message`);
     }
     return this.#contents;
   }
 
   #checkName({ name, role }: Message, field: string): void {
     if (name === "" || role === Role.TOOL) return;
-    const message = "the Gemini API takes no names of speakers; it was left out";
+    const message = "the Gemini API takes no names of participants; it was left out";
     this.#context.loss.lose(`${field}.name`, "unsupported_setting", message);
   }
 
-  /** A turn of the model, then a place for the results of its calls: the API wants them right behind it. */
-  async #addModel({ content }: Message, field: string): Promise<void> {
-    const turn = new ModelTurn(this.#context, this.#media);
-    for (const [index, part] of content.entries()) await turn.add(part, `${field}.content[${index}]`);
-    if (turn.parts.length > 0) this.#contents.push({ role: "model", parts: turn.parts });
-    if (turn.calls.length > 0) this.#contents.push(this.#results.expect(turn.calls));
+  /** An assistant message, then a content for the results of its calls: the API wants them directly after it. */
+  async #addAssistant({ content }: Message, field: string): Promise<void> {
+    const { parts, calls } = await toAssistantContent(
+      content,
+      `${field}.content`,
+      this.#context,
+      this.#media,
+    );
+    if (parts.length > 0) this.#contents.push({ role: "model", parts });
+    if (calls.length > 0) this.#contents.push(this.#results.expect(calls));
   }
 
   async #addResults(message: Message, field: string): Promise<void> {
-    for (const answer of answersIn(message, field)) await this.#addResult(answer);
-  }
-
-  async #addResult(answer: Answer): Promise<void> {
-    const output = await toolOutput(answer, this.#context, this.#media);
-    this.#results.answer(answer.id, output, this.#context.traits.toolResultMedia, answer.field);
+    for (const result of resultsIn(message, field)) await this.#results.add(result);
   }
 
   async #addUser({ content }: Message, field: string): Promise<void> {
-    const parts = await userParts(content, `${field}.content`, this.#context, this.#media);
+    const parts = await toUserContent(content, `${field}.content`, this.#context, this.#media);
     if (parts.length > 0) this.#contents.push({ role: "user", parts });
-    // Native parts of other providers are left out, and with them a message of nothing else.
+    // Native parts of other providers are left out, and so is a message that has nothing else.
     else if (!content.some(({ part }) => part.case === "native"))
       throw invalidField(`${field}.content`, "expected at least one part that is not empty");
   }
 
   #addLaterInstructions(message: Message, field: string): void {
-    const loss = "the Gemini API takes instructions only at the beginning; they were sent as the user's text";
+    const loss =
+      "the Gemini API takes instructions only at the beginning; they were sent as text of the user";
     this.#context.loss.lose(field, "converted_content", loss);
     const text = textOf(message);
     if (text === "") throw invalidField(`${field}.content`, "expected text that is not empty");
@@ -131,6 +130,6 @@ class Conversation {
   }
 }
 
-// Around instructions inside the conversation. Constant, so that the prompt cache finds them again.
+// Tags around instructions inside the conversation. Constant, so that the prompt cache finds them again.
 const SYSTEM_OPENING = "<system_message>\n";
 const SYSTEM_CLOSING = "\n</system_message>";

@@ -1,11 +1,10 @@
-/** Images, sounds and documents -> `inlineData` and `fileData` parts (provider documentation: "Part", "Media understanding"). */
+/** Images, audio and documents -> `inlineData` and `fileData` parts (provider documentation: "Part"). */
 
 import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
-import type { JsonObject } from "../../kit/json/json.ts";
 import type { Media, ResolvedMedia } from "../../kit/media/media.ts";
-import type { Part } from "./wire.ts";
+import type { Part } from "../../wire/gemini/request.ts";
 
 /** A part that has a source. */
 export type MediaPart =
@@ -24,12 +23,12 @@ export interface MediaContext {
   readonly takesResolution: boolean;
 }
 
-/** A part with a source as the API takes it. Throws InvalidRequestError where it takes no such image or sound. */
-export async function mediaPart(part: MediaPart, field: string, context: MediaContext): Promise<Part> {
+/** A part with a source as the API takes it. Throws InvalidRequestError where it does not take the media type. */
+export async function toMediaPart(part: MediaPart, field: string, context: MediaContext): Promise<Part> {
   const media = await context.media(part.value, field);
   checkType(part.case, media.mediaType, field);
   if (part.case === "document" && part.value.fileName !== "") {
-    const message = "the Gemini API takes no names of documents; it was left out";
+    const message = "the Gemini API takes no file names of documents; it was left out";
     context.loss.lose(`${field}.file_name`, "unsupported_setting", message);
   }
   return { ...dataOf(media), ...(part.case === "image" ? resolution(part.value, field, context) : {}) };
@@ -41,19 +40,20 @@ function dataOf(media: ResolvedMedia): Part {
   return { fileData: { ...(media.mediaType === "" ? {} : { mimeType: media.mediaType }), fileUri } };
 }
 
-/** Files go by their URI; their name alone (`files/abc`) is what the Files API calls them. */
+/** The API takes the URI of a file; the Files API gives its name (`files/abc`) too. */
 function fileUriOf(id: string): string {
   if (/^[a-z]+:/i.test(id)) return id;
-  return `${FILES}/${id.startsWith("files/") ? id : `files/${id}`}`;
+  return `${FILES_BASE_URL}/${id.startsWith("files/") ? id : `files/${id}`}`;
 }
 
-// URIs of files name this host, also where requests go through another.
-const FILES = "https://generativelanguage.googleapis.com/v1beta";
+// URIs of files name this host, also where requests are sent to another one.
+const FILES_BASE_URL = "https://generativelanguage.googleapis.com/v1beta";
 
 function checkType(kind: MediaPart["case"], mediaType: string, field: string): void {
   const [type = ""] = mediaType.toLowerCase().split(";");
-  const isTaken = kind === "image" ? IMAGE_TYPES.has(type) : kind === "document" || type.startsWith("audio/");
-  if (mediaType === "" || isTaken) return;
+  const isSupported =
+    kind === "image" ? IMAGE_TYPES.has(type) : kind === "document" || type.startsWith("audio/");
+  if (mediaType === "" || isSupported) return;
   const expected = kind === "image" ? [...IMAGE_TYPES].join(", ") : "one like audio/wav";
   throw invalidField(`${field}.media_type`, `expected ${expected}, found ${type}`);
 }
@@ -66,8 +66,12 @@ const IMAGE_TYPES: ReadonlySet<string> = new Set([
   "image/heif",
 ]);
 
-/** How closely the model looks, in the API's words where there are such. */
-function resolution({ detail }: Image, field: string, { loss, takesResolution }: MediaContext): JsonObject {
+/** The resolution at which the model reads an image. Values of `detail` that are not ours are passed on. */
+function resolution(
+  { detail }: Image,
+  field: string,
+  { loss, takesResolution }: MediaContext,
+): Pick<Part, "mediaResolution"> {
   const level = LEVELS.get(detail) ?? detail;
   if (level === "") return {};
   if (takesResolution) return { mediaResolution: { level } };

@@ -1,46 +1,48 @@
 /**
- * Arguments of a tool call that arrive value by value, each with its JSONPath
- * (`functionCall.partialArgs`), written as JSON text that only ever grows.
+ * Arguments of a tool call that arrive value by value, each with its JSONPath (`functionCall.partialArgs`), appended to
+ * one JSON text.
  */
 
 import { StreamError } from "../../core/errors.ts";
-import { asString, type JsonObject } from "../../kit/json/json.ts";
+import { asString } from "../../kit/json/json.ts";
+import type { PartialArg } from "../../wire/gemini/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** A step of a path: a key of an object or a place in a list. */
+/** A step of a path: a key of an object or an index of a list. */
 type Step = string | number;
 
 /** An object or list that is being written. */
 interface Level {
-  /** What of it was written last. */
+  /** The key or index that was written last. */
   last: Step;
-  /** Keys that it has. */
+  /** The keys written so far. */
   readonly keys: Set<string>;
 }
 
-/** Writes the arguments of one call. The API names values in the order of the document, so that text can be sent at once. */
+/** Writes the arguments of one call. The API sends values in document order, so that each can be written at once. */
 export class PartialArguments {
-  /** From the arguments themselves down to what holds the last value. */
+  /** The open objects and lists, from the arguments themselves down to the one that holds the last value. */
   readonly #levels: Level[] = [];
   #inString = false;
 
   /**
    * The text that one entry of `partialArgs` adds.
-   * @throws StreamError where its path is none, or leads back to what was closed.
+   * @throws StreamError where its path is invalid, or names something that was closed before.
    */
-  add(entry: JsonObject): string {
+  add(entry: Untrusted<PartialArg>): string {
     const path = stepsOf(asString(entry.jsonPath) ?? "");
     const text = asString(entry.stringValue);
     const value = text === undefined ? literalOf(entry) : undefined;
     if (text === undefined && value === undefined) return "";
     const before = this.#inString && this.#isAt(path) ? "" : this.#moveTo(path);
     if (text === undefined) return before + value;
-    // A text can come in several entries; its quotes stand around all of them.
+    // A string can arrive in several entries, with one pair of quotes around all of them.
     const opening = this.#inString ? "" : '"';
     this.#inString = entry.willContinue === true;
     return `${before}${opening}${JSON.stringify(text).slice(1, -1)}${this.#inString ? "" : '"'}`;
   }
 
-  /** The text that closes everything that is open. */
+  /** The text that closes everything that is still open. */
   close(): string {
     return this.#endString() + this.#closeTo(0);
   }
@@ -51,7 +53,7 @@ export class PartialArguments {
     );
   }
 
-  /** Ends what was written last and goes to the place of the next value. */
+  /** Ends the last value and opens the path to the next one. */
   #moveTo(path: readonly Step[]): string {
     const shared = this.#levels.findIndex((level, depth) => level.last !== path[depth]);
     const depth = shared < 0 ? this.#levels.length : shared;
@@ -60,7 +62,7 @@ export class PartialArguments {
     return closing + this.#next(path, depth) + this.#open(path, depth + 1);
   }
 
-  /** Goes on to the next key or place of an object or list that is open. */
+  /** Continues an open object or list with its next key or index. */
   #next(path: readonly Step[], depth: number): string {
     const level = this.#levels[depth];
     const step = path[depth] as Step;
@@ -71,7 +73,7 @@ export class PartialArguments {
     return `,${keyOf(step, level)}`;
   }
 
-  /** Begins the objects and lists of a path from a depth on. */
+  /** Opens the objects and lists of a path from a depth on. */
   #open(path: readonly Step[], from: number): string {
     let text = "";
     for (const step of path.slice(from)) {
@@ -104,8 +106,8 @@ function keyOf(step: Step, { keys }: Level): string {
   return `${JSON.stringify(step)}:`;
 }
 
-/** The text of a value that is no string; undefined where the entry has none. */
-function literalOf({ numberValue, boolValue, nullValue }: JsonObject): string | undefined {
+/** The text of a value that is not a string; undefined where the entry has no value. */
+function literalOf({ numberValue, boolValue, nullValue }: Untrusted<PartialArg>): string | undefined {
   if (numberValue !== undefined) return JSON.stringify(numberValue);
   if (boolValue !== undefined) return JSON.stringify(boolValue);
   return nullValue === undefined ? undefined : "null";
@@ -125,14 +127,14 @@ function stepsOf(path: string): Step[] {
     end = STEP.lastIndex;
   }
   if (end === path.length && typeof steps[0] === "string") return steps;
-  throw new StreamError("the provider's stream names a tool argument by a path that is none");
+  throw new StreamError("the provider's stream names a tool argument by an invalid JSONPath");
 }
 
-function stepOf([, name, place, single, double]: RegExpExecArray): Step {
-  if (place !== undefined) return Number(place);
+function stepOf([, name, index, single, double]: RegExpExecArray): Step {
+  if (index !== undefined) return Number(index);
   return name ?? (single ?? double ?? "").replace(/\\(.)/g, "$1");
 }
 
 function outOfOrder(): StreamError {
-  return new StreamError("the provider's stream brings tool arguments out of their order");
+  return new StreamError("the provider's stream sends tool arguments out of order");
 }

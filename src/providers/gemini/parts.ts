@@ -1,26 +1,75 @@
-/** Parts of an answer that arrive whole -> our content parts. */
+/** Parts of an answer: their kind, and those that arrive whole -> our content parts. */
 import { create } from "@bufbuild/protobuf";
 import {
   type ContentPart,
   ContentPartSchema,
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
-import { asString, type JsonObject, objectIn, textIn, without } from "../../kit/json/json.ts";
-import type { SpelledPart } from "./source.ts";
+import { asString, hasOnly, type JsonObject, objectIn, textIn, without } from "../../kit/json/json.ts";
+import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import type { Blob, Part } from "../../wire/gemini/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
-import type { Part } from "./wire.ts";
 
-/** A part that is neither text nor a call of the caller's tools: a generated image, or a native part as it is spelled. */
-export function wholePart(kind: string, { part, spell }: SpelledPart, states: StateWriter): ContentPart {
-  return imagePart(part, states) ?? nativePart(states.provider, kind, spell(), states.of({}));
+/** Fields of a part that describe its data and are not the data. */
+const PART_ATTRIBUTES: ReadonlySet<string> = new Set<keyof Part>([
+  "thought",
+  "thoughtSignature",
+  "partMetadata",
+  "videoMetadata",
+  "mediaResolution",
+  "mediaProcessing",
+  "speechMetadata",
+  "audioTranscription",
+]);
+
+/** The kind of a part: the key of its data, else of an attribute; empty where it has neither. */
+export function kindOf(part: Untrusted<Part>): string {
+  let attribute = "";
+  for (const key in part) {
+    if (key === "thought" || part[key as keyof Part] === null) continue;
+    if (!PART_ATTRIBUTES.has(key)) return key;
+    attribute ||= key;
+  }
+  return attribute;
 }
 
-/** What was said of an answer as a whole and has no unified form, its grounding for instance. @param block An object with one key, its kind. */
-export function answerPart(kind: string, block: JsonObject, states: StateWriter): ContentPart {
-  return nativePart(states.provider, kind, JSON.stringify(block), states.ofAnswer());
+/** Whether a part has no content and nothing to send back: the API ends streams with empty texts. */
+export function isBlank(part: Untrusted<Part>): boolean {
+  return textIn(part.text) === "" && hasOnly(part, "text", "thought");
 }
 
-function nativePart(
+/** Whether a part is text of the answer, not of the reasoning. */
+export function isAnswerText(part: Untrusted<Part>): boolean {
+  return kindOf(part) === "text" && part.thought !== true && textIn(part.text) !== "";
+}
+
+/** A generated image. An image in the reasoning is a draft, not part of the answer: undefined, as for other data. */
+export function imagePart(part: Untrusted<Part>, states: StateWriter): ContentPart | undefined {
+  const blob = objectIn<Blob>(part.inlineData);
+  const mediaType = textIn(blob.mimeType);
+  if (!mediaType.startsWith("image/") || part.thought === true) return undefined;
+  const data = bytesOfBase64(asString(blob.data));
+  if (data === undefined) return undefined;
+  const value = { mediaType, source: { case: "data", value: data } } as const;
+  const rest = { ...part, inlineData: without(blob, "mimeType", "data") };
+  return create(ContentPartSchema, { part: { case: "image", value }, providerState: states.ofPart(rest) });
+}
+
+/** A part that has no unified form. @param source Its JSON text. */
+export function nativePart(kind: string, source: string, states: StateWriter): ContentPart {
+  return nativeOf(states.provider, kind, source, states.ofPart({}));
+}
+
+/**
+ * Data of an answer as a whole that has no unified form, for instance its grounding.
+ * @param data An object with one key, its kind.
+ */
+export function answerDataPart(kind: string, data: JsonObject, states: StateWriter): ContentPart {
+  return nativeOf(states.provider, kind, JSON.stringify(data), states.ofAnswer());
+}
+
+function nativeOf(
   provider: string,
   kind: string,
   dataJson: string,
@@ -28,22 +77,4 @@ function nativePart(
 ): ContentPart {
   const value = { provider, kind, dataJson };
   return create(ContentPartSchema, { part: { case: "native", value }, providerState });
-}
-
-/** A generated image. An image among the thoughts is a draft and no answer, so that it stays native. */
-function imagePart(part: Part, states: StateWriter): ContentPart | undefined {
-  const blob = objectIn(part.inlineData);
-  const mediaType = textIn(blob.mimeType);
-  const data = exactBytes(asString(blob.data));
-  if (!mediaType.startsWith("image/") || part.thought === true || data === undefined) return undefined;
-  const value = { mediaType, source: { case: "data", value: data } } as const;
-  const rest = { ...part, inlineData: without(blob, "mimeType", "data") };
-  return create(ContentPartSchema, { part: { case: "image", value }, providerState: states.of(rest) });
-}
-
-/** The bytes of base64 text; undefined where the text could not be made from them again. */
-function exactBytes(base64: string | undefined): Uint8Array | undefined {
-  if (base64 === undefined || base64 === "") return undefined;
-  const bytes = Buffer.from(base64, "base64");
-  return bytes.toString("base64") === base64 ? bytes : undefined;
 }

@@ -3,32 +3,43 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
-import type { JsonObject } from "../../kit/json/json.ts";
+import type { GenerationConfig } from "../../wire/gemini/request.ts";
 
-/** The part of `generationConfig` that says how hard the model thinks; empty where the caller leaves it to the model. */
-export function thinking(wanted: string, traits: ModelTraits, loss: LossReport): JsonObject {
-  if (wanted === "") return {};
+/** The `thinkingConfig` of `generationConfig`; empty where the model decides. */
+export type ReasoningSettings = Pick<GenerationConfig, "thinkingConfig">;
+
+/** The settings for a reasoning effort. @param requested `Request.reasoning_effort`. */
+export function reasoningSettings(
+  requested: string,
+  traits: ModelTraits,
+  loss: LossReport,
+): ReasoningSettings {
+  if (requested === "") return {};
   switch (traits.reasoningControl) {
     case "none":
     case "fixed":
-      // There is nothing to ask for; what was asked for is reported.
-      effortFor(wanted, [], loss);
+      // The model has no setting; `effortFor` reports that the effort is left out.
+      effortFor(requested, [], loss);
       return {};
     case "budget":
-      return budget(effortFor(wanted, traits.reasoningEfforts, loss), traits, loss);
+      return budgetSettings(effortFor(requested, traits.reasoningEfforts, loss), traits, loss);
     default:
-      return level(effortFor(wanted, traits.reasoningEfforts, loss));
+      return levelSettings(effortFor(requested, traits.reasoningEfforts, loss));
   }
 }
 
-function level(effort: string | undefined): JsonObject {
+function levelSettings(effort: string | undefined): ReasoningSettings {
   if (effort === undefined) return {};
-  // There is no such level; models that can go without thinking take a budget of nothing.
+  // No level turns reasoning off; models that can do without take a budget of zero.
   if (effort === "none") return { thinkingConfig: { thinkingBudget: 0 } };
   return { thinkingConfig: { thinkingLevel: effort, includeThoughts: true } };
 }
 
-function budget(effort: string | undefined, traits: ModelTraits, loss: LossReport): JsonObject {
+function budgetSettings(
+  effort: string | undefined,
+  traits: ModelTraits,
+  loss: LossReport,
+): ReasoningSettings {
   if (effort === undefined) return {};
   if (effort === "none") return { thinkingConfig: { thinkingBudget: 0 } };
   const tokens = BUDGETS.get(effort);
@@ -36,12 +47,12 @@ function budget(effort: string | undefined, traits: ModelTraits, loss: LossRepor
     loss.lose("reasoning_effort", "unsupported_setting", "the model has no such effort; it was left out");
     return {};
   }
-  const { minThinkingBudget: least = 0, maxThinkingBudget: most = tokens } = traits;
-  const thinkingBudget = Math.max(least, Math.min(tokens, most));
+  const { minThinkingBudget: min = 0, maxThinkingBudget: max = tokens } = traits;
+  const thinkingBudget = Math.max(min, Math.min(tokens, max));
   return { thinkingConfig: { thinkingBudget, includeThoughts: true } };
 }
 
-/** Tokens for the efforts, as Google's own OpenAI-compatible endpoint has them. */
+/** Tokens for each effort, the same as those of Google's OpenAI-compatible endpoint. */
 const BUDGETS: ReadonlyMap<string, number> = new Map([
   ["minimal", 1024],
   ["low", 1024],

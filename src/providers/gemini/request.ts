@@ -6,23 +6,19 @@ import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { LossReport } from "../../kit/adapter/loss-report.ts";
-import { type JsonObject, mergeObjects, parseObjectField, without } from "../../kit/json/json.ts";
-import { toInput } from "./input.ts";
-import type { MediaSource } from "./media.ts";
-import { thinking } from "./reasoning.ts";
-import { answerShape } from "./response-format.ts";
-import { toTools } from "./tools.ts";
-import { isEmpty, WIRE_NAME } from "./wire.ts";
+import { asJson, isEmpty, type JsonObject, mergeObjects, without } from "../../kit/json/json.ts";
+import type { GenerateContentRequest, GenerationConfig } from "../../wire/gemini/request.ts";
+import { PROVIDER_NAME, type RequestContext } from "./context.ts";
+import { toConversation } from "./input.ts";
+import { readOptions } from "./options.ts";
+import { reasoningSettings } from "./reasoning.ts";
+import { responseFormatSettings } from "./response-format.ts";
+import { toolSettings } from "./tools.ts";
 
-/** What the translation of a request needs to know of the provider entry. */
-export interface RequestSettings {
-  /** Name under which the provider is registered. */
-  readonly provider: string;
-  /** Turns the source of an image, sound or document into a URL, bytes or a file id. */
-  readonly media: MediaSource;
-}
+/** What the translation of a request takes from the provider's configuration. */
+export type RequestSettings = Pick<RequestContext, "provider" | "media">;
 
-/** A request in the provider's words. */
+/** A request in the provider's terms. */
 export interface RequestBody {
   /** For `stringifyJson`. The same for a whole answer and a stream. */
   readonly body: JsonObject;
@@ -32,40 +28,41 @@ export interface RequestBody {
 
 /**
  * Translates a request.
- * @throws InvalidRequestError naming what the API has no form for; for a strict request also
- * what would otherwise be changed or left out.
+ * @throws InvalidRequestError naming what the API has no form for; under LOSS_POLICY_REFUSE also what would otherwise
+ * be changed or left out.
  */
 export async function toRequestBody(request: Request, settings: RequestSettings): Promise<RequestBody> {
   const loss = new LossReport();
-  const traits = traitsOf(WIRE_NAME, request.model);
-  const options = providerOptions(request, settings.provider);
-  const { system, contents } = await toInput({ ...settings, request, traits, loss });
-  const shape = answerShape(request, traits, loss);
-  const generationConfig = {
-    ...sampling(request, traits, loss),
-    ...thinking(request.reasoningEffort, traits, loss),
-    ...shape.config,
+  const traits = traitsOf(PROVIDER_NAME, request.model);
+  const context: RequestContext = { ...settings, request, traits, loss };
+  const options = readOptions(request, settings.provider);
+  const { system, contents } = await toConversation(context);
+  const format = responseFormatSettings(request, traits, loss);
+  const generationConfig: GenerationConfig = {
+    ...samplingSettings(request, traits, loss),
+    ...reasoningSettings(request.reasoningEffort, traits, loss),
+    ...format.config,
   };
-  const body: JsonObject = {
-    ...instructions(system, shape.instruction),
-    contents: contents.map(({ role, parts }) => ({ role, parts })),
-    ...toTools(request, settings.provider, traits, loss),
+  const body: GenerateContentRequest = {
+    ...instructions(system, format.instruction),
+    contents,
+    ...toolSettings(context),
     ...(isEmpty(generationConfig) ? {} : { generationConfig }),
   };
   reportMetadata(request, loss);
-  const fresh = withoutCached(body, options, loss);
+  const uncached = withoutCached(asJson(body), options, loss);
   loss.enforce(request.lossPolicy);
-  return { body: mergeObjects(fresh, options, APPENDED_OPTIONS), warnings: loss.warnings };
+  return { body: mergeObjects(uncached, options, APPENDED_OPTIONS), warnings: loss.warnings };
 }
 
 /** Lists that provider options add to instead of replacing. */
-const APPENDED_OPTIONS = ["tools"];
+const APPENDED_OPTIONS: readonly (keyof GenerateContentRequest)[] = ["tools"];
 
 /**
  * The path of a model's method below the base URL.
  * @param version Of the API, for instance `v1beta`.
  * @param model An id, or a resource name such as `tunedModels/mine`.
- * @throws InvalidRequestError where the model would lead to another path.
+ * @throws InvalidRequestError where the model would change the path.
  */
 export function pathOf(version: string, model: string, streaming: boolean): string {
   const name = RESOURCE_NAME.test(model) ? model : `models/${model}`;
@@ -81,51 +78,46 @@ export function pathOf(version: string, model: string, streaming: boolean): stri
 
 const RESOURCE_NAME = /^(?:models|tunedModels|publishers|projects)\//;
 
-/** The caller's own words for this provider, by its registered name or by the name of its API. */
-function providerOptions({ providerOptionsJson }: Request, provider: string): JsonObject {
-  const name = providerOptionsJson[provider] === undefined ? WIRE_NAME : provider;
-  const text = providerOptionsJson[name];
-  return text === undefined ? {} : parseObjectField(text, `provider_options_json["${name}"]`);
-}
-
-function instructions(system: string | undefined, further: string | undefined): JsonObject {
-  const text = [system, further].filter((entry) => entry !== undefined).join("\n\n");
+function instructions(
+  system: string | undefined,
+  format: string | undefined,
+): Pick<GenerateContentRequest, "systemInstruction"> {
+  const text = [system, format].filter((entry) => entry !== undefined).join("\n\n");
   return text === "" ? {} : { systemInstruction: { parts: [{ text }] } };
 }
 
-const MOST_STOP_SEQUENCES = 5;
+const MAX_STOP_SEQUENCES = 5;
 
-function sampling(request: Request, traits: ModelTraits, loss: LossReport): JsonObject {
+function samplingSettings(request: Request, traits: ModelTraits, loss: LossReport): GenerationConfig {
   const { temperature, topP, maxTokens, stopSequences } = request;
-  if (stopSequences.length > MOST_STOP_SEQUENCES) {
-    const found = `expected at most ${MOST_STOP_SEQUENCES}, found ${stopSequences.length}`;
+  if (stopSequences.length > MAX_STOP_SEQUENCES) {
+    const found = `expected at most ${MAX_STOP_SEQUENCES}, found ${stopSequences.length}`;
     throw invalidField("stop_sequences", found);
   }
-  const isTaken = takesSampling(traits, request.reasoningEffort);
-  if (!isTaken && temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
-  if (!isTaken && topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
+  const isSupported = takesSampling(traits, request.reasoningEffort);
+  if (!isSupported && temperature !== undefined) loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
+  if (!isSupported && topP !== undefined) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
   return {
-    ...(isTaken && temperature !== undefined ? { temperature } : {}),
-    ...(isTaken && topP !== undefined ? { topP } : {}),
+    ...(isSupported && temperature !== undefined ? { temperature } : {}),
+    ...(isSupported && topP !== undefined ? { topP } : {}),
     ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
     ...(stopSequences.length === 0 ? {} : { stopSequences }),
   };
 }
 
-const NO_SAMPLING = "the model does not take it; it was left out";
+const NO_SAMPLING = "the model does not take this setting; it was left out";
 
 function reportMetadata({ metadata }: Request, loss: LossReport): void {
   if (Object.keys(metadata).length === 0) return;
   loss.lose("metadata", "unsupported_setting", "the Gemini API stores no metadata; it was left out");
 }
 
-/** What a cached beginning holds; the API refuses to be told it again. */
-const CACHED_KEYS = ["systemInstruction", "tools", "toolConfig"];
+/** Fields that cached content holds; the API refuses them in a request that uses it. */
+const CACHED_KEYS: readonly (keyof GenerateContentRequest)[] = ["systemInstruction", "tools", "toolConfig"];
 
 function withoutCached(body: JsonObject, options: JsonObject, loss: LossReport): JsonObject {
   if (typeof options.cachedContent !== "string" || !CACHED_KEYS.some((key) => key in body)) return body;
-  const message =
-    "the cached content brings its own instructions and tools; those of the request were left out";
+  const message = "the cached content has its own instructions and tools; those of the request were left out";
   loss.lose("messages", "adjusted_setting", message);
   return without(body, ...CACHED_KEYS);
 }

@@ -3,34 +3,36 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
-import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
+import { parseObjectField } from "../../kit/json/json.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
 import { GEMINI_JSON_SCHEMA } from "../../kit/json-schema/dialects.ts";
+import type { GenerationConfig } from "../../wire/gemini/request.ts";
 
-/** How the shape of the answer is asked for. */
-export interface AnswerShape {
+/** How a response format is requested. */
+export interface ResponseFormatSettings {
   /** For `generationConfig`. */
-  readonly config: JsonObject;
-  /** Goes behind the instructions where the model has no setting for it; else undefined. */
+  readonly config: Pick<GenerationConfig, "responseMimeType" | "responseJsonSchema">;
+  /** Sent after the system instruction where the model has no setting for the format; else undefined. */
   readonly instruction: string | undefined;
 }
 
-/** The shape that the caller wants, in settings where the model has them, else in words. */
-export function answerShape(
+/** The settings for a response format; where the model has none, an instruction. */
+export function responseFormatSettings(
   { responseFormat: format, tools }: Request,
   traits: ModelTraits,
   loss: LossReport,
-): AnswerShape {
-  if (format?.type !== Format.JSON && format?.type !== Format.JSON_SCHEMA) return FREE;
+): ResponseFormatSettings {
+  if (format?.type !== Format.JSON && format?.type !== Format.JSON_SCHEMA) return UNSET;
   const schema = format.type === Format.JSON ? undefined : parseObjectField(format.schemaJson, SCHEMA_FIELD);
   if (!traits.jsonSchema || (tools.length > 0 && !traits.jsonSchemaWithTools)) {
-    const why = traits.jsonSchema
+    const reason = traits.jsonSchema
       ? "the model takes no response format together with tools"
       : "the model takes no response format";
-    loss.lose("response_format", "adjusted_setting", `${why}; it was asked for in words`);
+    loss.lose("response_format", "adjusted_setting", `${reason}; it was requested in the instructions`);
     return {
       config: {},
-      instruction: schema === undefined ? JSON_SENTENCE : `${SCHEMA_SENTENCE}\n${JSON.stringify(schema)}`,
+      instruction:
+        schema === undefined ? JSON_INSTRUCTION : `${SCHEMA_INSTRUCTION}\n${JSON.stringify(schema)}`,
     };
   }
   const responseJsonSchema =
@@ -45,6 +47,6 @@ export function answerShape(
 }
 
 const SCHEMA_FIELD = "response_format.schema_json";
-const FREE: AnswerShape = { config: {}, instruction: undefined };
-const JSON_SENTENCE = "Answer with one JSON object and nothing else.";
-const SCHEMA_SENTENCE = "Answer with JSON that fits the following JSON Schema, and with nothing else:";
+const UNSET: ResponseFormatSettings = { config: {}, instruction: undefined };
+const JSON_INSTRUCTION = "Answer with one JSON object and nothing else.";
+const SCHEMA_INSTRUCTION = "Answer with JSON that fits the following JSON Schema, and with nothing else:";

@@ -1,4 +1,4 @@
-/** Their body -> our Response. A whole answer is one GenerateContentResponse, and so one event of a stream. */
+/** Their body -> our Response. A whole answer is one GenerateContentResponse, as each event of a stream is. */
 
 import { ServerError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
@@ -7,18 +7,19 @@ import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocat
 import { isObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
 import { elementsOf } from "../../kit/json/json-source.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
+import type { StreamChunk } from "../../wire/gemini/stream.ts";
 import { GeminiDecoder } from "./stream.ts";
 
 /**
- * A whole answer as our Response. A list of answers is what `streamGenerateContent` gives
- * without `alt=sse`: the events of a stream in one body.
- * @throws ServerError where the body holds no answer, and the failure that it reports.
+ * A whole answer as our Response. `streamGenerateContent` without `alt=sse` answers with a list: the events of a stream
+ * in one body.
+ * @throws ServerError where the body holds no answer, and the failure that the body reports.
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const decoder = new GeminiDecoder(facts, new StreamWriter(facts, toolCallIds));
   const value = tryParseJson(body);
   const sources = isObject(value) ? [body] : Array.isArray(value) ? elementsOf(body) : [];
-  for (const source of sources) decoder.pushChunk(objectIn(tryParseJson(source)), source);
+  for (const source of sources) decoder.pushChunk(objectIn<StreamChunk>(tryParseJson(source)), source);
   const response = decoder.endWhole(facts.request.includeRaw ? body : "");
   if (response !== undefined) return response;
   throw new ServerError("the provider answered with success and a body that holds no answer", {

@@ -1,66 +1,43 @@
 /**
- * What rides on our parts so that a part can be sent back as the API gave it: everything of it
- * that has no unified form, its thought signature above all. Written here while answers are
- * read, read here while requests are built.
+ * The provider state of our parts: every field of a wire part that has no unified form, above all its thought
+ * signature, so that the part can be sent back as the API gave it. Written while answers are read, read while requests
+ * are built.
  */
-import { create } from "@bufbuild/protobuf";
-import {
-  type ContentPart,
-  type ProviderState,
-  ProviderStateSchema,
-} from "../../gen/outrigger/v1/message_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
+import { dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
-import { asObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
-import { type Part, WIRE_NAME } from "./wire.ts";
-
-/** The JSON in `ProviderState.data_json`. */
-export interface PartState {
-  /** The part as the API gave it, without what our part says itself; empty for a native part, which says all. */
-  readonly part: Part;
-  /** Whether the part holds what was said of an answer as a whole, and is never sent back. */
-  readonly ofAnswer: boolean;
-}
+import { asJson, asObject } from "../../kit/json/json.ts";
+import type { Part } from "../../wire/gemini/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { PROVIDER_NAME } from "./context.ts";
 
 /** Writes the state of one answer's parts. */
-export class StateWriter {
-  readonly provider: string;
-  readonly #model: string;
-  readonly #asked: JsonObject;
-
-  /** @param model The model as the provider reports it. */
-  constructor({ provider, request }: CallFacts, model: string) {
-    this.provider = provider;
-    this.#model = model || request.model;
-    this.#asked = this.#model === request.model ? {} : { model: request.model };
+export class StateWriter extends PartStateWriter {
+  /** State of a part. @param rest The fields that the unified part does not hold. */
+  ofPart(rest: Untrusted<Part>): ProviderState {
+    return this.state({ part: asJson(rest) });
   }
 
-  /** State of a part. @param part What the unified part does not say of it. */
-  of(part: Part): ProviderState {
-    return this.#state({ part });
-  }
-
-  /** State of a native part that holds what was said of an answer as a whole. */
+  /** State of a native part that holds data of the answer as a whole. */
   ofAnswer(): ProviderState {
-    return this.#state({ part: {}, of_answer: true });
-  }
-
-  #state(data: JsonObject): ProviderState {
-    const dataJson = JSON.stringify({ ...data, ...this.#asked });
-    return create(ProviderStateSchema, { provider: this.provider, model: this.#model, dataJson });
+    return this.state({ part: {}, of_answer: true });
   }
 }
 
 /** Where the state of a part comes from. */
 export function originOf(part: ContentPart, provider: string, model: string): Origin {
-  return stateOriginOf(part, { owners: [provider], model, catalog: WIRE_NAME });
+  return stateOriginOf(part, { owners: [provider], model, catalog: PROVIDER_NAME });
 }
 
-/** Reads a part's state; undefined where there is none or it is not one of ours. */
-export function readState(state: ProviderState | undefined): PartState | undefined {
-  if (state === undefined) return undefined;
-  const data = asObject(tryParseJson(state.dataJson));
-  const part = asObject(data?.part);
-  if (data === undefined || part === undefined) return undefined;
-  return { part, ofAnswer: data.of_answer === true };
+/**
+ * The fields of the wire part that a part's state keeps; empty for a native part, which holds all of them itself.
+ * Undefined where the part has no state of this API.
+ */
+export function statePartOf({ providerState }: ContentPart): Untrusted<Part> | undefined {
+  return asObject<Part>(dataOfState(providerState).part);
+}
+
+/** Whether a part holds data of an answer as a whole, which is never sent back. */
+export function isAnswerData({ providerState }: ContentPart): boolean {
+  return dataOfState(providerState).of_answer === true;
 }

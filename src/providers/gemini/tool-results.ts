@@ -1,16 +1,19 @@
 /**
- * The results of tool calls -> `functionResponse` parts. All results of one turn of the model
- * stand in one user content right behind it, in the order of its calls.
+ * The results of tool calls -> `functionResponse` parts. All results of one assistant message are in one `user` content
+ * directly after it, in the order of its calls.
  */
 
 import { invalidField } from "../../core/errors.ts";
-import type { ContentPart, Message } from "../../gen/outrigger/v1/message_pb.ts";
-import type { JsonObject } from "../../kit/json/json.ts";
-import type { Content, Part } from "./wire.ts";
+import type { ContentPart, Message, NativePart } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Content, Part } from "../../wire/gemini/request.ts";
+import type { RequestContext } from "./context.ts";
+import type { MediaContext } from "./media.ts";
+import { WaitingCalls } from "./tool-call-ids.ts";
+import { ownNativePart, toMediaOrNativePart } from "./user-content.ts";
 
 /** A call that waits for its result. */
 export interface ExpectedCall {
-  /** Our id of it. */
+  /** Its id in our messages. */
   readonly id: string;
   readonly name: string;
   /** The API's own id; undefined where it gave none. */
@@ -19,98 +22,140 @@ export interface ExpectedCall {
   readonly field: string;
 }
 
-/** What a tool gave. */
-export interface ToolOutput {
-  readonly text: string;
-  readonly isError: boolean;
-  readonly media: readonly Part[];
-  /** The whole `functionResponse` part in the caller's own words; undefined where it leaves that to us. */
-  readonly verbatim: Part | undefined;
-}
-
-/** What a message says of one call. */
-export interface Answer {
+/** The result of one call, as a message has it. */
+export interface ToolResultParts {
   readonly id: string;
-  readonly parts: PlacedPart[];
+  readonly parts: PartWithField[];
   isError: boolean;
-  /** Path of where it begins, for errors. */
+  /** Path of its first part, for errors. */
   readonly field: string;
 }
 
 /** A part and its path in the request. */
-export interface PlacedPart {
+interface PartWithField {
   readonly part: ContentPart;
   readonly field: string;
 }
 
-/** The answers in a message of role TOOL, each call once. Parts that are no `tool_result` answer the call that the message names. */
-export function answersIn({ toolCallId, content }: Message, field: string): Iterable<Answer> {
-  const answers = new Map<string, Answer>();
-  const answerTo = (id: string, place: string) => {
-    const answer = answers.get(id) ?? { id, parts: [], isError: false, field: place };
-    answers.set(id, answer);
-    return answer;
+/** The result of one call, translated. */
+interface ToolOutput {
+  readonly text: string;
+  readonly isError: boolean;
+  readonly media: readonly Part[];
+  /** A native `functionResponse` part of the caller, which is sent unchanged; undefined where there is none. */
+  readonly verbatim: Part | undefined;
+}
+
+/** The results in a message of role TOOL, one for each call. Other parts are the result of the message's own call. */
+export function resultsIn({ toolCallId, content }: Message, field: string): Iterable<ToolResultParts> {
+  const results = new Map<string, ToolResultParts>();
+  const resultOf = (id: string, resultField: string) => {
+    const result = results.get(id) ?? { id, parts: [], isError: false, field: resultField };
+    results.set(id, result);
+    return result;
   };
-  if (content.length === 0) answerTo(toolCallId, field);
-  for (const { part, field: place } of placed(content, `${field}.content`)) {
+  if (content.length === 0) resultOf(toolCallId, field);
+  for (const { part, field: partField } of withFields(content, `${field}.content`)) {
     if (part.part.case !== "toolResult") {
-      answerTo(toolCallId, field).parts.push({ part, field: place });
+      resultOf(toolCallId, partField).parts.push({ part, field: partField });
       continue;
     }
     const { value } = part.part;
-    const answer = answerTo(value.toolCallId || toolCallId, `${place}.tool_result`);
-    answer.parts.push(...placed(value.content, `${place}.tool_result.content`));
-    answer.isError ||= value.isError;
+    const result = resultOf(value.toolCallId || toolCallId, `${partField}.tool_result`);
+    for (const entry of withFields(value.content, `${partField}.tool_result.content`))
+      result.parts.push(entry);
+    result.isError ||= value.isError;
   }
-  return answers.values();
+  return results.values();
 }
 
-function placed(content: readonly ContentPart[], field: string): PlacedPart[] {
+function withFields(content: readonly ContentPart[], field: string): PartWithField[] {
   return content.map((part, index) => ({ part, field: `${field}[${index}]` }));
 }
 
-/** A call and, once it came, what answers it: the response, and parts that go behind all responses. */
+/** A call and, once it is there, its result: the response, and parts that follow all responses. */
 interface Slot {
   readonly call: ExpectedCall;
   response: Part | undefined;
-  behind: readonly Part[];
+  following: readonly Part[];
 }
 
-/** Brings the results of a conversation behind the calls that they answer. */
-export class ToolResults {
-  readonly #turns: { readonly slots: readonly Slot[]; readonly parts: Part[] }[] = [];
-  /** By the id of the call. Ids are unique within a turn; of two turns the later one is answered first. */
-  readonly #waiting = new Map<string, Slot[]>();
+/** The results of one assistant message's calls. */
+interface ResultContent {
+  readonly slots: readonly Slot[];
+  readonly parts: Part[];
+}
 
-  /** The content for the results of one turn's calls. It is filled at the end. */
+/** Puts the results of a conversation directly after the calls that they are for. */
+export class ToolResults {
+  readonly #context: RequestContext;
+  readonly #media: MediaContext;
+  readonly #contents: ResultContent[] = [];
+  readonly #waiting = new WaitingCalls<Slot>();
+
+  constructor(context: RequestContext, media: MediaContext) {
+    this.#context = context;
+    this.#media = media;
+  }
+
+  /** The content for the results of one assistant message's calls. It is filled by `end`. */
   expect(calls: readonly ExpectedCall[]): Content {
     const parts: Part[] = [];
-    const slots = calls.map((call): Slot => ({ call, response: undefined, behind: [] }));
-    for (const slot of slots)
-      this.#waiting.set(slot.call.id, [...(this.#waiting.get(slot.call.id) ?? []), slot]);
-    this.#turns.push({ slots, parts });
+    const slots = calls.map((call): Slot => ({ call, response: undefined, following: [] }));
+    for (const slot of slots) this.#waiting.add(slot.call.id, slot);
+    this.#contents.push({ slots, parts });
     return { role: "user", parts };
   }
 
   /**
-   * Adds a result to the last call that waits for it.
-   * @param holdsMedia Whether a response can hold images and documents; else they go behind all responses of the turn.
+   * Adds a result to the last call with its id that waits for one.
    * @throws InvalidRequestError where no call waits for it.
    */
-  answer(id: string, output: ToolOutput, holdsMedia: boolean, field: string): void {
-    const slot = this.#waiting.get(id)?.pop();
+  async add(result: ToolResultParts): Promise<void> {
+    const output = await this.#outputOf(result);
+    const slot = this.#waiting.take(result.id);
     if (slot === undefined)
-      throw invalidField(`${field}.tool_call_id`, "expected the id of a call that waits for its result");
-    slot.response = responsePart(slot.call, output, holdsMedia ? output.media : []);
-    if (!holdsMedia && output.media.length > 0)
-      slot.behind = [{ text: `From the result of ${slot.call.name}:` }, ...output.media];
+      throw invalidField(
+        `${result.field}.tool_call_id`,
+        "expected the id of a call that waits for its result",
+      );
+    const { toolResultMedia } = this.#context.traits;
+    slot.response = responsePart(slot.call, output, toolResultMedia ? output.media : []);
+    if (!toolResultMedia && output.media.length > 0)
+      slot.following = [{ text: `From the result of ${slot.call.name}:` }, ...output.media];
   }
 
-  /** Called after the last message. Throws InvalidRequestError naming a call without a result, which the API refuses. */
+  /** Called after the last message. Throws InvalidRequestError naming a call that has no result. */
   end(): void {
-    for (const { slots, parts } of this.#turns)
-      parts.push(...slots.map(responseIn), ...slots.flatMap(({ behind }) => behind));
+    for (const { slots, parts } of this.#contents)
+      parts.push(...slots.map(responseIn), ...slots.flatMap(({ following }) => following));
   }
+
+  /** A native `functionResponse` is the whole result: other parts beside it are refused. */
+  async #outputOf({ parts, isError, field }: ToolResultParts): Promise<ToolOutput> {
+    const texts: string[] = [];
+    const media: Part[] = [];
+    let verbatim: Part | undefined;
+    for (const { part: whole, field: partField } of parts) {
+      const { part } = whole;
+      if (part.case === "text") texts.push(part.value);
+      else if (!isFunctionResponse(part)) {
+        const translated = await toMediaOrNativePart(whole, partField, this.#context, this.#media);
+        if (translated !== undefined) media.push(translated);
+      } else if (parts.length === 1) verbatim = ownNativePart(whole, part.value, partField, this.#context);
+      else
+        throw invalidField(partField, "expected a functionResponse part alone, found other parts beside it");
+    }
+    if (media.length > 0 && !this.#context.traits.toolResultMedia)
+      this.#context.loss.lose(field, "converted_content", MEDIA_FOLLOWS);
+    return { text: texts.join("\n"), isError, media, verbatim };
+  }
+}
+
+const MEDIA_FOLLOWS = "the model takes no media in the result of a tool; they were sent after it";
+
+function isFunctionResponse(part: ContentPart["part"]): part is { case: "native"; value: NativePart } {
+  return part.case === "native" && part.value.kind === "functionResponse";
 }
 
 function responseIn({ call, response }: Slot): Part {
@@ -119,10 +164,10 @@ function responseIn({ call, response }: Slot): Part {
   return response;
 }
 
-/** The API tells output and error apart by the key (provider documentation: "FunctionResponse"). */
+/** The key says whether the result is output or an error (provider documentation: "FunctionResponse"). */
 function responsePart({ name, nativeId }: ExpectedCall, output: ToolOutput, media: readonly Part[]): Part {
   if (output.verbatim !== undefined) return output.verbatim;
-  const response: JsonObject = { [output.isError ? "error" : "output"]: output.text };
+  const response = { [output.isError ? "error" : "output"]: output.text };
   const id = nativeId === undefined ? {} : { id: nativeId };
   return { functionResponse: { ...id, name, response, ...(media.length === 0 ? {} : { parts: media }) } };
 }

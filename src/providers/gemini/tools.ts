@@ -1,4 +1,4 @@
-/** Tools and tool choice -> `tools` and `toolConfig` (provider documentation: "Function calling", "Tool", "ToolConfig"). */
+/** Tools and tool choice -> `tools` and `toolConfig` (provider documentation: "Function calling", "ToolConfig"). */
 
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
@@ -6,31 +6,40 @@ import { ToolChoice_Mode as Mode, type Request, type ToolChoice } from "../../ge
 import type { FunctionTool, HostedTool } from "../../gen/outrigger/v1/tool_pb.ts";
 import { functionForCustomTool } from "../../kit/adapter/custom-tool.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
-import { isObject, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
+import { isEmpty, isObject, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
 import { GEMINI_JSON_SCHEMA } from "../../kit/json-schema/dialects.ts";
-import { isEmpty, WIRE_NAME } from "./wire.ts";
+import type {
+  FunctionDeclaration,
+  GenerateContentRequest,
+  Tool,
+  ToolConfig,
+} from "../../wire/gemini/request.ts";
+import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 
-/** `tools` and `toolConfig` of a request. Throws InvalidRequestError and UnsupportedToolChoiceError for what the API refuses. */
-export function toTools(
-  request: Request,
-  provider: string,
-  traits: ModelTraits,
-  loss: LossReport,
-): JsonObject {
+/**
+ * `tools` and `toolConfig` of a request.
+ * @throws InvalidRequestError and UnsupportedToolChoiceError for what the API refuses.
+ */
+export function toolSettings({
+  request,
+  provider,
+  traits,
+  loss,
+}: RequestContext): Pick<GenerateContentRequest, "tools" | "toolConfig"> {
   const { functions, hosted } = sortTools(request, provider, loss);
   checkMixture(functions, hosted, traits);
   const choice = toolConfig(request.toolChoice, functions, hosted.length > 0, traits, loss);
-  const functionDeclarations = functions.map(({ tool, field }) => declaration(tool, field, loss));
-  const tools = [
+  const functionDeclarations = functions.map(({ tool, field }) => declarationOf(tool, field, loss));
+  const tools: Tool[] = [
     ...(functions.length === 0 ? [] : [{ functionDeclarations }]),
     ...hosted.map(({ config }) => config),
   ];
   return { ...(tools.length === 0 ? {} : { tools }), ...(isEmpty(choice) ? {} : { toolConfig: choice }) };
 }
 
-/** Whether a model can be made to call a tool. */
+/** Whether a model accepts a tool choice: some cannot be forced to call a tool. */
 export function takesToolChoice(mode: Mode, traits: ModelTraits): boolean {
   const isForced = mode === Mode.REQUIRED || mode === Mode.NAMED;
   return !isForced || traits.forcedToolChoice !== "never";
@@ -41,30 +50,36 @@ interface DeclaredFunction {
   readonly field: string;
 }
 
-interface OwnTool {
-  readonly config: JsonObject;
+interface DeclaredHostedTool {
+  readonly config: Tool;
   readonly field: string;
 }
 
 function sortTools({ tools, toolChoice }: Request, provider: string, loss: LossReport) {
   const functions: DeclaredFunction[] = [];
-  const hosted: OwnTool[] = [];
+  const hosted: DeclaredHostedTool[] = [];
   for (const [index, { tool }] of tools.entries()) {
     const field = `tools[${index}]`;
     if (tool.case === "function") functions.push({ tool: tool.value, field: `${field}.function` });
     else if (tool.case === "custom") {
       const customField = `${field}.custom`;
       functions.push({ tool: functionForCustomTool(tool.value, customField, loss), field: customField });
-    } else if (tool.case === "hosted") hosted.push(...ownTool(tool.value, `${field}.hosted`, provider, loss));
+    } else if (tool.case === "hosted")
+      hosted.push(...hostedToolOf(tool.value, `${field}.hosted`, provider, loss));
     else throw invalidField(field, "expected one of `function`, `hosted` and `custom`, found none");
   }
-  // The API's own NONE holds for functions alone.
+  // The API's mode NONE applies to functions only.
   return { functions, hosted: toolChoice?.mode === Mode.NONE ? [] : hosted };
 }
 
-/** A tool of the provider's own, verbatim; nothing where it is another provider's. */
-function ownTool(tool: HostedTool, field: string, provider: string, loss: LossReport): OwnTool[] {
-  if (tool.provider === provider || tool.provider === WIRE_NAME) {
+/** A hosted tool of this API, verbatim; empty where it is another provider's. */
+function hostedToolOf(
+  tool: HostedTool,
+  field: string,
+  provider: string,
+  loss: LossReport,
+): DeclaredHostedTool[] {
+  if (tool.provider === provider || tool.provider === PROVIDER_NAME) {
     parseObjectField(tool.configJson, `${field}.config_json`);
     return [{ config: sourceObject(tool.configJson), field }];
   }
@@ -73,28 +88,25 @@ function ownTool(tool: HostedTool, field: string, provider: string, loss: LossRe
   return [];
 }
 
-const MOST_DECLARATIONS = 512;
+const MAX_DECLARATIONS = 512;
 
 function checkMixture(
   functions: readonly DeclaredFunction[],
-  hosted: readonly OwnTool[],
+  hosted: readonly DeclaredHostedTool[],
   traits: ModelTraits,
 ): void {
-  if (functions.length > MOST_DECLARATIONS)
-    throw invalidField("tools", `expected at most ${MOST_DECLARATIONS} functions, found ${functions.length}`);
+  if (functions.length > MAX_DECLARATIONS)
+    throw invalidField("tools", `expected at most ${MAX_DECLARATIONS} functions, found ${functions.length}`);
   const [first] = hosted;
   if (functions.length > 0 && first !== undefined && !traits.hostedToolsWithFunctions)
-    throw invalidField(
-      first.field,
-      "the model takes the provider's own tools or functions, and not both at once",
-    );
+    throw invalidField(first.field, "the model takes hosted tools or functions, and not both in one request");
 }
 
-function declaration(
+function declarationOf(
   { name, description, parametersJson }: FunctionTool,
   field: string,
   loss: LossReport,
-): JsonObject {
+): FunctionDeclaration {
   if (!/^[a-zA-Z_]/.test(name))
     throw invalidField(`${field}.name`, `expected a letter or "_" first, found "${name.slice(0, 1)}"`);
   const schemaField = `${field}.parameters_json`;
@@ -102,36 +114,36 @@ function declaration(
   return {
     name,
     ...(description === "" ? {} : { description }),
-    ...(takesNothing(schema)
+    ...(hasNoParameters(schema)
       ? {}
       : { parametersJsonSchema: compileSchema(schema, GEMINI_JSON_SCHEMA, schemaField, loss) }),
   };
 }
 
-/** Keys of a schema that let an object have something in it. */
-const OPENING = ["$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "dependentSchemas"];
+/** Keywords by which a schema without `properties` can still allow properties. */
+const OPENING_KEYWORDS = ["$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "dependentSchemas"];
 
-/** Whether a schema is that of a tool without arguments. The API wants none then. */
-function takesNothing(schema: JsonObject): boolean {
-  const { additionalProperties: further } = schema;
-  const isOpen = further === true || isObject(further) || OPENING.some((key) => key in schema);
+/** Whether a schema allows no arguments. The API wants no schema then. */
+function hasNoParameters(schema: JsonObject): boolean {
+  const { additionalProperties: additional } = schema;
+  const isOpen = additional === true || isObject(additional) || OPENING_KEYWORDS.some((key) => key in schema);
   return !isOpen && isEmpty(objectIn(schema.properties));
 }
 
-/** @param isMixed Whether the provider's own tools are there too. */
+/** @param isMixed Whether the request has hosted tools too. */
 function toolConfig(
   choice: ToolChoice | undefined,
   functions: readonly DeclaredFunction[],
   isMixed: boolean,
   traits: ModelTraits,
   loss: LossReport,
-): JsonObject {
+): ToolConfig {
   if (choice?.parallel === false)
     loss.lose("tool_choice.parallel", "unsupported_setting", "the Gemini API always allows parallel calls");
   const isForced = choice?.mode === Mode.REQUIRED || choice?.mode === Mode.NAMED;
   if (isForced) checkForced(choice, functions, traits);
   if (functions.length === 0) return {};
-  // Calls are held to their schemas where a tool asks for it, and always beside the provider's own tools.
+  // VALIDATED checks calls against their schemas. The API requires it beside hosted tools.
   const isValidated = isMixed || functions.some(({ tool }) => tool.strict);
   const functionCallingConfig = callingConfig(choice, isValidated);
   return {
@@ -140,7 +152,7 @@ function toolConfig(
   };
 }
 
-function callingConfig(choice: ToolChoice | undefined, isValidated: boolean): JsonObject {
+function callingConfig(choice: ToolChoice | undefined, isValidated: boolean): FunctionCallingConfig {
   switch (choice?.mode) {
     case Mode.NONE:
       return { mode: "NONE" };
@@ -155,15 +167,15 @@ function callingConfig(choice: ToolChoice | undefined, isValidated: boolean): Js
   }
 }
 
+type FunctionCallingConfig = NonNullable<ToolConfig["functionCallingConfig"]>;
+
 /** Only functions can be forced. */
 function checkForced(choice: ToolChoice, functions: readonly DeclaredFunction[], traits: ModelTraits): void {
   const isKnown = functions.some(
     ({ tool }) => choice.mode === Mode.REQUIRED || tool.name === choice.toolName,
   );
   if (!isKnown)
-    throw new UnsupportedToolChoiceError(
-      "tool_choice: the Gemini API can force functions, and not its own tools",
-    );
+    throw new UnsupportedToolChoiceError("tool_choice: the Gemini API can force functions, not hosted tools");
   if (!takesToolChoice(choice.mode, traits))
-    throw new UnsupportedToolChoiceError("tool_choice: the model cannot be made to call a tool");
+    throw new UnsupportedToolChoiceError("tool_choice: the model cannot be forced to call a tool");
 }

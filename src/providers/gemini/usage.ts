@@ -1,18 +1,24 @@
 import { create } from "@bufbuild/protobuf";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { asInt32, asObject, objectIn } from "../../kit/json/json.ts";
+import type { UsageMetadata } from "../../wire/gemini/response.ts";
 
-/** Counts that `usageMetadata` has when it says what a call cost; early events of a stream may hold only a kind of traffic. */
-const COUNTS = ["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"] as const;
+/** Counts that `usageMetadata` has when it reports usage; early events of a stream may hold only a kind of traffic. */
+const COUNTS = [
+  "promptTokenCount",
+  "candidatesTokenCount",
+  "thoughtsTokenCount",
+  "totalTokenCount",
+] as const satisfies readonly (keyof UsageMetadata)[];
 
 /**
  * Token counts, alike for every provider (provider documentation: "UsageMetadata").
- * `promptTokenCount` includes cached tokens; what built-in tools fed back is counted beside it,
- * thoughts beside `candidatesTokenCount`. A count that is absent is zero in a sum and unset by
- * itself. Undefined where the provider said nothing.
+ * `promptTokenCount` includes cached tokens. The results of built-in tools are counted in
+ * `toolUsePromptTokenCount`, and reasoning in `thoughtsTokenCount`, not in `candidatesTokenCount`. A count that is
+ * absent is zero in a sum and unset by itself. Undefined where the provider reported none.
  */
 export function usageOf(metadata: unknown, includeRaw: boolean): Usage | undefined {
-  const counts = asObject(metadata);
+  const counts = asObject<UsageMetadata>(metadata);
   if (counts === undefined || COUNTS.every((name) => asInt32(counts[name]) === undefined)) return undefined;
   const thoughts = asInt32(counts.thoughtsTokenCount);
   const cached = asInt32(counts.cachedContentTokenCount);
@@ -27,12 +33,12 @@ export function usageOf(metadata: unknown, includeRaw: boolean): Usage | undefin
 }
 
 /**
- * Whether the counts of a `usageMetadata` contradict each other: the total is none of its parts, or
- * more is cached than there is.
- * @param usage What `usageOf` made of it.
+ * Whether the counts of a `usageMetadata` contradict each other: the total is not the sum of its parts, or more tokens
+ * are cached than the prompt has.
+ * @param usage The result of `usageOf`.
  */
 export function isContradictory(metadata: unknown, usage: Usage): boolean {
   const { inputTokens, totalTokens, cacheReadTokens = 0 } = usage;
-  const total = asInt32(objectIn(metadata).totalTokenCount) ?? totalTokens;
+  const total = asInt32(objectIn<UsageMetadata>(metadata).totalTokenCount) ?? totalTokens;
   return total !== totalTokens || cacheReadTokens > inputTokens;
 }

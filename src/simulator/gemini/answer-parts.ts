@@ -1,66 +1,66 @@
+import type { FunctionCall, Part } from "../../wire/gemini/request.ts";
 import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
 import { countPartTokens } from "../script/limit-parts.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { ReasoningPart, TextPart, ToolCallPart, Turn } from "../script/turn.ts";
 import { signPart } from "./thought-signatures.ts";
-import type { AnswerPart, FunctionCall } from "./wire.ts";
 
-/** What the parts of one answer are made from. */
+/** Settings for the parts of one answer. */
 export interface PartSettings {
   readonly requestNumber: number;
-  /** Whether the model signs the thoughts that led to what it says. */
+  /** Whether the model returns thought signatures. */
   readonly signs: boolean;
-  /** Whether `thinkingConfig.includeThoughts` asks for what the thinking says. */
+  /** Whether `thinkingConfig.includeThoughts` is set. */
   readonly showsThoughts: boolean;
-  /** Whether `responseModalities` asks for text. */
-  readonly writes: boolean;
+  /** Whether `responseModalities` includes text. */
+  readonly allowsText: boolean;
 }
 
-/** What one of the things that a model says or does becomes. */
+/** A part of a simulated turn, rendered. */
 interface RenderedPart {
-  /** As a whole answer has it; nothing where it does not show. */
-  readonly parts: readonly AnswerPart[];
-  /** As a stream brings it, piece by piece. */
+  /** As a whole answer has it; empty where the answer does not show it. */
+  readonly parts: readonly Part[];
+  /** As a stream sends it, piece by piece. */
   readonly pieces: () => Iterable<Piece>;
 }
 
-/** Parts of an answer that come in one chunk of a stream; tokens alone where what they made does not show. */
+/** Parts of an answer that are sent in one chunk of a stream; without parts where only the tokens are counted. */
 export interface Piece {
-  readonly parts: readonly AnswerPart[];
-  /** Tokens of the answer that it brings. */
+  readonly parts: readonly Part[];
+  /** Output tokens of the piece. */
   readonly tokens: number;
-  /** Those of them that count as the candidate's, and not as its thoughts. */
+  /** Output tokens of the piece that are not thoughts. */
   readonly candidateTokens: number;
-  /** Length that the chunk has at least, in characters. */
+  /** Minimum length of the chunk, in characters. */
   readonly minimumLength?: number;
 }
 
-/** The parts of a whole answer. Where no call carries the signature, its last text does. */
-export function wholeParts(turn: Turn, settings: PartSettings): readonly AnswerPart[] {
+/** The parts of a whole answer. The signature is on the first call, or on the last text where there is no call. */
+export function wholeParts(turn: Turn, settings: PartSettings): readonly Part[] {
   const parts = renderParts(turn, settings).flatMap((rendered) => rendered.parts);
-  const place = placeOfSignature(parts, settings);
-  return parts.map((part, index) => (index === place ? sign(part, settings) : part));
+  const signed = signedTextIndex(parts, settings);
+  return parts.map((part, index) => (index === signed ? sign(part, settings) : part));
 }
 
-/** The pieces in which a stream brings an answer. */
+/** The pieces in which a stream sends an answer. */
 export function* streamedPieces(turn: Turn, settings: PartSettings): Generator<Piece> {
   for (const rendered of renderParts(turn, settings)) yield* rendered.pieces();
 }
 
-/** What ends a stream whose model signs: an empty text, with the signature where no call carried it. */
-export function closingPart(turn: Turn, settings: PartSettings): AnswerPart {
+/** The last part of a stream with signatures: an empty text, with the signature where no call had it. */
+export function closingPart(turn: Turn, settings: PartSettings): Part {
   const parts = renderParts(turn, settings).flatMap((rendered) => rendered.parts);
   const empty = { text: "" };
-  return placeOfSignature(parts, settings) === undefined ? empty : sign(empty, settings);
+  return signedTextIndex(parts, settings) === undefined ? empty : sign(empty, settings);
 }
 
-/** Whether a part is a call. */
-export function isCall(part: AnswerPart): boolean {
+/** Whether a part is a function call. */
+export function isCall(part: Part): boolean {
   return part.functionCall !== undefined;
 }
 
-/** Place of the text that carries the signature. */
-function placeOfSignature(parts: readonly AnswerPart[], { signs }: PartSettings): number | undefined {
+/** Index of the text that has the signature. */
+function signedTextIndex(parts: readonly Part[], { signs }: PartSettings): number | undefined {
   const last = parts.findLastIndex((part) => part.text !== undefined && part.thought !== true);
   return signs && last !== -1 && !parts.some(isCall) ? last : undefined;
 }
@@ -72,7 +72,7 @@ function renderParts(turn: Turn, settings: PartSettings): readonly RenderedPart[
       case "reasoning":
         return renderThoughts(part, settings);
       case "text":
-        return settings.writes ? renderText(part, turn) : nothing;
+        return settings.allowsText ? renderText(part, turn) : nothing;
       case "tool_call":
         return part === calls[0] ? renderCalls(calls, turn, settings) : nothing;
       case "image": {
@@ -90,7 +90,7 @@ function renderParts(turn: Turn, settings: PartSettings): readonly RenderedPart[
 
 const nothing: RenderedPart = { parts: [], pieces: () => [] };
 
-/** Thoughts come paragraph by paragraph, or not at all. */
+/** Thoughts are sent paragraph by paragraph, or not at all. */
 function renderThoughts(part: ReasoningPart, { showsThoughts }: PartSettings): RenderedPart {
   const paragraphs = showsThoughts && !part.redacted ? part.paragraphs.map((each) => `${each}\n\n\n`) : [];
   const shown = paragraphs.reduce((sum, paragraph) => sum + countTokens(paragraph), 0);
@@ -121,7 +121,7 @@ function renderText({ text: whole, firstDelta }: TextPart, { halfSurrogates }: T
   };
 }
 
-/** Calls come together, and the first of them carries the signature of them all. What the limit cut off does not come. */
+/** Calls are sent together; the first has the signature for all. Calls cut off by the token limit are not sent. */
 function renderCalls(calls: readonly ToolCallPart[], turn: Turn, settings: PartSettings): RenderedPart {
   const parts = calls
     .filter(({ cut }) => !cut)
@@ -142,10 +142,10 @@ function functionCallOf(
 ): FunctionCall {
   const args = JSON.parse(input) as Readonly<Record<string, unknown>>;
   if (callIds === "empty") return { name, args };
-  const place = callIds === "repeated" ? 0 : index;
-  return { name, args, id: `call_${requestNumber}${String(place).padStart(3, "0")}` };
+  const number = callIds === "repeated" ? 0 : index;
+  return { name, args, id: `call_${requestNumber}${String(number).padStart(3, "0")}` };
 }
 
-function sign(part: AnswerPart, { requestNumber }: PartSettings): AnswerPart {
+function sign(part: Part, { requestNumber }: PartSettings): Part {
   return { ...part, thoughtSignature: signPart(requestNumber, part) };
 }

@@ -2,10 +2,10 @@ import type { ReceivedRequest } from "../wire-format.ts";
 import { describeFailure } from "./failure.ts";
 import { Problem } from "./problem.ts";
 
-/** The one key that is refused, for tests of refused keys. Every other one is accepted. */
+/** The only key that is refused, for tests of wrong keys. Every other key is accepted. */
 const refusedKey = "invalid";
 
-/** Checks that a request carries a key: as `x-goog-api-key`, in the query, or as a bearer. Throws what Google answers. */
+/** Checks that a request has a key: in `x-goog-api-key`, the query, or as a bearer token. Throws Google's error. */
 export function authenticate({ headers, query }: ReceivedRequest): void {
   const bearer = /^Bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1];
   const key = headers["x-goog-api-key"] ?? query.get("key") ?? bearer ?? "";

@@ -1,10 +1,10 @@
+import type { Content, FunctionCall, GenerateContentRequest, Part } from "../../wire/gemini/request.ts";
 import { invalidArgument, invalidField } from "./problem.ts";
-import type { Content, FunctionCall, GenerateRequest, Part } from "./wire.ts";
 
 const roles = ["user", "model", "function"];
 
-/** Fields of a part that are not its data. */
-const remarks = new Set([
+/** Fields of a part that describe its data and are not the data. */
+const attributes: ReadonlySet<string> = new Set<keyof Part>([
   "thought",
   "thoughtSignature",
   "partMetadata",
@@ -15,10 +15,10 @@ const remarks = new Set([
 ]);
 
 /**
- * Checks what the contents of a request say together: roles, that no part is empty, that calls and their responses
- * match, and that the user has the last word. Throws the problem that Google would find. Returns the contents.
+ * Checks the contents of a request: roles, that no part is empty, that calls and their responses match, and that the
+ * last content is the user's. Throws the error that Google returns. Returns the contents.
  */
-export function checkConversation({ contents = [] }: GenerateRequest): readonly Content[] {
+export function checkConversation({ contents = [] }: GenerateContentRequest): readonly Content[] {
   if (contents.length === 0) throw invalidField("contents", "contents is not specified");
   contents.forEach((content, index) => {
     checkContent(content, `contents[${index}]`);
@@ -36,8 +36,8 @@ function callsIn(content: Content | undefined): readonly FunctionCall[] {
   return (content?.parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
 }
 
-/** Whether a content hands in results of tools. */
-export function bringsResponses({ parts = [] }: Content): boolean {
+/** Whether a content has results of functions. */
+export function hasResponses({ parts = [] }: Content): boolean {
   return parts.some(({ functionResponse }) => functionResponse !== undefined);
 }
 
@@ -50,7 +50,7 @@ function checkContent({ role = "user", parts = [] }: Content, path: string): voi
 }
 
 function checkPart(part: Part, path: string): void {
-  const data = Object.keys(part).filter((name) => !remarks.has(name));
+  const data = Object.keys(part).filter((name) => !attributes.has(name));
   const isEmpty = data.length === 0 || (part.text === "" && part.thoughtSignature === undefined);
   if (isEmpty)
     throw invalidField(`${path}.data`, "required oneof field 'data' must have one initialized field");
@@ -59,17 +59,17 @@ function checkPart(part: Part, path: string): void {
       `Invalid value at '${path}' (oneof), oneof field 'data' is already set. Cannot set '${data[1]}'`,
     );
   }
-  for (const [field, named] of [
+  for (const [field, entry] of [
     ["function_call", part.functionCall],
     ["function_response", part.functionResponse],
   ] as const) {
-    if (named !== undefined && (named.name ?? "") === "") {
+    if (entry !== undefined && (entry.name ?? "") === "") {
       throw invalidField(`${path}.${field}.name`, "Name cannot be empty.");
     }
   }
 }
 
-/** The model calls functions when the user has spoken, or has handed in responses. */
+/** Calls follow a content of the user, or one with function responses. */
 function checkCalls(content: Content, before: Content | undefined): void {
   if (callsIn(content).length === 0 || (before !== undefined && isUser(before))) return;
   throw invalidArgument(
@@ -77,7 +77,7 @@ function checkCalls(content: Content, before: Content | undefined): void {
   );
 }
 
-/** Each response is for a call of the content right before it, and each such call has one. */
+/** Each response is for a call of the content directly before it, and each such call has a response. */
 function checkResponses(content: Content, before: Content | undefined, path: string): void {
   const calls = callsIn(before);
   const responses = (content.parts ?? []).flatMap(({ functionResponse }) => functionResponse ?? []);

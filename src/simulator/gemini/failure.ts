@@ -1,11 +1,12 @@
+import type { ErrorDetail, RpcStatus } from "../../wire/gemini/error.ts";
 import type { Failure, ReceivedRequest, WholeAnswer } from "../wire-format.ts";
-import { detail, type ErrorDetail, invalidArgument, type RpcError, renderError } from "./problem.ts";
+import { detail, invalidArgument, renderError } from "./problem.ts";
 import { readTarget } from "./target.ts";
 
-/** How long a 429 says to wait where the model string does not, in milliseconds. */
-const usualRetry = 1000;
+/** The delay of a 429 where the model string sets none, in milliseconds. */
+const defaultRetryMs = 1000;
 
-/** The canonical code that goes with a status. */
+/** The canonical code of an HTTP status. */
 const statusByCode: Readonly<Record<number, string>> = {
   400: "INVALID_ARGUMENT",
   401: "UNAUTHENTICATED",
@@ -23,28 +24,28 @@ const statusByCode: Readonly<Record<number, string>> = {
 const quotaMessage =
   "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.";
 
-const internal: RpcError = {
+const internal: RpcStatus = {
   code: 500,
   message:
     "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",
   status: "INTERNAL",
 };
 
-const overloaded: RpcError = {
+const overloaded: RpcStatus = {
   code: 503,
   message: "The model is overloaded. Please try again later.",
   status: "UNAVAILABLE",
 };
 
-const rateLimited: RpcError = {
+const rateLimited: RpcStatus = {
   code: 429,
   message: quotaMessage,
   status: "RESOURCE_EXHAUSTED",
   details: quotaDetails("GenerateRequestsPerMinutePerProjectPerModel", "10"),
 };
 
-/** What Google says with each canonical code. */
-const wordingByStatus: Readonly<Record<string, RpcError>> = {
+/** The error that Google returns for each canonical code. */
+const errorByStatus: Readonly<Record<string, RpcStatus>> = {
   INVALID_ARGUMENT: {
     code: 400,
     message: "Request contains an invalid argument.",
@@ -86,8 +87,8 @@ const wordingByStatus: Readonly<Record<string, RpcError>> = {
 
 const invalidKey = "API key not valid. Please pass a valid API key.";
 
-/** What Google says where others have a code of their own, by the codes that all simulated providers know. */
-const wordingByCode: Readonly<Record<string, RpcError>> = {
+/** The errors for the codes that all simulated providers know. */
+const errorByCode: Readonly<Record<string, RpcStatus>> = {
   API_KEY_INVALID: {
     code: 400,
     message: invalidKey,
@@ -115,7 +116,7 @@ const wordingByCode: Readonly<Record<string, RpcError>> = {
   },
 };
 
-/** Says in Google's words that a request failed. */
+/** The answer to a request that failed, as Google sends it. */
 export function rejectAsGemini(failure: Failure, request: ReceivedRequest): WholeAnswer {
   switch (failure.kind) {
     case "unknown_model":
@@ -133,26 +134,25 @@ export function rejectAsGemini(failure: Failure, request: ReceivedRequest): Whol
   }
 }
 
-/** The error for a code: a canonical one, one that all simulated providers know, or a reason that Google tells. */
-export function describeFailure(code = "INTERNAL", status = 500): RpcError {
-  const known = wordingByStatus[code] ?? wordingByCode[code];
+/** The error for a code: a canonical code, a code of all simulated providers, or else an `ErrorInfo.reason`. */
+export function describeFailure(code = "INTERNAL", status = 500): RpcStatus {
+  const known = errorByStatus[code] ?? errorByCode[code];
   if (known !== undefined) return known;
-  const wording = errorOf(status, undefined);
-  return { ...wording, details: [detail("ErrorInfo", { reason: code, domain: "googleapis.com" })] };
+  const error = errorOf(status, undefined);
+  return { ...error, details: [detail("ErrorInfo", { reason: code, domain: "googleapis.com" })] };
 }
 
-/** The error for a status. It keeps its status whatever the code says. */
-function errorOf(status: number, code: string | undefined): RpcError {
+/** The error for a status, which is kept whatever the code is. */
+function errorOf(status: number, code: string | undefined): RpcStatus {
   if (code !== undefined) return { ...describeFailure(code, status), code: status };
   const canonical = statusByCode[status] ?? (status < 500 ? "INVALID_ARGUMENT" : "INTERNAL");
-  const wording = wordingByStatus[canonical] ?? internal;
-  return { ...wording, code: status };
+  return { ...(errorByStatus[canonical] ?? internal), code: status };
 }
 
-/** Used-up quotas come back some time, and the error says when. */
-function withRetry(error: RpcError, retryAfterMs: number | undefined): RpcError {
+/** Errors about quotas say how long to wait. */
+function withRetry(error: RpcStatus, retryAfterMs: number | undefined): RpcStatus {
   if (error.status !== "RESOURCE_EXHAUSTED") return error;
-  const retryDelay = `${(retryAfterMs ?? usualRetry) / 1000}s`;
+  const retryDelay = `${(retryAfterMs ?? defaultRetryMs) / 1000}s`;
   return {
     ...error,
     message: `${error.message}\nPlease retry in ${retryDelay}.`,
@@ -174,7 +174,7 @@ function quotaDetails(quotaId: string, quotaValue: string): readonly ErrorDetail
   return [detail("QuotaFailure", { violations: [violation] }), detail("Help", { links: [link] })];
 }
 
-function unknownModel(request: ReceivedRequest): RpcError {
+function unknownModel(request: ReceivedRequest): RpcStatus {
   const { resource = "", version = "", streams = false } = readTarget(request) ?? {};
   const method = streams ? "streamGenerateContent" : "generateContent";
   return {

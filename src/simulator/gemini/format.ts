@@ -1,3 +1,4 @@
+import type { GenerateContentRequest } from "../../wire/gemini/request.ts";
 import type { ModelChoice } from "../model-choice.ts";
 import type { Turn } from "../script/turn.ts";
 import type { ModelCall, PreparedCall, ReceivedRequest, WholeAnswer, WireFormat } from "../wire-format.ts";
@@ -14,7 +15,6 @@ import { renderStream } from "./stream.ts";
 import { readTarget, type Target } from "./target.ts";
 import { checkSignatures } from "./thought-signatures.ts";
 import { checkToolUse } from "./tool-checks.ts";
-import type { GenerateRequest } from "./wire.ts";
 
 /** Gemini's `generateContent` and `streamGenerateContent`. */
 export function createGemini(): WireFormat {
@@ -73,14 +73,14 @@ const jsonType = "application/json; charset=UTF-8";
 
 function settingsOf(
   { number: requestNumber }: ReceivedRequest,
-  { generationConfig: { thinkingConfig, responseModalities = [] } = {} }: GenerateRequest,
+  { generationConfig: { thinkingConfig, responseModalities = [] } = {} }: GenerateContentRequest,
   signs: boolean,
 ): PartSettings {
   return {
     requestNumber,
     signs,
     showsThoughts: thinkingConfig?.includeThoughts === true,
-    writes: responseModalities.length === 0 || responseModalities.includes("TEXT"),
+    allowsText: responseModalities.length === 0 || responseModalities.includes("TEXT"),
   };
 }
 

@@ -1,10 +1,11 @@
+import type { Candidate, CitationMetadata, Segment } from "../../wire/gemini/response.ts";
 import type { Citation, TextPart, Turn } from "../script/turn.ts";
 
 /**
- * What an answer rests on, as fields of its candidate: the grounding of a search, or where nothing was searched the
- * sources that a text recites. Places count bytes of UTF-8, and one at the very beginning is left out.
+ * The sources of an answer, as fields of its candidate: the grounding of a search, or without a search the sources that
+ * a text recites. Indices count bytes of UTF-8, and zero is left out.
  */
-export function groundingOf({ parts }: Turn): Readonly<Record<string, unknown>> {
+export function groundingOf({ parts }: Turn): Pick<Candidate, "groundingMetadata" | "citationMetadata"> {
   const search = parts.find((part) => part.kind === "web_search");
   const text = parts.find((part) => part.kind === "text" && part.citations.length > 0);
   const cited = text?.kind === "text" ? text : undefined;
@@ -16,7 +17,7 @@ export function groundingOf({ parts }: Turn): Readonly<Record<string, unknown>> 
       },
       groundingChunks: search.sources.map(({ url, title }) => ({ web: { uri: url, title } })),
       groundingSupports: (cited?.citations ?? []).map((citation, index) => ({
-        segment: { ...placeOf(cited, citation), text: cited?.text.slice(citation.start, citation.end) },
+        segment: { ...spanOf(cited, citation), text: cited?.text.slice(citation.start, citation.end) ?? "" },
         groundingChunkIndices: [index],
       })),
       webSearchQueries: [search.query],
@@ -24,13 +25,16 @@ export function groundingOf({ parts }: Turn): Readonly<Record<string, unknown>> 
   };
 }
 
-function recitationsOf(part: TextPart): object {
+function recitationsOf(part: TextPart): CitationMetadata {
   return {
-    citationSources: part.citations.map((citation) => ({ ...placeOf(part, citation), uri: citation.url })),
+    citationSources: part.citations.map((citation) => ({ ...spanOf(part, citation), uri: citation.url })),
   };
 }
 
-function placeOf(part: TextPart | undefined, { start, end }: Citation): object {
+function spanOf(
+  part: TextPart | undefined,
+  { start, end }: Citation,
+): Pick<Segment, "startIndex" | "endIndex"> {
   const startIndex = countBytes(part, start);
   return { ...(startIndex === 0 ? {} : { startIndex }), endIndex: countBytes(part, end) };
 }

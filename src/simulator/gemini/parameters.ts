@@ -1,18 +1,18 @@
+import type { GenerateContentRequest, GenerationConfig } from "../../wire/gemini/request.ts";
 import { invalidArgument, invalidField, Problem } from "./problem.ts";
 import { readMessage } from "./proto-json.ts";
 import { generateContentRequest } from "./request-message.ts";
-import type { GenerateRequest, GenerationConfig } from "./wire.ts";
 
 const mimeTypes = ["text/plain", "application/json", "application/xml", "application/yaml", "text/x.enum"];
 
-const mostStopSequences = 5;
+const maxStopSequences = 5;
 
-/** Reads and checks the settings of a body. Throws the problem that Google would find. */
-export function checkGenerateRequest(body: unknown): GenerateRequest {
+/** Reads and checks the settings of a body. Throws the error that Google returns. */
+export function checkGenerateRequest(body: unknown): GenerateContentRequest {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw invalidArgument('Invalid JSON payload received. Unknown name "": Root element must be a message.');
   }
-  const request = readMessage<GenerateRequest>(generateContentRequest, body);
+  const request = readMessage<GenerateContentRequest>(generateContentRequest, body);
   const { generationConfig = {} } = request;
   checkRanges(generationConfig);
   checkFormat(generationConfig);
@@ -31,17 +31,17 @@ function checkRanges(config: GenerationConfig): void {
   if ((config.candidateCount ?? 1) !== 1) {
     throw invalidArgument("Multiple candidates is not enabled for this model");
   }
-  if ((config.stopSequences ?? []).length > mostStopSequences) {
+  if ((config.stopSequences ?? []).length > maxStopSequences) {
     throw invalidSetting(
       "stop_sequences",
-      `the number of stop_sequences must not exceed ${mostStopSequences}.`,
+      `the number of stop_sequences must not exceed ${maxStopSequences}.`,
     );
   }
 }
 
-function checkRange(name: string, value: number | undefined, least: number, most: number): void {
-  if (value === undefined || (value >= least && value <= most)) return;
-  throw invalidSetting(name, `${name} must be in the range [${least.toFixed(1)}, ${most.toFixed(1)}].`);
+function checkRange(name: string, value: number | undefined, min: number, max: number): void {
+  if (value === undefined || (value >= min && value <= max)) return;
+  throw invalidSetting(name, `${name} must be in the range [${min.toFixed(1)}, ${max.toFixed(1)}].`);
 }
 
 function checkFormat(config: GenerationConfig): void {
@@ -74,8 +74,8 @@ function checkThinking({ thinkingConfig: { thinkingBudget, thinkingLevel } = {} 
   }
 }
 
-/** What earlier requests left on the server is not simulated. */
-function checkServerState({ cachedContent, continuationToken }: GenerateRequest): void {
+/** Server-side state of earlier requests is not simulated. */
+function checkServerState({ cachedContent, continuationToken }: GenerateContentRequest): void {
   if (cachedContent !== undefined) {
     const message = "CachedContent not found (or permission denied)";
     throw new Problem({ code: 403, message, status: "PERMISSION_DENIED" });

@@ -1,47 +1,37 @@
+import type { ErrorDetail, RpcStatus } from "../../wire/gemini/error.ts";
 import { type ReceivedRequest, Rejection, type WholeAnswer } from "../wire-format.ts";
 import { geminiHeaders } from "./headers.ts";
 import { readTarget } from "./target.ts";
 
-/** The `error` object of Google's APIs: a `google.rpc.Status`. */
-export interface RpcError {
-  /** The HTTP status. */
-  readonly code: number;
-  readonly message: string;
-  /** The canonical code by name, such as `INVALID_ARGUMENT`. */
-  readonly status: string;
-  readonly details?: readonly ErrorDetail[];
-}
-
-/** One of the details of an error. */
-export type ErrorDetail = Readonly<Record<string, unknown>>;
-
-/** Thrown by whatever checks a request: what Google would say against it. */
+/** Thrown by the checks of a request: the error that Google returns. */
 export class Problem extends Error {
-  readonly error: RpcError;
+  readonly error: RpcStatus;
 
-  constructor(error: RpcError) {
+  constructor(error: RpcStatus) {
     super(error.message);
     this.name = "Problem";
     this.error = error;
   }
 }
 
-/** A problem with the request itself: status 400. */
+/** An invalid request: status 400. */
 export function invalidArgument(message: string): Problem {
   return new Problem({ code: 400, message, status: "INVALID_ARGUMENT" });
 }
 
-/** A problem with a field of the request, by its path in the words of the API, such as `contents[0].parts`. */
+/** An invalid field of the request. @param path As the API spells it, for instance `contents[0].parts`. */
 export function invalidField(path: string, message: string): Problem {
   return invalidArgument(`* GenerateContentRequest.${path}: ${message}\n`);
 }
 
-/** A detail of a type of `google.rpc`. */
-export function detail(type: string, fields: ErrorDetail): ErrorDetail {
+type FieldsOf<Detail> = Detail extends unknown ? Omit<Detail, "@type"> : never;
+
+/** A detail of an error. @param type Its type in `google.rpc`. */
+export function detail(type: string, fields: FieldsOf<ErrorDetail>): ErrorDetail {
   return { "@type": `type.googleapis.com/google.rpc.${type}`, ...fields };
 }
 
-/** Runs what may find a problem, and turns it into the answer to the request. */
+/** Runs a check, and turns the problem that it throws into the answer to the request. */
 export function rejectingProblems<Result>(request: ReceivedRequest, run: () => Result): Result {
   try {
     return run();
@@ -50,8 +40,8 @@ export function rejectingProblems<Result>(request: ReceivedRequest, run: () => R
   }
 }
 
-/** Renders an error as Google's body. Where a stream was to be a JSON list, so is the error. */
-export function renderError(request: ReceivedRequest, error: RpcError): WholeAnswer {
+/** An error as Google's answer. Where a stream as a JSON list was requested, the error is in a list too. */
+export function renderError(request: ReceivedRequest, error: RpcStatus): WholeAnswer {
   const target = readTarget(request);
   const isList = target?.streams === true && !target.sse;
   const body = JSON.stringify(isList ? [{ error }] : { error }, undefined, 2);

@@ -1,14 +1,14 @@
 import { detail, Problem } from "./problem.ts";
 
 /**
- * Reads a JSON value as Google's servers read the JSON form of a protobuf message: fields by either of their names, null
- * for what is unset, numbers also as strings. Returns the value with the names of JSON; notes what is wrong with it.
+ * Reads a JSON value as Google's servers read the JSON form of a protobuf message: fields by their JSON or proto name,
+ * null for unset, numbers also as strings. Returns the value with the JSON names; records violations.
  */
-export type Read = (value: unknown, place: Place) => unknown;
+export type Read = (value: unknown, location: Location) => unknown;
 
-/** Where a value stands, and what has been found wrong so far. */
-export interface Place {
-  /** Path of the message that holds it, such as `generation_config`; empty at the top. */
+/** Where a value is in the body, and the violations so far. */
+export interface Location {
+  /** Path of the message that holds it, for instance `generation_config`; empty at the top. */
   readonly parent: string;
   /** Path of the value itself. */
   readonly path: string;
@@ -20,17 +20,15 @@ interface Violation {
   readonly description: string;
 }
 
-/** The fields of a message by their names in JSON. */
-export interface Fields {
-  readonly [name: string]: Read;
-}
+/** The fields of a message by their names in JSON. @typeParam Message Its type on the wire. */
+export type Fields<Message> = { readonly [Field in keyof Message]?: Read };
 
 const types = "type.googleapis.com/google.ai.generativelanguage.v1beta";
 
-/** Most characters of a wrong value that an error repeats. */
-const longestQuote = 100;
+/** Maximum characters of an invalid value in an error. */
+const maxQuotedChars = 100;
 
-/** Reads a body. Throws the 400 that names all that is wrong with it. */
+/** Reads a body. Throws a 400 with all its violations. */
 export function readMessage<Message>(read: Read, body: unknown): Message {
   const violations: Violation[] = [];
   const message = read(body, { parent: "", path: "", violations });
@@ -43,31 +41,31 @@ export function readMessage<Message>(read: Read, body: unknown): Message {
   });
 }
 
-/** A message with these fields and no others. The fields are asked for when they are needed, so that messages can nest. */
-export function message(name: string, fields: () => Fields): Read {
-  return single((value, place) => {
-    if (!isObject(value)) return invalid(value, place, `${types}.${name}`);
-    const known = fields();
-    const entries = Object.entries(value).flatMap(([key, each]) => readField(known, key, each, place));
+/** A message with these fields and no others. The fields are a function, so that messages can be recursive. */
+export function message<Message>(name: string, fields: () => Fields<Message>): Read {
+  return single((value, location) => {
+    if (!isObject(value)) return invalid(value, location, `${types}.${name}`);
+    const known: Readonly<Record<string, Read | undefined>> = fields();
+    const entries = Object.entries(value).flatMap(([key, each]) => readField(known, key, each, location));
     return Object.fromEntries(entries);
   });
 }
 
-/** A list. One value without a list around it is a list of one. */
+/** A list. A single value is a list with one element. */
 export function repeated(element: Read): Read {
-  return (value, place) => {
+  return (value, location) => {
     const list = Array.isArray(value) ? value : [value];
-    return list.map((each, index) => element(each, { ...place, path: `${place.path}[${index}]` }));
+    return list.map((each, index) => element(each, { ...location, path: `${location.path}[${index}]` }));
   };
 }
 
-/** A table of values by strings. */
+/** A map with string keys. */
 export function map(element: Read): Read {
-  return single((value, place) => {
-    if (!isObject(value)) return invalid(value, place, "Map");
+  return single((value, location) => {
+    if (!isObject(value)) return invalid(value, location, "Map");
     const entries = Object.entries(value).map(([key, each], index): [string, unknown] => [
       key,
-      element(each, { ...place, path: `${place.path}[${index}].value` }),
+      element(each, { ...location, path: `${location.path}[${index}].value` }),
     ]);
     return Object.fromEntries(entries);
   });
@@ -77,63 +75,69 @@ export function map(element: Read): Read {
 export const anything: Read = (value) => value;
 
 /** Any JSON object. */
-export const struct: Read = single((value, place) =>
-  isObject(value) ? value : invalid(value, place, "type.googleapis.com/google.protobuf.Struct"),
+export const struct: Read = single((value, location) =>
+  isObject(value) ? value : invalid(value, location, "type.googleapis.com/google.protobuf.Struct"),
 );
 
 /** A string. */
-export const string: Read = single((value, place) =>
-  typeof value === "string" ? value : invalid(value, place, "TYPE_STRING"),
+export const string: Read = single((value, location) =>
+  typeof value === "string" ? value : invalid(value, location, "TYPE_STRING"),
 );
 
 /** A boolean. */
-export const bool: Read = single((value, place) =>
-  typeof value === "boolean" ? value : invalid(value, place, "TYPE_BOOL"),
+export const bool: Read = single((value, location) =>
+  typeof value === "boolean" ? value : invalid(value, location, "TYPE_BOOL"),
 );
 
-/** A whole number of 32 bits. */
-export const int32: Read = single((value, place) => {
+/** An integer of 32 bits. */
+export const int32: Read = single((value, location) => {
   const number = numberIn(value);
   const isInteger = Number.isInteger(number) && Math.abs(number) < 2 ** 31;
-  return isInteger ? number : invalid(value, place, "TYPE_INT32");
+  return isInteger ? number : invalid(value, location, "TYPE_INT32");
 });
 
 /** A number. */
-export const float: Read = single((value, place) => {
+export const float: Read = single((value, location) => {
   const number = numberIn(value);
-  return Number.isNaN(number) ? invalid(value, place, "TYPE_FLOAT") : number;
+  return Number.isNaN(number) ? invalid(value, location, "TYPE_FLOAT") : number;
 });
 
-/** Bytes: base64 in either alphabet, as it came. */
-export const bytes: Read = single((value, place) => {
-  if (typeof value !== "string") return invalid(value, place, "TYPE_BYTES");
+/** Bytes, in the standard or URL-safe alphabet of base64, unchanged. */
+export const bytes: Read = single((value, location) => {
+  if (typeof value !== "string") return invalid(value, location, "TYPE_BYTES");
   if (/^[\w+/-]*={0,2}$/.test(value)) return value;
-  const shown = JSON.stringify(value.slice(0, longestQuote));
-  return note(place, `Invalid value at '${place.path}' (TYPE_BYTES), Base64 decoding failed for ${shown}`);
+  const shown = JSON.stringify(value.slice(0, maxQuotedChars));
+  return note(
+    location,
+    `Invalid value at '${location.path}' (TYPE_BYTES), Base64 decoding failed for ${shown}`,
+  );
 });
 
-/** One of the words of an enum, in whatever case. Returns the word as it is defined. */
-export function enumeration(name: string, words: readonly string[]): Read {
-  return single((value, place) => {
-    const word = typeof value === "string" ? value.toUpperCase() : undefined;
-    return words.find((each) => each === word) ?? invalid(value, place, `${types}.${name}`);
+/** A value of an enum, in any case. Returns the value as it is defined. */
+export function enumeration(name: string, values: readonly string[]): Read {
+  return single((value, location) => {
+    const upper = typeof value === "string" ? value.toUpperCase() : undefined;
+    return values.find((each) => each === upper) ?? invalid(value, location, `${types}.${name}`);
   });
 }
 
-/** Refuses a list where one value is wanted. */
+/** Refuses a list where a single value is expected. */
 function single(read: Read): Read {
-  return (value, place) => {
-    if (!Array.isArray(value)) return read(value, place);
-    const name = place.path.slice(place.parent === "" ? 0 : place.parent.length + 1);
-    return note(place, unknownName(name, place.parent, "Proto field is not repeating, cannot start list."));
+  return (value, location) => {
+    if (!Array.isArray(value)) return read(value, location);
+    const name = location.path.slice(location.parent === "" ? 0 : location.parent.length + 1);
+    return note(
+      location,
+      unknownName(name, location.parent, "Proto field is not repeating, cannot start list."),
+    );
   };
 }
 
 function readField(
-  fields: Fields,
+  fields: Readonly<Record<string, Read | undefined>>,
   key: string,
   value: unknown,
-  { path, violations }: Place,
+  { path, violations }: Location,
 ): [string, unknown][] {
   const name = key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const read = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -146,21 +150,21 @@ function readField(
   return [[name, read(value, { parent: path, path: path === "" ? snake : `${path}.${snake}`, violations })]];
 }
 
-function unknownName(name: string, parent: string, complaint: string): string {
+function unknownName(name: string, parent: string, reason: string): string {
   const where = parent === "" ? "" : ` at '${parent}'`;
-  return `Invalid JSON payload received. Unknown name ${JSON.stringify(name.slice(0, longestQuote))}${where}: ${complaint}`;
+  return `Invalid JSON payload received. Unknown name ${JSON.stringify(name.slice(0, maxQuotedChars))}${where}: ${reason}`;
 }
 
-function invalid(value: unknown, place: Place, type: string): undefined {
-  const shown = typeof value === "object" ? "" : `, ${JSON.stringify(value).slice(0, longestQuote)}`;
-  note(place, `Invalid value at '${place.path}' (${type})${shown}`);
+function invalid(value: unknown, location: Location, type: string): undefined {
+  const shown = typeof value === "object" ? "" : `, ${JSON.stringify(value).slice(0, maxQuotedChars)}`;
+  note(location, `Invalid value at '${location.path}' (${type})${shown}`);
 }
 
-function note({ path, violations }: Place, description: string): void {
+function note({ path, violations }: Location, description: string): void {
   violations.push(path === "" ? { description } : { field: path, description });
 }
 
-/** The number that a value is, or spells; NaN for none. */
+/** The number, also of a string; NaN for anything else. */
 function numberIn(value: unknown): number {
   if (typeof value === "string") return value.trim() === "" ? Number.NaN : Number(value);
   return typeof value === "number" ? value : Number.NaN;

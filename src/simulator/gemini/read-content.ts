@@ -1,7 +1,7 @@
+import type { Part } from "../../wire/gemini/request.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
-import type { Part } from "./wire.ts";
 
-/** Reads a part of a content, or the response of a function with all that is in it. */
+/** Reads a part of a content; of a function response also the parts in it. */
 export function readPart({ text, inlineData, fileData, functionResponse }: Part): ReadContent {
   if (functionResponse !== undefined) {
     const { response = {}, parts = [] } = functionResponse;
@@ -15,7 +15,7 @@ export function readPart({ text, inlineData, fileData, functionResponse }: Part)
   return readText(text ?? "");
 }
 
-/** What a response says: its only text, or all of it as JSON. */
+/** The text of a function response: its only field where that is a string, else all of it as JSON. */
 function textOfResponse(response: Readonly<Record<string, unknown>>): string {
   const [first, ...others] = Object.values(response);
   return typeof first === "string" && others.length === 0 ? first : JSON.stringify(response);

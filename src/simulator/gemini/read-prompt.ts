@@ -1,4 +1,11 @@
 import type {
+  Content,
+  FunctionDeclaration,
+  GenerateContentRequest,
+  GenerationConfig,
+  Part,
+} from "../../wire/gemini/request.ts";
+import type {
   Caching,
   CallableTool,
   Effort,
@@ -8,22 +15,21 @@ import type {
   ToolResult,
 } from "../script/prompt.ts";
 import { joinContents, type ReadContent } from "../script/read-content.ts";
-import { bringsResponses } from "./conversation.ts";
+import { hasResponses } from "./conversation.ts";
 import { readPart } from "./read-content.ts";
 import { toJsonSchema } from "./read-schema.ts";
 import { declarationsIn } from "./tool-checks.ts";
-import type { Content, FunctionDeclaration, GenerateRequest, GenerationConfig, Part } from "./wire.ts";
 
-/** Google caches the beginning of every prompt that is so long. */
+/** Google caches the beginning of every prompt of at least this length. */
 const caching: Caching = { kind: "prefix", minimumTokens: 2048 };
 
-/** How much a model that thinks does so where the request does not say. */
-const usualEffort: Effort = "medium";
+/** The effort of a reasoning model where the request sets none. */
+const defaultEffort: Effort = "medium";
 
-/** Says what a checked request asks, free of Google's wire format. */
-export function readPrompt(request: GenerateRequest, contents: readonly Content[]): Prompt {
+/** Converts a valid request into the simulator's own form. */
+export function readPrompt(request: GenerateContentRequest, contents: readonly Content[]): Prompt {
   const { generationConfig: config = {}, systemInstruction } = request;
-  const lastQuestion = contents.findLastIndex(asks);
+  const lastQuestion = contents.findLastIndex(isQuestion);
   return {
     question: read((contents[lastQuestion]?.parts ?? []).filter(isNoResponse)).text,
     segments: [
@@ -40,7 +46,7 @@ export function readPrompt(request: GenerateRequest, contents: readonly Content[
     toolChoice: readToolChoice(request),
     parallelToolCalls: true,
     toolResults: readToolResults(contents),
-    toolRounds: contents.slice(lastQuestion + 1).filter(bringsResponses).length,
+    toolRounds: contents.slice(lastQuestion + 1).filter(hasResponses).length,
     answerFormat: readFormat(config),
     maxOutputTokens: config.maxOutputTokens,
     stopSequences: config.stopSequences ?? [],
@@ -52,8 +58,8 @@ function read(parts: readonly Part[]): ReadContent {
   return joinContents(parts.map(readPart));
 }
 
-/** Whether the user speaks in a content, instead of only handing in responses. */
-function asks({ role, parts = [] }: Content): boolean {
+/** Whether a content is the user's and has more than function responses. */
+function isQuestion({ role, parts = [] }: Content): boolean {
   return role !== "model" && parts.some(isNoResponse);
 }
 
@@ -70,8 +76,8 @@ function describe(part: Part): string {
   return readPart(part).text;
 }
 
-/** The functions that the answer may use: all of them, or those that are allowed. */
-function offeredTools(request: GenerateRequest): readonly FunctionDeclaration[] {
+/** The functions that the model may call: all of them, or those that are allowed. */
+function offeredTools(request: GenerateContentRequest): readonly FunctionDeclaration[] {
   const allowed = request.toolConfig?.functionCallingConfig?.allowedFunctionNames ?? [];
   return declarationsIn(request).filter(({ name = "" }) => allowed.length === 0 || allowed.includes(name));
 }
@@ -86,23 +92,23 @@ function readTool({ name = "", parameters, parametersJsonSchema }: FunctionDecla
 
 const noParameters = { type: "object", properties: {} };
 
-function readHostedTools({ tools = [], generationConfig: config }: GenerateRequest): HostedTool[] {
+function readHostedTools({ tools = [], generationConfig: config }: GenerateContentRequest): HostedTool[] {
   const searches = tools.some((tool) => (tool.googleSearch ?? tool.googleSearchRetrieval) !== undefined);
-  const draws = config?.responseModalities?.includes("IMAGE") === true;
+  const makesImages = config?.responseModalities?.includes("IMAGE") === true;
   return [
     ...(searches ? [{ kind: "web_search" } as const] : []),
-    ...(draws ? [{ kind: "image_generation", partialImages: 0 } as const] : []),
+    ...(makesImages ? [{ kind: "image_generation", partialImages: 0 } as const] : []),
   ];
 }
 
-function readToolChoice({ toolConfig }: GenerateRequest): ToolChoice {
+function readToolChoice({ toolConfig }: GenerateContentRequest): ToolChoice {
   const { mode, allowedFunctionNames: [name, ...others] = [] } = toolConfig?.functionCallingConfig ?? {};
   if (mode === "NONE") return { mode: "none" };
   if (mode !== "ANY") return { mode: "auto" };
   return name !== undefined && others.length === 0 ? { mode: "named", name } : { mode: "required" };
 }
 
-/** The responses behind the model's last content. */
+/** The function responses after the last content of the model. */
 function readToolResults(contents: readonly Content[]): ToolResult[] {
   const lastWritten = contents.findLastIndex(({ role }) => role === "model");
   const parts = contents.slice(lastWritten + 1).flatMap(({ parts: own = [] }) => own);
@@ -121,7 +127,7 @@ function schemaOf({ responseSchema, responseJsonSchema }: GenerationConfig): unk
   return responseJsonSchema ?? toJsonSchema(responseSchema);
 }
 
-/** Thinking steers itself by a level, or has a budget; -1 leaves it to the model. */
+/** The effort for a thinking level or budget; with the budget -1 the model decides. */
 function readEffort({
   thinkingConfig: { thinkingBudget: budget, thinkingLevel: level } = {},
 }: GenerationConfig): Effort {
@@ -136,7 +142,7 @@ function readEffort({
     case "XHIGH":
       return "xhigh";
     default:
-      return usualEffort;
+      return defaultEffort;
   }
 }
 

@@ -1,16 +1,13 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/**
- * Turns a schema of Google's own dialect into JSON Schema: types in small letters, and null as a type of its own where the
- * value may be null.
- */
+/** Converts a schema of Google's own dialect into JSON Schema: types in lower case, and `nullable` as the type null. */
 export function toJsonSchema(schema: unknown): unknown {
   if (!isSchema(schema)) return schema;
   const { type, nullable, items, properties, anyOf, ...rest } = schema;
-  const own = typeof type === "string" ? type.toLowerCase() : type;
+  const lower = typeof type === "string" ? type.toLowerCase() : type;
   return {
     ...rest,
-    ...(own === undefined ? {} : { type: nullable === true ? [own, "null"] : own }),
+    ...(lower === undefined ? {} : { type: nullable === true ? [lower, "null"] : lower }),
     ...(items === undefined ? {} : { items: toJsonSchema(items) }),
     ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(toJsonSchema) } : {}),
     ...(isSchema(properties) ? { properties: mapValues(properties) } : {}),

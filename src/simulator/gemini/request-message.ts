@@ -1,3 +1,18 @@
+import type {
+  Blob,
+  Content,
+  FileData,
+  FunctionCall,
+  FunctionDeclaration,
+  FunctionResponse,
+  GenerateContentRequest,
+  GenerationConfig,
+  Part,
+  Schema,
+  ThinkingConfig,
+  Tool,
+  ToolConfig,
+} from "../../wire/gemini/request.ts";
 import {
   anything,
   bool,
@@ -14,16 +29,16 @@ import {
   struct,
 } from "./proto-json.ts";
 
-const blob = message("Blob", () => ({ mimeType: string, data: bytes, displayName: string }));
+const blob = message<Blob>("Blob", () => ({ mimeType: string, data: bytes, displayName: string }));
 
-const part: Read = message("Part", () => ({
+const part: Read = message<Part>("Part", () => ({
   text: string,
   thought: bool,
   thoughtSignature: bytes,
   inlineData: blob,
-  fileData: message("FileData", () => ({ mimeType: string, fileUri: string, displayName: string })),
-  functionCall: message("FunctionCall", () => ({ id: string, name: string, args: struct })),
-  functionResponse: message("FunctionResponse", () => ({
+  fileData: message<FileData>("FileData", () => ({ mimeType: string, fileUri: string, displayName: string })),
+  functionCall: message<FunctionCall>("FunctionCall", () => ({ id: string, name: string, args: struct })),
+  functionResponse: message<FunctionResponse>("FunctionResponse", () => ({
     id: string,
     name: string,
     response: struct,
@@ -31,8 +46,12 @@ const part: Read = message("Part", () => ({
     willContinue: bool,
     scheduling: string,
   })),
-  executableCode: message("ExecutableCode", () => ({ id: string, language: string, code: string })),
-  codeExecutionResult: message("CodeExecutionResult", () => ({
+  executableCode: message<NonNullable<Part["executableCode"]>>("ExecutableCode", () => ({
+    id: string,
+    language: string,
+    code: string,
+  })),
+  codeExecutionResult: message<NonNullable<Part["codeExecutionResult"]>>("CodeExecutionResult", () => ({
     id: string,
     outcome: string,
     output: string,
@@ -47,10 +66,10 @@ const part: Read = message("Part", () => ({
   mediaResolution: anything,
 }));
 
-const content = message("Content", () => ({ role: string, parts: repeated(part) }));
+const content = message<Content>("Content", () => ({ role: string, parts: repeated(part) }));
 
-/** A schema in Google's own dialect, a part of OpenAPI's. */
-const schema: Read = message("Schema", () => ({
+/** A schema in Google's own dialect, a subset of OpenAPI's. */
+const schema: Read = message<Schema>("Schema", () => ({
   type: enumeration("Type", [
     "TYPE_UNSPECIFIED",
     "STRING",
@@ -84,7 +103,7 @@ const schema: Read = message("Schema", () => ({
   default: anything,
 }));
 
-const functionDeclaration = message("FunctionDeclaration", () => ({
+const functionDeclaration = message<FunctionDeclaration>("FunctionDeclaration", () => ({
   name: string,
   description: string,
   behavior: string,
@@ -94,20 +113,18 @@ const functionDeclaration = message("FunctionDeclaration", () => ({
   responseJsonSchema: anything,
 }));
 
-/** Tools of the provider. The simulator takes what they are set up with as it is. */
-const hostedTools: Fields = Object.fromEntries(
-  [
-    "googleSearch",
-    "googleSearchRetrieval",
-    "googleMaps",
-    "urlContext",
-    "codeExecution",
-    "computerUse",
-    "fileSearch",
-  ].map((name) => [name, struct]),
-);
+/** Hosted tools. The simulator does not check their settings. */
+const hostedTools: Fields<Tool> = {
+  googleSearch: struct,
+  googleSearchRetrieval: struct,
+  googleMaps: struct,
+  urlContext: struct,
+  codeExecution: struct,
+  computerUse: struct,
+  fileSearch: struct,
+};
 
-const tool = message("Tool", () => ({
+const tool = message<Tool>("Tool", () => ({
   functionDeclarations: repeated(functionDeclaration),
   mcpServers: repeated(struct),
   ...hostedTools,
@@ -115,18 +132,21 @@ const tool = message("Tool", () => ({
 
 const modes = ["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"];
 
-const toolConfig = message("ToolConfig", () => ({
-  functionCallingConfig: message("FunctionCallingConfig", () => ({
-    mode: enumeration("FunctionCallingConfig.Mode", modes),
-    allowedFunctionNames: repeated(string),
-  })),
+const toolConfig = message<ToolConfig>("ToolConfig", () => ({
+  functionCallingConfig: message<NonNullable<ToolConfig["functionCallingConfig"]>>(
+    "FunctionCallingConfig",
+    () => ({
+      mode: enumeration("FunctionCallingConfig.Mode", modes),
+      allowedFunctionNames: repeated(string),
+    }),
+  ),
   retrievalConfig: struct,
   includeServerSideToolInvocations: bool,
 }));
 
 const levels = ["THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH", "XHIGH"];
 
-const generationConfig = message("GenerationConfig", () => ({
+const generationConfig = message<GenerationConfig>("GenerationConfig", () => ({
   candidateCount: int32,
   maxOutputTokens: int32,
   temperature: float,
@@ -144,7 +164,7 @@ const generationConfig = message("GenerationConfig", () => ({
   responseModalities: repeated(
     enumeration("GenerationConfig.Modality", ["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO", "VIDEO"]),
   ),
-  thinkingConfig: message("ThinkingConfig", () => ({
+  thinkingConfig: message<ThinkingConfig>("ThinkingConfig", () => ({
     includeThoughts: bool,
     thinkingBudget: int32,
     thinkingLevel: enumeration("ThinkingConfig.ThinkingLevel", levels),
@@ -157,7 +177,7 @@ const generationConfig = message("GenerationConfig", () => ({
 }));
 
 /** Reads the body of `generateContent`. */
-export const generateContentRequest = message("GenerateContentRequest", () => ({
+export const generateContentRequest = message<GenerateContentRequest>("GenerateContentRequest", () => ({
   model: string,
   contents: repeated(content),
   systemInstruction: content,

@@ -1,39 +1,40 @@
+import type { Content, Part } from "../../wire/gemini/request.ts";
+import type { Candidate, GenerateContentResponse, UsageMetadata } from "../../wire/gemini/response.ts";
 import type { Attachment } from "../script/prompt.ts";
 import type { Turn } from "../script/turn.ts";
 import { isCall } from "./answer-parts.ts";
 import { groundingOf } from "./grounding.ts";
-import type { AnswerPart } from "./wire.ts";
 
-/** What all objects of one answer have in common. */
+/** The data that all objects of one answer share. */
 export interface ResponseOrigin {
   /** Id of the answer. */
   readonly responseId: string;
   /** The model string. */
   readonly model: string;
   readonly turn: Turn;
-  /** What the prompt holds besides text. */
+  /** The images, documents and audio of the prompt. */
   readonly attachments: readonly Attachment[];
 }
 
-/** How far an answer has come. */
+/** How much of an answer has been sent. */
 export interface Progress {
   /** Tokens of the candidate. */
   readonly candidateTokens: number;
-  /** Whether the model has thought to the end. */
-  readonly hasThought: boolean;
+  /** Whether the thoughts are complete. */
+  readonly thoughtsDone: boolean;
 }
 
-/** An object of the stream: parts that came together. */
+/** An object of a stream: parts that are sent together. */
 export function chunkObject(
   origin: ResponseOrigin,
-  parts: readonly AnswerPart[],
+  parts: readonly Part[],
   progress: Progress,
-): object {
+): GenerateContentResponse {
   return responseObject(origin, { content: contentOf(parts), index: 0 }, progress);
 }
 
-/** The last object of a stream, or the whole answer: it tells why the model stopped. */
-export function finalObject(origin: ResponseOrigin, parts: readonly AnswerPart[]): object {
+/** The last object of a stream, or the whole answer: it has the finish reason. */
+export function finalObject(origin: ResponseOrigin, parts: readonly Part[]): GenerateContentResponse {
   const { turn } = origin;
   const calls = parts.some(isCall) ? { finishMessage: "Model generated function call(s)." } : {};
   const candidate = {
@@ -46,30 +47,37 @@ export function finalObject(origin: ResponseOrigin, parts: readonly AnswerPart[]
   return responseObject(origin, candidate, finalProgress(turn));
 }
 
-/** The only object where the prompt is blocked: there is no candidate then. */
-export function blockedObject(origin: ResponseOrigin): object {
+/** The only object where the prompt is blocked. It has no candidate. */
+export function blockedObject(origin: ResponseOrigin): GenerateContentResponse {
   return {
     promptFeedback: { blockReason: "SAFETY", safetyRatings: ratings(false) },
-    usageMetadata: usageOf(origin, { candidateTokens: 0, hasThought: false }),
+    usageMetadata: usageOf(origin, { candidateTokens: 0, thoughtsDone: false }),
     ...namesOf(origin),
   };
 }
 
-/** Whether the model refuses to read on: then the prompt is blocked. */
+/** Whether the prompt is blocked: the turn is a refusal. */
 export function isBlocked({ parts }: Turn): boolean {
   return parts.some((part) => part.kind === "refusal");
 }
 
-function responseObject(origin: ResponseOrigin, candidate: object, progress: Progress): object {
+function responseObject(
+  origin: ResponseOrigin,
+  candidate: Candidate,
+  progress: Progress,
+): GenerateContentResponse {
   return { candidates: [candidate], usageMetadata: usageOf(origin, progress), ...namesOf(origin) };
 }
 
-function namesOf({ model, responseId }: ResponseOrigin): object {
+function namesOf({
+  model,
+  responseId,
+}: ResponseOrigin): Pick<GenerateContentResponse, "modelVersion" | "responseId"> {
   return { modelVersion: model, responseId };
 }
 
-/** A content that says nothing has no list of parts. */
-function contentOf(parts: readonly AnswerPart[]): object {
+/** An empty content has no list of parts. */
+function contentOf(parts: readonly Part[]): Content {
   return parts.length === 0 ? { role: "model" } : { parts, role: "model" };
 }
 
@@ -87,14 +95,14 @@ function finishReasonOf({ stop }: Turn): string {
 }
 
 function finalProgress({ usage }: Turn): Progress {
-  return { candidateTokens: usage.outputTokens - usage.reasoningTokens, hasThought: true };
+  return { candidateTokens: usage.outputTokens - usage.reasoningTokens, thoughtsDone: true };
 }
 
-/** Counts of tokens in Google's accounting: thoughts are not the candidate's, and what is zero is left out. */
-function usageOf({ turn, attachments }: ResponseOrigin, progress: Progress): object {
+/** Token counts as Google reports them: thoughts are not counted as the candidate's, and zeros are left out. */
+function usageOf({ turn, attachments }: ResponseOrigin, progress: Progress): UsageMetadata {
   const { inputTokens, cachedTokens, reasoningTokens } = turn.usage;
   const { candidateTokens } = progress;
-  const thoughts = progress.hasThought ? reasoningTokens : 0;
+  const thoughts = progress.thoughtsDone ? reasoningTokens : 0;
   return {
     promptTokenCount: inputTokens,
     ...(candidateTokens > 0 ? { candidatesTokenCount: candidateTokens } : {}),
@@ -111,24 +119,37 @@ function usageOf({ turn, attachments }: ResponseOrigin, progress: Progress): obj
   };
 }
 
-function promptDetails(inputTokens: number, attachments: readonly Attachment[]): object[] {
-  const counts = (["image", "document", "audio"] as const).map((kind) => ({
-    modality: kind.toUpperCase(),
-    tokenCount: attachments.filter((each) => each.kind === kind).reduce((sum, each) => sum + each.tokens, 0),
-  }));
-  const others = counts.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
+type PromptDetail = NonNullable<UsageMetadata["promptTokensDetails"]>[number];
+type SafetyRating = NonNullable<Candidate["safetyRatings"]>[number];
+
+const modalities = [
+  ["image", "IMAGE"],
+  ["document", "DOCUMENT"],
+  ["audio", "AUDIO"],
+] as const;
+
+function promptDetails(inputTokens: number, attachments: readonly Attachment[]): PromptDetail[] {
+  const counts = modalities.map(
+    ([kind, modality]): PromptDetail => ({
+      modality,
+      tokenCount: attachments
+        .filter((each) => each.kind === kind)
+        .reduce((sum, each) => sum + each.tokens, 0),
+    }),
+  );
+  const others = counts.reduce((sum, { tokenCount = 0 }) => sum + tokenCount, 0);
   return [
     { modality: "TEXT", tokenCount: inputTokens - others },
-    ...counts.filter(({ tokenCount }) => tokenCount > 0),
+    ...counts.filter(({ tokenCount = 0 }) => tokenCount > 0),
   ];
 }
 
-const harms = ["SEXUALLY_EXPLICIT", "HATE_SPEECH", "HARASSMENT", "DANGEROUS_CONTENT"];
+const harms = ["SEXUALLY_EXPLICIT", "HATE_SPEECH", "HARASSMENT", "DANGEROUS_CONTENT"] as const;
 
-/** What the filters found: the last kind of harm, which for an answer is marked as what blocked it. */
-function ratings(blocks: boolean): object[] {
-  return harms.map((harm, index) => {
-    const category = `HARM_CATEGORY_${harm}`;
+/** Safety ratings: the last category is rated high, and marked as blocking where it blocks the answer. */
+function ratings(blocks: boolean): SafetyRating[] {
+  return harms.map((harm, index): SafetyRating => {
+    const category = `HARM_CATEGORY_${harm}` as const;
     if (index < harms.length - 1) return { category, probability: "NEGLIGIBLE" };
     return { category, probability: "HIGH", ...(blocks ? { blocked: true } : {}) };
   });

@@ -1,3 +1,5 @@
+import type { ErrorBody } from "../../wire/gemini/error.ts";
+import type { StreamChunk } from "../../wire/gemini/stream.ts";
 import type { FailureStyle, StreamedAnswer, WireEvent } from "../wire-format.ts";
 import { closingPart, type PartSettings, type Piece, streamedPieces } from "./answer-parts.ts";
 import { describeFailure } from "./failure.ts";
@@ -10,23 +12,23 @@ import {
   type ResponseOrigin,
 } from "./response-object.ts";
 
-/** What a stream is rendered from. */
+/** The input for rendering a stream. */
 export interface StreamSource {
   readonly origin: ResponseOrigin;
   readonly settings: PartSettings;
-  /** Whether objects come as server-sent events; else as the elements of one JSON list. */
+  /** Whether objects are server-sent events; else they are the elements of one JSON list. */
   readonly sse: boolean;
 }
 
-/** How an object is put on the wire. */
+/** How an object is written. */
 interface Frame {
-  /** `tokens` are those of the answer, `length` what the event has at least, in characters. */
-  event(object: object, tokens: number, length?: number): WireEvent;
+  /** @param tokens Output tokens of the object. @param length Minimum length of the event, in characters. */
+  event(object: StreamChunk, tokens: number, length?: number): WireEvent;
   /** The last object. */
-  last(object: object, tokens: number, length?: number): WireEvent;
+  last(object: StreamChunk, tokens: number, length?: number): WireEvent;
 }
 
-/** Renders an answer as the objects that `streamGenerateContent` sends. It has no sign of life. */
+/** Renders an answer as the objects that `streamGenerateContent` sends. The API sends no keep-alives. */
 export function renderStream(
   source: StreamSource,
   headers: Readonly<Record<string, string>>,
@@ -40,14 +42,14 @@ export function renderStream(
   };
 }
 
-/** A model that signs ends with a chunk of its own; another one with the last of what it says. */
+/** A model with signatures ends with a chunk of its own; other models end with the last piece of the answer. */
 function* answerEvents({ origin, settings }: StreamSource, frame: Frame): Generator<WireEvent, undefined> {
   const { turn } = origin;
   if (isBlocked(turn)) {
     yield frame.last(blockedObject(origin), turn.usage.outputTokens);
     return;
   }
-  let progress: Progress = { candidateTokens: 0, hasThought: false };
+  let progress: Progress = { candidateTokens: 0, thoughtsDone: false };
   let held: Piece = { parts: [], tokens: 0, candidateTokens: 0 };
   for (const piece of streamedPieces(turn, settings)) {
     if (held.parts.length > 0) {
@@ -68,33 +70,33 @@ function* answerEvents({ origin, settings }: StreamSource, frame: Frame): Genera
 
 function after({ candidateTokens }: Progress, piece: Piece): Progress {
   const isThought = piece.parts.some((part) => part.thought === true);
-  return { candidateTokens: candidateTokens + piece.candidateTokens, hasThought: !isThought };
+  return { candidateTokens: candidateTokens + piece.candidateTokens, thoughtsDone: !isThought };
 }
 
-/** A failure is an event that holds an error, or, in the other styles, the bare error behind the events. */
+/** A failure is an event with an error, or, in the other styles, plain JSON after the events. */
 function failureEvent(frame: Frame, style: FailureStyle, code: string | undefined): WireEvent {
-  const error = { error: describeFailure(code) };
+  const error: ErrorBody = { error: describeFailure(code) };
   if (style === "event") return { ...frame.last(error, 0), terminal: false };
   return { text: `${JSON.stringify(error, undefined, 2)}\r\n`, tokens: 0, terminal: false };
 }
 
-/** Server-sent events without names, with the line ends that Google sends. */
+/** Server-sent events without names, with CRLF as Google sends them. */
 const eventFrame: Frame = {
   event: (object, tokens, length = 0) => serverSentEvent(object, tokens, length, false),
   last: (object, tokens, length = 0) => serverSentEvent(object, tokens, length, true),
 };
 
 function serverSentEvent(object: object, tokens: number, length: number, terminal: boolean): WireEvent {
-  return { text: `data: ${stretch(JSON.stringify(object), length)}\r\n\r\n`, tokens, terminal };
+  return { text: `data: ${padJson(JSON.stringify(object), length)}\r\n\r\n`, tokens, terminal };
 }
 
 /** One JSON list for all objects. */
 function createListFrame(): Frame {
-  let begun = false;
+  let hasElements = false;
   const element = (object: object, tokens: number, length: number, terminal: boolean): WireEvent => {
-    const before = begun ? ",\r\n" : "[";
-    begun = true;
-    const text = stretch(JSON.stringify(object, undefined, 2), length);
+    const before = hasElements ? ",\r\n" : "[";
+    hasElements = true;
+    const text = padJson(JSON.stringify(object, undefined, 2), length);
     return { text: `${before}${text}${terminal ? "\r\n]" : ""}`, tokens, terminal };
   };
   return {
@@ -103,7 +105,7 @@ function createListFrame(): Frame {
   };
 }
 
-/** Makes JSON at least so long, with white space. */
-function stretch(json: string, length: number): string {
+/** Pads JSON with white space to a minimum length. */
+function padJson(json: string, length: number): string {
   return json.length >= length ? json : `{${" ".repeat(length - json.length)}${json.slice(1)}`;
 }

@@ -1,22 +1,22 @@
 import type { ReceivedRequest } from "../wire-format.ts";
 
-/** What the path and the query of a request ask for. */
+/** The target of a request, from its path and query. */
 export interface Target {
-  /** `v1` or `v1beta`. */
+  /** Version of the API: `v1`, `v1beta` or `v1alpha`. */
   readonly version: string;
   /** Resource name of the model, such as `models/sim-text`. */
   readonly resource: string;
   /** The model string. */
   readonly model: string;
   readonly streams: boolean;
-  /** Whether a stream comes as server-sent events; else it is one JSON list. */
+  /** Whether a stream is sent as server-sent events; else it is one JSON list. */
   readonly sse: boolean;
 }
 
 const pattern =
   /^\/(v1|v1beta|v1alpha)\/((?:models|tunedModels)\/[^/]+):(generateContent|streamGenerateContent)$/;
 
-/** Reads what a request asks for. Returns undefined where it is for another format. */
+/** Reads the target of a request. Returns undefined where it is not one of this API. */
 export function readTarget({ path, query }: Pick<ReceivedRequest, "path" | "query">): Target | undefined {
   const [, version = "", encoded = "", method = ""] = pattern.exec(path) ?? [];
   const resource = decode(encoded);

@@ -1,28 +1,27 @@
+import type { Content, Part } from "../../wire/gemini/request.ts";
 import { sealText, unsealText } from "../seal.ts";
-import { bringsResponses } from "./conversation.ts";
+import { hasResponses } from "./conversation.ts";
 import { invalidArgument } from "./problem.ts";
-import type { Content, Part } from "./wire.ts";
 
-/** What Google's signatures begin with. */
+/** The first bytes of Google's signatures. */
 const header = Buffer.from([0x12, 0xaf, 0x01, 0x0a]);
 
-/** Documented for histories that another model wrote: they skip the check. */
+/** Signatures that skip the check, documented for histories that another model wrote. */
 const placeholders = ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];
 
-/** Signs the thoughts that led to a part of an answer, which has one signature. */
+/** The signature for a part of an answer. */
 export function signPart(requestNumber: number, part: Part): string {
   return sealText(header, String(requestNumber), { requestNumber, kind: kindOf(part) });
 }
 
 /**
- * Checks the signatures that came back: each as it was given, and on a part of the kind that it was given with. A model
- * that wants them also finds those that are missing: on the first call of each step of the current turn. Throws the
- * problem that Google would find.
+ * Checks the signatures of a history: each is unchanged, and on a part of the same kind. Models that require signatures
+ * also want one on the first call of each step of the current turn. Throws the error that Google returns.
  */
-export function checkSignatures(contents: readonly Content[], wantsThem: boolean): void {
+export function checkSignatures(contents: readonly Content[], required: boolean): void {
   for (const { parts = [] } of contents) for (const part of parts) checkSignature(part);
-  if (!wantsThem) return;
-  const turn = contents.findLastIndex((content) => content.role !== "model" && !bringsResponses(content));
+  if (!required) return;
+  const turn = contents.findLastIndex((content) => content.role !== "model" && !hasResponses(content));
   contents.forEach(({ parts = [] }, index) => {
     const first = parts.find(({ functionCall }) => functionCall !== undefined);
     if (index > turn && first !== undefined) checkPresence(first, index + 1);

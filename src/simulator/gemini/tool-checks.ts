@@ -1,17 +1,17 @@
+import type { FunctionDeclaration, GenerateContentRequest, Tool } from "../../wire/gemini/request.ts";
 import { invalidArgument, invalidField } from "./problem.ts";
-import type { FunctionDeclaration, GenerateRequest, Tool } from "./wire.ts";
 
 const functionName = /^[a-zA-Z_][\w.:-]{0,127}$/;
 
-const mostDeclarations = 512;
+const maxDeclarations = 512;
 
-/** Every function that a request declares. */
-export function declarationsIn({ tools = [] }: GenerateRequest): readonly FunctionDeclaration[] {
+/** The functions that a request declares. */
+export function declarationsIn({ tools = [] }: GenerateContentRequest): readonly FunctionDeclaration[] {
   return tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations);
 }
 
-/** Checks what a request says of tools. Throws the problem that Google would find. */
-export function checkToolUse(request: GenerateRequest): void {
+/** Checks the tools and the tool choice of a request. Throws the error that Google returns. */
+export function checkToolUse(request: GenerateContentRequest): void {
   const { tools = [] } = request;
   tools.forEach(({ functionDeclarations = [] }, tool) => {
     functionDeclarations.forEach((declaration, index) => {
@@ -19,10 +19,10 @@ export function checkToolUse(request: GenerateRequest): void {
     });
   });
   const names = declarationsIn(request).map(({ name = "" }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw invalidArgument(`Duplicate function declaration found: ${twice}`);
-  if (names.length > mostDeclarations) {
-    throw invalidField("tools", `at most ${mostDeclarations} function declarations can be specified.`);
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) throw invalidArgument(`Duplicate function declaration found: ${duplicate}`);
+  if (names.length > maxDeclarations) {
+    throw invalidField("tools", `at most ${maxDeclarations} function declarations can be specified.`);
   }
   checkMixture(request, names);
   checkChoice(request, names);
@@ -43,8 +43,8 @@ function checkDeclaration(
   }
 }
 
-/** Tools of both sides go together only where the request says so. */
-function checkMixture({ tools = [], toolConfig }: GenerateRequest, names: readonly string[]): void {
+/** Functions and hosted tools may be mixed only where the request enables it. */
+function checkMixture({ tools = [], toolConfig }: GenerateContentRequest, names: readonly string[]): void {
   const isMixed = names.length > 0 && tools.some(isHosted);
   if (!isMixed || toolConfig?.includeServerSideToolInvocations === true) return;
   throw invalidArgument(
@@ -56,7 +56,7 @@ function isHosted(tool: Tool): boolean {
   return Object.keys(tool).some((name) => name !== "functionDeclarations" && name !== "mcpServers");
 }
 
-function checkChoice({ toolConfig }: GenerateRequest, names: readonly string[]): void {
+function checkChoice({ toolConfig }: GenerateContentRequest, names: readonly string[]): void {
   const { mode = "AUTO", allowedFunctionNames: allowed = [] } = toolConfig?.functionCallingConfig ?? {};
   if (allowed.length > 0 && mode !== "ANY" && mode !== "VALIDATED") {
     throw invalidField(

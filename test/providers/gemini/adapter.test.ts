@@ -18,7 +18,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** An adapter and a server that answers it; what the server saw is collected. */
+/** An adapter and a server with fixed answers, which records the requests. */
 async function reach(
   answer: (response: ServerResponse) => void,
   options: Partial<GeminiAdapterOptions> = {},
@@ -55,7 +55,7 @@ const STOP = { finishReason: "STOP" };
 const ANSWER = { ...event([{ text: "Hello" }], STOP), responseId: "r1", modelVersion: NEW_MODEL };
 
 describe("GeminiAdapter", () => {
-  it("asks generateContent, with the key in a header and nowhere else", async () => {
+  it("calls generateContent and sends the key only in a header", async () => {
     const { adapter, seen } = await reach(json(ANSWER));
     const response = await adapter.complete(requestFor());
     expect(response).toMatchObject({
@@ -74,22 +74,25 @@ describe("GeminiAdapter", () => {
     });
   });
 
-  it.each(["\n", "\r", "\r\n"])("streams from streamGenerateContent (line ends %j)", async (lineEnd) => {
-    const { adapter, seen } = await reach(
-      sse([event([{ text: "Hel" }]), event([{ text: "lo" }], STOP)], lineEnd),
-    );
-    expect(textOf(await accumulate(adapter.stream(requestFor())))).toBe("Hello");
-    expect(seen[0]?.url).toBe(`/v1beta/models/${NEW_MODEL}:streamGenerateContent?alt=sse`);
-    expect(seen[0]?.headers.accept).toBe("text/event-stream");
-    expect(JSON.stringify(seen.map(({ url, body }) => url + body))).not.toContain(KEY);
-  });
+  it.each(["\n", "\r", "\r\n"])(
+    "streams from streamGenerateContent with the line ends %j",
+    async (lineEnd) => {
+      const { adapter, seen } = await reach(
+        sse([event([{ text: "Hel" }]), event([{ text: "lo" }], STOP)], lineEnd),
+      );
+      expect(textOf(await accumulate(adapter.stream(requestFor())))).toBe("Hello");
+      expect(seen[0]?.url).toBe(`/v1beta/models/${NEW_MODEL}:streamGenerateContent?alt=sse`);
+      expect(seen[0]?.headers.accept).toBe("text/event-stream");
+      expect(JSON.stringify(seen.map(({ url, body }) => url + body))).not.toContain(KEY);
+    },
+  );
 
-  it("takes a stream that comes as a JSON list", async () => {
+  it("reads a stream that the server sends as a JSON list", async () => {
     const { adapter } = await reach(json([event([{ text: "Hel" }]), event([{ text: "lo" }], STOP)]));
     expect(textOf(await accumulate(adapter.stream(requestFor())))).toBe("Hello");
   });
 
-  it("reaches other bases, versions and models, with further headers", async () => {
+  it("uses the configured base URL, API version and headers, and resource names of models", async () => {
     const { adapter, seen } = await reach(json(ANSWER), {
       name: "google-eu",
       apiVersion: "v1",
@@ -101,7 +104,7 @@ describe("GeminiAdapter", () => {
     expect(seen[0]?.headers["x-goog-user-project"]).toBe("p1");
   });
 
-  it("tells a wrong key from a wrong request, and never repeats the key", async () => {
+  it("distinguishes a wrong key from an invalid request and never repeats the key", async () => {
     const error = {
       code: 400,
       message: `API key not valid: ${KEY}`,
@@ -124,14 +127,14 @@ describe("GeminiAdapter", () => {
     expect((thrown as { rawJson: string }).rawJson).toContain("(key)");
   });
 
-  it("fails a stream before its first event where the request is refused", async () => {
+  it("fails a stream before its first event where the provider refuses the request", async () => {
     const { adapter } = await reach(
       json({ error: { code: 503, status: "UNAVAILABLE", message: "busy" } }, 503),
     );
     await expect(accumulate(adapter.stream(requestFor()))).rejects.toMatchObject({ kind: ErrorKind.SERVER });
   });
 
-  it("calls a connection that is lost in a stream a broken stream", async () => {
+  it("reports a connection that is lost during a stream as a StreamError", async () => {
     const { adapter } = await reach((response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(`data: ${JSON.stringify(event([{ text: "Hel" }]))}\n\n`);
@@ -143,13 +146,13 @@ describe("GeminiAdapter", () => {
     });
   });
 
-  it("refuses what would lead to another path, before anything is sent", async () => {
+  it("refuses a model that would change the path before anything is sent", async () => {
     const { adapter, seen } = await reach(json(ANSWER));
     await expect(adapter.complete(requestFor({ model: "../files" }))).rejects.toThrow("model:");
     expect(seen).toEqual([]);
   });
 
-  it("reads no files unless their folder is allowed", async () => {
+  it("reads only files whose folder is allowed", async () => {
     const image = {
       part: { case: "image", value: { source: { case: "url", value: import.meta.filename } } },
     } as const;
@@ -160,7 +163,7 @@ describe("GeminiAdapter", () => {
     expect(seen).toEqual([]);
   });
 
-  it("knows which tool choices work", () => {
+  it("reports which tool choices a model supports", () => {
     const adapter = new GeminiAdapter({ apiKey: KEY });
     onTestFinished(() => adapter.close());
     expect(
@@ -170,7 +173,7 @@ describe("GeminiAdapter", () => {
     ).toEqual([true, true, true, true]);
   });
 
-  it("wants a key", () => {
+  it("requires a key", () => {
     expect(() => new GeminiAdapter({ apiKey: "" })).toThrow(ConfigurationError);
   });
 });

@@ -30,7 +30,7 @@ const modelParts = async (parts: readonly object[], model = NEW_MODEL) => {
   return (await translate({ model, messages })).body.contents[1]?.parts;
 };
 
-describe("what a model wrote goes back as it came", () => {
+describe("assistant messages of the same model", () => {
   it.each([
     [
       "a signature on a call",
@@ -52,10 +52,10 @@ describe("what a model wrote goes back as it came", () => {
       [{ inlineData: { mimeType: "image/png", data: "AQID" }, thoughtSignature: "S1" }],
     ],
     [
-      "a draft image among the thoughts",
+      "a draft image in the reasoning",
       [{ thought: true, inlineData: { mimeType: "image/png", data: "AQID" } }],
     ],
-    ["a sound", [{ inlineData: { mimeType: "audio/wav", data: "AQID" } }]],
+    ["an audio clip", [{ inlineData: { mimeType: "audio/wav", data: "AQID" } }]],
     [
       "code and its result",
       [
@@ -64,19 +64,19 @@ describe("what a model wrote goes back as it came", () => {
       ],
     ],
     [
-      "calls of the provider's own tools",
+      "calls of hosted tools",
       [
         { toolCall: { toolType: "GOOGLE_SEARCH", id: "t" }, thoughtSignature: "S1" },
         { toolResponse: { toolType: "GOOGLE_SEARCH", id: "t" } },
       ],
     ],
-    ["a part of a kind that does not exist yet", [{ hologram: { depth: 1 } }]],
+    ["a part of an unknown kind", [{ hologram: { depth: 1 } }]],
     ["an unknown field of a text", [{ text: "a", partMetadata: { k: "v" } }]],
-  ])("%s", async (_, parts) => {
+  ])("send back %s unchanged", async (_, parts) => {
     expect(await modelParts(parts)).toEqual(parts);
   });
 
-  it("but for the model's own id, which is the call's where the API gave one", async () => {
+  it("send back the id of a call only where the API gave one", async () => {
     const turn = answered([{ functionCall: { id: "native_1", name: "f", args: {} } }]);
     expect(toolCallsOf(turn)[0]?.id).toBe("native_1");
     const messages = [userMessage("hi"), turn, toolResult({ toolCallId: "native_1", content: "ok" })];
@@ -86,7 +86,7 @@ describe("what a model wrote goes back as it came", () => {
     ]);
   });
 
-  it("and an id of ours is never sent", async () => {
+  it("never send an id that was generated here", async () => {
     const turn = answered([{ functionCall: { name: "f", args: {} }, thoughtSignature: "S" }]);
     const [{ id: toolCallId } = { id: "" }] = toolCallsOf(turn);
     expect(toolCallId).not.toBe("");
@@ -96,7 +96,7 @@ describe("what a model wrote goes back as it came", () => {
     expect(JSON.stringify(body)).not.toContain(toolCallId);
   });
 
-  it("and not what was said of the answer as a whole", async () => {
+  it("do not send back data of the answer as a whole", async () => {
     const grounding = { groundingMetadata: { webSearchQueries: ["weather"] } };
     const messages = [userMessage("hi"), answered([{ text: "a" }], NEW_MODEL, grounding), userMessage("go")];
     const { body, warnings } = await translate({ messages });
@@ -104,21 +104,21 @@ describe("what a model wrote goes back as it came", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("an answer without anything is left out", async () => {
+  it("are left out where they are empty", async () => {
     const messages = [userMessage("hi"), { role: Role.ASSISTANT, content: [] }, userMessage("go")];
     const { body } = await translate({ messages });
     expect(body.contents.map(({ role }) => role)).toEqual(["user", "user"]);
   });
 });
 
-describe("what another model or provider wrote", () => {
+describe("assistant messages of another model or provider", () => {
   const foreign = (part: NonNullable<PartInit["part"]>, dataJson = '{"item":{"id":"rs_1"}}'): PartInit => ({
     part,
     providerState: { provider: "openai", model: "gpt-5.2", dataJson },
   });
   const thought = foreign({ case: "reasoning", value: { text: "hm" } });
 
-  it("is stripped of thinking and native parts, with warnings", async () => {
+  it("lose reasoning and native parts, with warnings", async () => {
     const native = foreign({
       case: "native",
       value: { provider: "openai", kind: "web_search_call", dataJson: "{}" },
@@ -136,7 +136,7 @@ describe("what another model or provider wrote", () => {
     ]);
   });
 
-  it("becomes text where the caller wants that, and is refused where it wants that", async () => {
+  it("become text under TO_TEXT and are refused under REJECT", async () => {
     const messages = [userMessage("hi"), assistantMessage([thought, textPart("a")]), userMessage("go")];
     const { body } = await translate({ messages, foreignState: StatePolicy.TO_TEXT });
     expect(body.contents[1]?.parts).toEqual([{ text: "hm" }, { text: "a" }]);
@@ -145,7 +145,7 @@ describe("what another model or provider wrote", () => {
     );
   });
 
-  it("has the documented placeholder on the first call of each step, for models that check signatures", async () => {
+  it("get the placeholder signature on the first call of each step, for models that check signatures", async () => {
     const step = (id: string): MessageInit[] => [
       assistantMessage([textPart("a"), call(`${id}1`), call(`${id}2`)]),
       toolResult({ toolCallId: `${id}1`, content: "ok" }),
@@ -169,7 +169,7 @@ describe("what another model or provider wrote", () => {
     expect(JSON.stringify(old.body)).not.toContain("thoughtSignature");
   });
 
-  it("loses the signatures of another Gemini model, which would be refused", async () => {
+  it("lose the signatures of another Gemini model, which the API would refuse", async () => {
     const parts = [
       { text: "hm", thought: true, thoughtSignature: "S1" },
       { text: "a", thoughtSignature: "S2" },
@@ -189,7 +189,7 @@ describe("what another model or provider wrote", () => {
     });
   });
 
-  it("keeps them for the same model by the name that the caller has for it", async () => {
+  it("keep their signatures where the request names the model by its deployment", async () => {
     const facts = { model: "tunedModels/mine" };
     const turn = readTurn(
       JSON.stringify({ ...event([{ text: "a", thoughtSignature: "S" }]), modelVersion: NEW_MODEL }),
@@ -200,7 +200,7 @@ describe("what another model or provider wrote", () => {
     expect(body.contents[1]?.parts).toEqual([{ text: "a", thoughtSignature: "S" }]);
   });
 
-  it("keeps them for the same model by another name", async () => {
+  it("keep their signatures where the request names the model by an alias", async () => {
     const turn = answered([{ text: "a", thoughtSignature: "S" }], NEW_MODEL);
     const messages = [userMessage("hi"), turn, userMessage("go")];
     const { body } = await translate({ model: `models/${NEW_MODEL}`, messages });
@@ -211,7 +211,7 @@ describe("what another model or provider wrote", () => {
     ["broken JSON", call("a", "f", '{"x":'), '{"x":'],
     ["a list", call("a", "f", "[1]"), "[1]"],
     ["free text", call("a", "f", "SELECT 1", "text"), "SELECT 1"],
-  ])("arguments that are %s go inside an object, with a warning", async (_, part, input) => {
+  ])("have arguments that are %s put into an object, with a warning", async (_, part, input) => {
     const messages = [
       userMessage("hi"),
       assistantMessage([part]),
@@ -223,13 +223,13 @@ describe("what another model or provider wrote", () => {
   });
 });
 
-describe("the spelling of arguments and native parts", () => {
+describe("the JSON text of arguments and native parts", () => {
   const args = '{"10":1,"2":1.0,"n":12345678901234567890,"t":"\\u00e4 b"}';
   const native = '{"hologram":{"depth":1e3,"10":[1.0, 2.50]}}';
   const spelled = '{"hologram":{"depth":1e3,"10":[1.0,2.50]}}';
   const part = `{"functionCall":{"name":"f","args":${args}}}`;
 
-  it("goes back letter by letter", async () => {
+  it("is sent back unchanged", async () => {
     const turn = readTurn(`{"candidates":[{"content":{"parts":[${part},${native}]}}]}`, OLD_MODEL);
     expect(toolCallsOf(turn)[0]?.input.value).toBe(args);
     expect(turn.content[1]?.part.value).toMatchObject({ dataJson: spelled });
@@ -238,20 +238,20 @@ describe("the spelling of arguments and native parts", () => {
     expect(text).toContain(`[${part},${spelled}]`);
   });
 
-  it("is without the white space that the API puts in for people", async () => {
+  it("is kept without insignificant white space", async () => {
     const body = JSON.stringify(JSON.parse(`{"candidates":[{"content":{"parts":[${native}]}}]}`), null, 2);
     const [whole] = readTurn(body, OLD_MODEL).content;
     expect(whole?.part.value).toMatchObject({ dataJson: JSON.stringify(JSON.parse(native)) });
   });
 
-  it("is that of the first candidate's parts", () => {
+  it("is taken from the first candidate", () => {
     const other = '{"index":1,"content":{"parts":[{"functionCall":{"name":"g","args":{"wrong":1}}}]}}';
     const first = `{"index":0,"content":{"parts":[{"text":"a"},${part}]}}`;
     const turn = readTurn(`{"candidates":[${other},${first}]}`, OLD_MODEL);
     expect(toolCallsOf(turn)[0]?.input.value).toBe(args);
   });
 
-  it("loses nothing but the signature where another model is asked", async () => {
+  it("loses only the signature where another model is requested", async () => {
     const signed = '{"hologram":{"depth":1.0},"thoughtSignature":"S"}';
     const turn = readTurn(`{"candidates":[{"content":{"parts":[${signed}]}}]}`, OLD_MODEL);
     const { text } = await translate({ messages: [userMessage("hi"), turn, userMessage("go")] });

@@ -38,7 +38,7 @@ const detail = (name: string, value: object) => ({
   ...value,
 });
 
-describe("the kind of a failure", () => {
+describe("error kinds", () => {
   it.each([
     [400, "INVALID_ARGUMENT", ErrorKind.INVALID_REQUEST, false],
     [400, "FAILED_PRECONDITION", ErrorKind.ACCESS_DENIED, false],
@@ -58,12 +58,12 @@ describe("the kind of a failure", () => {
     [504, "DEADLINE_EXCEEDED", ErrorKind.REQUEST_TIMEOUT, true],
     [502, undefined, ErrorKind.SERVER, true],
     [413, undefined, ErrorKind.CONTEXT_LENGTH, false],
-  ])("%i %s", (code, status, kind, retryable) => {
+  ])("maps status %i and code %s", (code, status, kind, retryable) => {
     const error = errorOf(code, status === undefined ? {} : { status });
     expect(error).toMatchObject({ kind, retryable });
   });
 
-  it("of a wrong key is AUTHENTICATION, although it is a 400", () => {
+  it("maps a wrong key to AUTHENTICATION although its status is 400", () => {
     const details = [detail("ErrorInfo", { reason: "API_KEY_INVALID" })];
     expect(errorOf(400, { status: "INVALID_ARGUMENT", details })).toMatchObject({
       kind: ErrorKind.AUTHENTICATION,
@@ -73,12 +73,12 @@ describe("the kind of a failure", () => {
     expect(errorOf(400, { status: "INVALID_ARGUMENT", message }).kind).toBe(ErrorKind.AUTHENTICATION);
   });
 
-  it("of a conversation that is too long is CONTEXT_LENGTH", () => {
+  it("maps a conversation that is too long to CONTEXT_LENGTH", () => {
     const message = "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).";
     expect(errorOf(400, { status: "INVALID_ARGUMENT", message }).kind).toBe(ErrorKind.CONTEXT_LENGTH);
   });
 
-  it("of a body that is no JSON follows from the status", () => {
+  it("takes the kind from the status where the body is not JSON", () => {
     const { request } = factsFor("gemini", { model: "m" });
     const failure = { provider: "gemini", headers: createHeaders({}), request };
     expect(toError({ ...failure, status: 502, body: "<html>" }).kind).toBe(ErrorKind.SERVER);
@@ -86,48 +86,52 @@ describe("the kind of a failure", () => {
   });
 });
 
-describe("a quota", () => {
+describe("exceeded quotas", () => {
   const status = "RESOURCE_EXHAUSTED";
   const quota = (quotaId: string) => detail("QuotaFailure", { violations: [{ quotaId }] });
   const retry = detail("RetryInfo", { retryDelay: "46s" });
 
   it.each([
     [
-      "of a minute comes back",
+      "a quota per minute, as a rate limit",
       { details: [quota("GenerateRequestsPerMinutePerProject"), retry] },
       ErrorKind.RATE_LIMIT,
     ],
     [
-      "of a day does not",
+      "a quota per day, as used up",
       { details: [quota("GenerateRequestsPerDayPerProject"), retry] },
       ErrorKind.QUOTA_EXCEEDED,
     ],
-    ["of zero does not", { message: "Quota exceeded for metric: x, limit: 0" }, ErrorKind.QUOTA_EXCEEDED],
     [
-      "of money does not",
+      "a quota of zero, as used up",
+      { message: "Quota exceeded for metric: x, limit: 0" },
+      ErrorKind.QUOTA_EXCEEDED,
+    ],
+    [
+      "an account without credit, as used up",
       { message: "Your prepayment credits are depleted. Manage billing." },
       ErrorKind.QUOTA_EXCEEDED,
     ],
     [
-      "that mentions billing beside a limit of a minute comes back",
+      "a message about billing with a quota per minute, as a rate limit",
       { message: "check your plan and billing details", details: [quota("InputTokensPerMinute")] },
       ErrorKind.RATE_LIMIT,
     ],
-  ])("%s", (_, failure, kind) => {
+  ])("are classified: %s", (_, failure, kind) => {
     expect(errorOf(429, { status, ...failure }).kind).toBe(kind);
   });
 
-  it("that is used up says no time to come back", () => {
+  it("have no retry delay where the quota is used up", () => {
     const error = errorOf(429, { status, details: [quota("PerDay"), retry] });
     expect(error).toMatchObject({ retryable: false, retryAfter: undefined });
   });
 });
 
-describe("the time to come back", () => {
+describe("retry delays", () => {
   const status = "RESOURCE_EXHAUSTED";
   const info = detail("RetryInfo", { retryDelay: "3.5s" });
 
-  it("is the header's, else the details', else the message's", () => {
+  it("come from the header, else from the details, else from the message", () => {
     const message = "Please retry in 10h17m5.7s.";
     expect(errorOf(429, { status, message, details: [info] }, { "retry-after": "7" }).retryAfter).toBe(7);
     expect(errorOf(429, { status, message, details: [info] }).retryAfter).toBe(3.5);
@@ -136,8 +140,8 @@ describe("the time to come back", () => {
   });
 });
 
-describe("what an error tells", () => {
-  it("is the provider's words, but not the prompt's", () => {
+describe("error messages", () => {
+  it("repeat the provider's message but not the prompt", () => {
     expect(errorOf(400, { status: "INVALID_ARGUMENT", message: "Unknown field." }).message).toBe(
       "gemini answered 400 (INVALID_ARGUMENT): Unknown field.",
     );
@@ -145,7 +149,7 @@ describe("what an error tells", () => {
     expect(errorOf(400, { message: echo }).message).not.toContain("secret");
   });
 
-  it("is the body only where it is asked for, and bounded", () => {
+  it("have the bounded body as raw_json only under include_raw", () => {
     expect(errorOf(400, { message: "x" }).rawJson).toBeUndefined();
     const long = errorOf(400, { message: "x".repeat(5000) }, {}, true);
     expect(long.rawJson).toHaveLength(2048);

@@ -13,9 +13,9 @@ import { answered, codesOf, NEW_MODEL, OLD_MODEL, resultsFor, translate } from "
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 
-describe("a conversation that ends with the model's message", () => {
+describe("a conversation that ends with an assistant message", () => {
   const messages = [userMessage("hi"), assistantMessage("Hel")];
-  it("is continued by models that do so, and refused for others", async () => {
+  it("is sent to models that support prefill and refused for others", async () => {
     expect((await translate({ model: OLD_MODEL, messages })).body.contents).toHaveLength(2);
     await expect(translate({ model: "gemini-3.8-flash", messages })).rejects.toThrow(
       "messages: expected a user's message",
@@ -23,11 +23,11 @@ describe("a conversation that ends with the model's message", () => {
   });
 });
 
-describe("native parts of the user", () => {
+describe("native parts in user messages", () => {
   const native = (provider: string, dataJson: string) =>
     ({ part: { case: "native", value: { provider, kind: "fileData", dataJson } } }) as const;
 
-  it("go as they are spelled", async () => {
+  it("are sent unchanged", async () => {
     const video = '{"fileData":{"fileUri":"https://youtu.be/x"},"videoMetadata":{"fps":1.0}}';
     const { text } = await translate({
       messages: [userMessage([textPart("look"), native("gemini", video)])],
@@ -35,14 +35,14 @@ describe("native parts of the user", () => {
     expect(text).toContain(`{"text":"look"},${video}`);
   });
 
-  it("of another provider are left out, with a warning, and with them a message of nothing else", async () => {
+  it("of another provider are left out with a warning, as is a message that has no other parts", async () => {
     const messages = [userMessage("hi"), userMessage(native("openai", "{}")), userMessage("go")];
     const { body, warnings } = await translate({ messages });
     expect(body.contents).toHaveLength(2);
     expect(codesOf(warnings)).toEqual(["foreign_state_stripped messages[1].content[0]"]);
   });
 
-  it("that are no object are refused by name", async () => {
+  it("are refused by field where they are not a JSON object", async () => {
     await expect(translate({ messages: [userMessage(native("gemini", "[]"))] })).rejects.toThrow(
       "messages[0].content[0].native.data_json: expected the text of a JSON object, found a list",
     );
@@ -50,14 +50,14 @@ describe("native parts of the user", () => {
 });
 
 describe("instructions inside the conversation", () => {
-  it("without text are refused by name", async () => {
+  it("are refused by field where they have no text", async () => {
     await expect(translate({ messages: [userMessage("hi"), systemMessage("")] })).rejects.toThrow(
       "messages[1].content: expected text",
     );
   });
 });
 
-describe("a conversation that grows", () => {
+describe("a growing conversation", () => {
   const text = fc.string({ minLength: 1, maxLength: 8 });
   const signature = fc.option(fc.base64String({ minLength: 4, maxLength: 8 }), { nil: undefined });
   const signed = (part: object, thoughtSignature: string | undefined) =>
@@ -76,7 +76,7 @@ describe("a conversation that grows", () => {
     note: fc.boolean(),
   });
 
-  it("begins with the same bytes in every turn", async () => {
+  it("begins with the same bytes in every request", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 2, maxLength: 4 }),
@@ -102,7 +102,7 @@ describe("a conversation that grows", () => {
     );
   });
 
-  /** Every run has ids of its own. */
+  /** The turn with other ids, which every run generates anew. */
   function renamed(turn: Message, index: number): Message {
     for (const toolCall of toolCallsOf(turn)) toolCall.id = `${index}_${toolCall.id}`;
     return turn;

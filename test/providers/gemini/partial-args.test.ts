@@ -11,7 +11,7 @@ function written(entries: readonly Entry[]): string[] {
 }
 
 describe("PartialArguments", () => {
-  it("writes text that only grows", () => {
+  it("appends each value to one JSON text", () => {
     const pieces = written([
       { jsonPath: "$.city", stringValue: "Ro", willContinue: true },
       { jsonPath: "$.city", stringValue: 'me"' },
@@ -31,7 +31,7 @@ describe("PartialArguments", () => {
     ]);
   });
 
-  it("closes a text that the next value interrupts", () => {
+  it("closes a string that the next value interrupts", () => {
     const pieces = written([
       { jsonPath: "$.a", stringValue: "x", willContinue: true },
       { jsonPath: "$.b", numberValue: 1 },
@@ -40,12 +40,12 @@ describe("PartialArguments", () => {
     expect(JSON.parse(pieces.join(""))).toEqual({ a: "x", b: 1, c: "y" });
   });
 
-  it("writes nothing where nothing comes", () => {
+  it("writes nothing for entries without a value", () => {
     expect(written([])).toEqual([""]);
     expect(written([{ jsonPath: "$.a" }])).toEqual(["", ""]);
   });
 
-  it("joins an emoji that two entries split", () => {
+  it("joins an emoji that is split between two entries", () => {
     const pieces = written([
       { jsonPath: "$.a", stringValue: "\ud83d", willContinue: true },
       { jsonPath: "$.a", stringValue: "\ude00" },
@@ -78,11 +78,11 @@ describe("PartialArguments", () => {
     ["inside a value", "$.a", "$.a.x", "$.b"],
     ["around a value", "$.a.x", "$.a", "$.b"],
     ["the same value again", "$.a", "$.a", "$.b"],
-  ])("refuses to go back to %s", (_, ...paths) => {
+  ])("refuses a path back to %s", (_, ...paths) => {
     expect(() => written(paths.map((jsonPath) => ({ jsonPath, numberValue: 1 })))).toThrow(StreamError);
   });
 
-  it("gives back whatever was taken apart in its order", () => {
+  it("rebuilds any JSON value that was split in document order", () => {
     const key = fc.stringMatching(/^[a-z][a-z0-9_]{0,3}$/);
     const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
     const { value } = fc.letrec((tie) => ({
@@ -104,7 +104,7 @@ describe("PartialArguments", () => {
   });
 });
 
-/** Takes a value apart as the API does: value by value, texts in two pieces and an empty end. */
+/** Splits a value as the API does: value by value, strings in two pieces and an empty last one. */
 function entriesOf(value: unknown, jsonPath: string): Entry[] {
   if (Array.isArray(value)) return value.flatMap((entry, index) => entriesOf(entry, `${jsonPath}[${index}]`));
   if (typeof value === "object" && value !== null)

@@ -1,22 +1,21 @@
 /**
- * An independent reading of generateContent, written against its documentation and sharing no
- * code with the adapter: what a recording says, in the simplest form in which it can be
- * compared with what the adapter made of it.
+ * A reference reader of generateContent, written from its documentation and without code of the adapter. It reduces a
+ * recording to the simplest form that can be compared with the adapter's result.
  */
 import type { ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
 
-// Recordings are what servers sent; their fields are looked at as they come.
+/** A JSON object of a recording, whose fields are not checked. */
 export type Wire = Record<string, unknown>;
 
-/** What one part of an answer says. */
-export type Said = Readonly<Record<string, unknown>>;
+/** The content of one part, for comparison. */
+export type PartSummary = Readonly<Record<string, unknown>>;
 
 /** An answer put together from one or several GenerateContentResponses. */
-export interface Reading {
-  /** The parts as the API would want them back. */
+export interface ReferenceAnswer {
+  /** The parts in the form in which they are sent back. */
   readonly parts: readonly Wire[];
-  /** What the candidate said beside its parts, in the order in which it came. */
-  readonly asides: readonly Wire[];
+  /** The candidate's fields besides its parts, in the order of the events. */
+  readonly candidateData: readonly Wire[];
   /** Entries of citation lists. */
   readonly cited: readonly Wire[];
   readonly finishReason: unknown;
@@ -27,12 +26,12 @@ export interface Reading {
 }
 
 /** Reads a stream's events, or the one event that a whole answer is. */
-export function read(events: readonly Wire[]): Reading {
+export function read(events: readonly Wire[]): ReferenceAnswer {
   const candidates = events.map(first).filter((candidate) => candidate !== undefined);
   const blocks = events.map(({ promptFeedback }) => object(promptFeedback)).filter(isBlock);
   return {
     parts: joinParts(candidates.map(({ content }) => list(object(content).parts))),
-    asides: candidates.flatMap(asidesOf),
+    candidateData: candidates.flatMap(candidateDataOf),
     cited: candidates.flatMap(({ citationMetadata: said }) => [
       ...list(object(said).citationSources),
       ...list(object(said).citations),
@@ -49,14 +48,14 @@ export function read(events: readonly Wire[]): Reading {
   };
 }
 
-/** Whether a stream that ends behind these events is at its end. */
+/** Whether a stream that ends after these events is complete. */
 export function isFinished(events: readonly Wire[]): boolean {
   if (read(events).blocked !== undefined) return true;
-  const sayings = events.map(first).filter((candidate) => candidate !== undefined && saysAnything(candidate));
-  const last = sayings.at(-1);
+  const shares = events.map(first).filter((candidate) => candidate !== undefined && hasContent(candidate));
+  const last = shares.at(-1);
   if (last?.finishReason === undefined) return false;
-  // The API gives a reason to stop with code that it is about to run.
-  const code = list(object(sayings.findLast(hasParts)?.content).parts).at(-1)?.executableCode;
+  // The API sends a finish reason with code that it is about to run.
+  const code = list(object(shares.findLast(hasParts)?.content).parts).at(-1)?.executableCode;
   return !(last.finishReason === "STOP" && code !== undefined);
 }
 
@@ -69,8 +68,8 @@ export function eventsOf(bytes: Buffer): Wire[] {
     .map((line) => JSON.parse(line.slice(5)));
 }
 
-/** What a part as the API has it says. */
-export function saidBy(part: Wire): Said {
+/** The content of a wire part. */
+export function summaryOfWire(part: Wire): PartSummary {
   const signature = part.thoughtSignature;
   const image = object(part.inlineData);
   if (typeof part.text === "string") return { [part.thought ? "thought" : "text"]: part.text, signature };
@@ -83,15 +82,15 @@ export function saidBy(part: Wire): Said {
   return { native: part };
 }
 
-/** What our parts say, in the same form; what was said of the answer as a whole stands apart. */
-export function readParts(parts: readonly ContentPart[]): { said: Said[]; asides: Wire[] } {
-  const asides = parts
-    .filter(isAside)
+/** The content of our parts in the same form; data of the answer as a whole is separate. */
+export function readParts(parts: readonly ContentPart[]): { said: PartSummary[]; candidateData: Wire[] } {
+  const candidateData = parts
+    .filter(isCandidateData)
     .map(({ part }) => JSON.parse((part.value as { dataJson: string }).dataJson));
-  return { said: parts.filter((part) => !isAside(part)).map(saidByOurs), asides };
+  return { said: parts.filter((part) => !isCandidateData(part)).map(summaryOfPart), candidateData };
 }
 
-function saidByOurs({ part, providerState }: ContentPart): Said {
+function summaryOfPart({ part, providerState }: ContentPart): PartSummary {
   const state = object(object(JSON.parse(providerState?.dataJson ?? "{}")).part);
   const signature = state.thoughtSignature;
   switch (part.case) {
@@ -119,34 +118,34 @@ function saidByOurs({ part, providerState }: ContentPart): Said {
   }
 }
 
-function isAside({ part, providerState }: ContentPart): boolean {
+function isCandidateData({ part, providerState }: ContentPart): boolean {
   return part.case === "native" && JSON.parse(providerState?.dataJson ?? "{}").of_answer === true;
 }
 
-/** Joins what grew over several events: texts of one kind without a signature, and arguments that came value by value. */
+/** Joins texts of one kind without a signature, and arguments that arrive value by value. */
 function joinParts(shares: readonly (readonly Wire[])[]): Wire[] {
   const joined: Wire[] = [];
   for (const share of shares) {
-    const telling = share.filter((part) => !isBlank(part));
-    for (const [index, part] of telling.entries()) {
+    const contentParts = share.filter((part) => !isBlank(part));
+    for (const [index, part] of contentParts.entries()) {
       const last = joined.at(-1);
       if (part.functionCall !== undefined && object(part.functionCall).name === undefined)
         growCall(last, part);
-      else if (index === 0 && last !== undefined && isMore(part, last))
+      else if (index === 0 && last !== undefined && continuesText(part, last))
         last.text = `${last.text}${part.text}`;
-      else joined.push(structuredClone(part.functionCall === undefined ? part : begunCall(part)));
+      else joined.push(structuredClone(part.functionCall === undefined ? part : startedCall(part)));
     }
   }
   return joined;
 }
 
-function isMore(part: Wire, last: Wire): boolean {
+function continuesText(part: Wire, last: Wire): boolean {
   const isPlain = ({ text, thoughtSignature }: Wire) =>
     typeof text === "string" && thoughtSignature === undefined;
   return isPlain(part) && isPlain(last) && part.thought === last.thought;
 }
 
-function begunCall(part: Wire): Wire {
+function startedCall(part: Wire): Wire {
   const { willContinue: _, ...call } = object(part.functionCall);
   return { ...part, functionCall: call };
 }
@@ -170,7 +169,7 @@ function setIn(target: Wire, [step = "", ...deeper]: readonly string[], value: u
   setIn(target[step] as Wire, deeper, value);
 }
 
-const BESIDE = new Set([
+const READ_ELSEWHERE = new Set([
   "content",
   "finishReason",
   "finishMessage",
@@ -180,9 +179,9 @@ const BESIDE = new Set([
   "avgLogprobs",
 ]);
 
-function asidesOf(candidate: Wire): Wire[] {
+function candidateDataOf(candidate: Wire): Wire[] {
   return Object.entries(candidate)
-    .filter(([key, value]) => !BESIDE.has(key) && Object.keys(object(value)).length > 0)
+    .filter(([key, value]) => !READ_ELSEWHERE.has(key) && Object.keys(object(value)).length > 0)
     .map(([key, value]) => ({ [key]: value }));
 }
 
@@ -190,7 +189,7 @@ function first({ candidates }: Wire): Wire | undefined {
   return list(candidates).find(({ index }) => index === undefined || index === 0);
 }
 
-function saysAnything(candidate: Wire): boolean {
+function hasContent(candidate: Wire): boolean {
   return candidate.finishReason !== undefined || hasParts(candidate);
 }
 

@@ -18,15 +18,15 @@ const recorded = [...recordingsOf("gemini", ".sse"), ...recordingsOf("gemini", "
 );
 
 /**
- * Fields in which we differ from the client that was recorded, and why:
- * - it spells defaults out (`null` settings, `thought: false`, `role: "model"` of the instructions,
+ * Differences between our requests and those of the recorded client:
+ * - it sends defaults (`null` settings, `thought: false`, `role: "model"` of the instructions,
  *   `codeExecution: null` beside functions, an empty `generationConfig`): we leave them out;
  * - it sends schemas as `parameters`, a form for OpenAPI: we send JSON Schema as `parametersJsonSchema`,
  *   and none at all for a tool without arguments;
- * - it calls what a tool gave `result`, the API's documentation `output`; we send the text of it;
- * - it repeats calls of a foreign history to a model that checks signatures without the documented placeholder.
+ * - it sends the result of a tool as `result`; we send its text as `output`, as the documentation has it;
+ * - it sends calls of another model without the placeholder signature, also to models that check signatures.
  */
-function inOurWords(body: Wire): Wire {
+function toRequestForm(body: Wire): Wire {
   const { tools, generationConfig, systemInstruction, contents, ...rest } = withoutDefaults(body);
   return {
     ...rest,
@@ -35,14 +35,14 @@ function inOurWords(body: Wire): Wire {
       : { systemInstruction: without(systemInstruction as Wire, "role") }),
     contents: (contents as Wire[]).map((content) => ({
       ...content,
-      parts: list(content.parts).map(partInOurWords),
+      parts: list(content.parts).map(toRequestPart),
     })),
-    ...(tools === undefined ? {} : { tools: list(tools).map(toolInOurWords) }),
+    ...(tools === undefined ? {} : { tools: list(tools).map(toRequestTool) }),
     ...(Object.keys((generationConfig as Wire) ?? {}).length === 0 ? {} : { generationConfig }),
   };
 }
 
-function partInOurWords(part: Wire): Wire {
+function toRequestPart(part: Wire): Wire {
   if (part.functionResponse === undefined) return part;
   const { response, ...functionResponse } = part.functionResponse as Wire;
   return {
@@ -51,7 +51,7 @@ function partInOurWords(part: Wire): Wire {
   };
 }
 
-function toolInOurWords(tool: Wire): Wire {
+function toRequestTool(tool: Wire): Wire {
   if (tool.functionDeclarations === undefined) return tool;
   return {
     functionDeclarations: list(tool.functionDeclarations).map(({ parameters, ...declaration }) => {
@@ -63,32 +63,32 @@ function toolInOurWords(tool: Wire): Wire {
   };
 }
 
-/** What a tool gave, as the text in which our callers hand it over. */
+/** The result of a tool as text, as our callers give it. */
 function outputOf({ result }: Wire): string {
   return typeof result === "string" ? result : JSON.stringify(result);
 }
 
-describe("our request for a recorded conversation", () => {
-  it("is there", () => expect(recorded.length).toBeGreaterThan(60));
+describe("requests for recorded conversations", () => {
+  it("has recordings", () => expect(recorded.length).toBeGreaterThan(60));
 
-  it.each(recorded)("$request is the one that was sent", async (recording) => {
+  it.each(recorded)("builds the recorded request $request", async (recording) => {
     const body = JSON.parse(bytesOf({ ...recording, file: recording.request }).toString("utf8"));
     const request = requestOf(body, modelOf(recording));
     const ours = await toRequestBody(request, {
       provider: "gemini",
       media: (media, field) => resolveMedia(media, {}, field),
     });
-    expect(withoutPlaceholders(JSON.parse(stringifyJson(ours.body)))).toEqual(inOurWords(body));
+    expect(withoutPlaceholders(JSON.parse(stringifyJson(ours.body)))).toEqual(toRequestForm(body));
   });
 });
 
-/** Our request for what a client sent: the conversation as our callers would hold it. */
+/** Our request for a recorded body. */
 function requestOf(body: Wire, model: string): Request {
   const { contents, systemInstruction, tools, generationConfig } = withoutDefaults(body);
   const { maxOutputTokens, temperature, responseMimeType, responseJsonSchema, thinkingConfig, ...further } =
     (generationConfig ?? {}) as Wire;
   const { thinkingLevel, includeThoughts } = (thinkingConfig ?? {}) as Wire;
-  // An effort always asks for the thoughts; other settings are the caller's own words.
+  // An effort always includes the thoughts; other settings are provider options.
   const hasEffort = thinkingLevel !== undefined && includeThoughts === true;
   const options = { ...further, ...(hasEffort || thinkingConfig === undefined ? {} : { thinkingConfig }) };
   return create(RequestSchema, {
@@ -118,7 +118,7 @@ function systemMessages(instruction: unknown): MessageInitShape<typeof MessageSc
   }));
 }
 
-/** Calls get ids of ours where they have none, which results then name. */
+/** The messages of a recorded conversation. Calls without ids get one, to which their results refer. */
 function messagesOf(contents: readonly Wire[], model: string): MessageInitShape<typeof MessageSchema>[] {
   const waiting: string[] = [];
   return contents.flatMap(({ role, parts }, turn): MessageInitShape<typeof MessageSchema>[] => {
@@ -191,7 +191,7 @@ function modelOf(recording: Recording): string {
   return String(event.modelVersion ?? "gemini-2.5-flash");
 }
 
-/** Drops what the recorded client spelled out although it is the default. */
+/** Removes defaults, which the recorded client sends. */
 function withoutDefaults(body: Wire): Wire {
   const isDefault = (key: string, value: unknown) => value === null || (key === "thought" && value === false);
   const kept = JSON.stringify(body, (key, value) => (isDefault(key, value) ? undefined : value));

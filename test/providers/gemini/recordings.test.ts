@@ -13,13 +13,21 @@ import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-alloc
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { toError } from "../../../src/providers/gemini/error.ts";
-import { toInput } from "../../../src/providers/gemini/input.ts";
+import { toConversation } from "../../../src/providers/gemini/input.ts";
 import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
 import { type Decoded, decode, factsFor } from "../../support/decode.ts";
 import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
-import { eventsOf, isFinished, type Reading, read, readParts, saidBy, type Wire } from "./reading.ts";
+import {
+  eventsOf,
+  isFinished,
+  type ReferenceAnswer,
+  read,
+  readParts,
+  summaryOfWire,
+  type Wire,
+} from "./reading.ts";
 
 const PROVIDER = "gemini";
 const streams = recordingsOf("gemini", ".sse");
@@ -28,19 +36,19 @@ const wholes = recordingsOf("gemini", ".json");
 const decodeBytes = (chunks: Iterable<Uint8Array>, model = "gemini-test"): Promise<Decoded> =>
   decode(chunks, factsFor(PROVIDER, { model }), (facts, writer) => new GeminiDecoder(facts, writer));
 
-/** Streams that break off, and how: their authors made them to be refused. */
+/** Streams that are broken on purpose, and the error that each gives. */
 const BROKEN: Readonly<Record<string, ErrorKind>> = {
   "gemini/vertex-streaming-failure-empty-content.sse": ErrorKind.STREAM,
   "gemini/vertex-streaming-failure-invalid-json.sse": ErrorKind.STREAM,
   "gemini/vertex-streaming-failure-malformed-content.sse": ErrorKind.STREAM,
-  // An old one, without any reason to stop.
+  // An old recording without a finish reason.
   "gemini/vertex-streaming-success-quotes-escaped.sse": ErrorKind.STREAM,
-  // Its error stands behind the events, in none.
+  // Its error comes after the events, outside of them.
   "gemini/vertex-streaming-failure-error-mid-stream.sse": ErrorKind.ABORT,
 };
 
-/** Old streams whose events all have a reason to stop: nothing tells where they end. */
-const ENDS_EVERYWHERE = new Set(
+/** Old streams with a finish reason in every event, so that their end cannot be recognised. */
+const FINISH_REASON_IN_EVERY_EVENT = new Set(
   ["citations", "unknown-safety-enum", "utf8"]
     .map((name) => `gemini/vertex-streaming-success-${name}.sse`)
     .concat(
@@ -50,8 +58,8 @@ const ENDS_EVERYWHERE = new Set(
     ),
 );
 
-describe("a recorded stream of streamGenerateContent", () => {
-  it("is there", () => expect(streams.length).toBeGreaterThan(75));
+describe("recorded streams of streamGenerateContent", () => {
+  it("has recordings", () => expect(streams.length).toBeGreaterThan(75));
 
   describe.each(streams)("$file", (recording) => {
     const bytes = bytesOf(recording);
@@ -59,32 +67,32 @@ describe("a recorded stream of streamGenerateContent", () => {
     const reading = read(native);
     const broken = BROKEN[recording.file];
 
-    it(broken === undefined ? "loses nothing" : "ends in an error", async () => {
+    it(broken === undefined ? "keeps all content" : "ends with an error", async () => {
       const { events, error } = await decodeBytes([bytes]);
       if (broken !== undefined) return expectError(events, error, broken);
       const response = finalOf(events);
-      expectSaid(response, reading);
+      expectContent(response, reading);
       expectFacts(response, reading);
       expect(accumulated(events)).toEqual(response);
     });
 
-    it.runIf(broken === undefined)("goes back part by part as it came", async () => {
+    it.runIf(broken === undefined)("sends the parts back unchanged", async () => {
       const { events } = await decodeBytes([bytes]);
       expect(await partsOf(finalOf(events))).toEqual(reading.parts.map(withArguments));
     });
 
-    it.runIf(broken === undefined)("agrees with the same answer in one piece", async () => {
+    it.runIf(broken === undefined)("gives the same response as the same answer in one body", async () => {
       const { events } = await decodeBytes([bytes]);
       const facts = factsFor(PROVIDER, { model: "gemini-test" });
       const whole = toResponse(
-        JSON.stringify(inOnePiece(native, reading)),
+        JSON.stringify(asWholeAnswer(native, reading)),
         facts,
         new ToolCallIdAllocator(facts.inferenceId),
       );
-      expect(inAnyOrder(finalOf(events))).toEqual(inAnyOrder(whole));
+      expect(withoutOrder(finalOf(events))).toEqual(withoutOrder(whole));
     });
 
-    it("gives the same events however its bytes are split", async () => {
+    it("gives the same events wherever its bytes are split", async () => {
       const whole = await decodeBytes([bytes]);
       const random = randomOf(seedOf(recording.file));
       for (const largest of [7, 64, 5000].filter((size) => size * 40_000 > bytes.length)) {
@@ -93,14 +101,15 @@ describe("a recorded stream of streamGenerateContent", () => {
       }
     });
 
-    it("never looks finished when it is cut between two events", async () => {
+    it("never finishes where it is cut between two events", async () => {
       const ends = eventEnds(bytes);
       const cuts = ends.filter((_, index) => !isFinished(native.slice(0, index + 1)));
       for (const end of cuts) await expectCut(bytes.subarray(0, end));
-      if (!ENDS_EVERYWHERE.has(recording.file)) expect(cuts.length).toBeGreaterThanOrEqual(ends.length - 1);
+      if (!FINISH_REASON_IN_EVERY_EVENT.has(recording.file))
+        expect(cuts.length).toBeGreaterThanOrEqual(ends.length - 1);
     });
 
-    it("never looks finished when it is cut inside its bytes", async () => {
+    it("never finishes where it is cut inside an event", async () => {
       const random = randomOf(seedOf(`cut ${recording.file}`));
       const last = native.findIndex((_, index) => isFinished(native.slice(0, index + 1)));
       const limit = (eventEnds(bytes)[Math.max(last, 0)] ?? bytes.length) - "}\r\n\r\n".length;
@@ -110,28 +119,28 @@ describe("a recorded stream of streamGenerateContent", () => {
   });
 });
 
-/** Bodies that came with success and hold no answer. */
+/** Bodies with a success status and without an answer. */
 const NO_ANSWER = new Set(["gemini/vertex-unary-failure-malformed-content.json"]);
 
-describe("a recorded whole answer of generateContent", () => {
-  it("is there", () => expect(wholes.length).toBeGreaterThan(120));
+describe("recorded answers of generateContent", () => {
+  it("has recordings", () => expect(wholes.length).toBeGreaterThan(120));
 
   const answers = wholes.filter(({ status, file }) => status < 400 && !NO_ANSWER.has(file));
 
-  it.each(answers)("$file loses nothing", (recording) => {
+  it.each(answers)("keeps all content of $file", (recording) => {
     const reading = read([bodyOf(recording)]);
     const response = respond(recording);
-    expectSaid(response, reading);
+    expectContent(response, reading);
     expectFacts(response, reading);
   });
 
-  it.each(answers)("$file goes back part by part as it came", async (recording) => {
+  it.each(answers)("sends the parts of $file back unchanged", async (recording) => {
     const { parts } = read([bodyOf(recording)]);
     expect(await partsOf(respond(recording))).toEqual(parts.map(withArguments));
   });
 
   it.each(answers)(
-    "$file is the same as the list of answers that a stream without events is",
+    "reads $file in a list, as a stream without events has it, to the same response",
     (recording) => {
       const facts = factsFor(PROVIDER, { model: "gemini-test" });
       const listed = toResponse(
@@ -143,17 +152,17 @@ describe("a recorded whole answer of generateContent", () => {
     },
   );
 
-  it.each(wholes.filter(({ file }) => NO_ANSWER.has(file)))("$file is refused", (recording) => {
+  it.each(wholes.filter(({ file }) => NO_ANSWER.has(file)))("refuses $file", (recording) => {
     expect(() => respond(recording)).toThrow(ServerError);
   });
 
-  it.each(wholes.filter(({ status }) => status >= 400))("$file is the error that it says", (recording) => {
+  it.each(wholes.filter(({ status }) => status >= 400))("reads the error of $file", (recording) => {
     const body = bytesOf(recording).toString("utf8");
     const [name = ""] = recording.file.split("/").slice(-1);
     for (const text of [body, `[${body}]`]) expect(errorIn(text, recording.status).kind).toBe(ERRORS[name]);
   });
 
-  it("429-retry-info.json says when to come back", () => {
+  it("reads the retry delay of 429-retry-info.json", () => {
     const recording = wholes.find(({ file }) => file === "gemini/429-retry-info.json");
     expect(errorIn(bytesOf(recording as Recording).toString("utf8"), 429).retryAfter).toBe(34.4);
   });
@@ -177,7 +186,7 @@ const ERRORS: Readonly<Record<string, ErrorKind>> = {
   "vertex-unary-failure-image-rejected.json": ErrorKind.INVALID_REQUEST,
   "vertex-unary-failure-invalid-context-cache-id.json": ErrorKind.INVALID_REQUEST,
   "vertex-unary-failure-model-not-found.json": ErrorKind.NOT_FOUND,
-  // A quota of zero: waiting would not help.
+  // A quota of zero, for which waiting does not help.
   "vertex-unary-failure-quota-exceeded.json": ErrorKind.QUOTA_EXCEEDED,
   "vertex-unary-failure-unsupported-user-location.json": ErrorKind.ACCESS_DENIED,
 };
@@ -189,19 +198,22 @@ const REASONS: Readonly<Record<string, Reason>> = {
   RECITATION: Reason.CONTENT_FILTER,
 };
 
-/** Everything that the answer says is in the message. */
-function expectSaid(response: Response, { parts, asides, cited }: Reading): void {
+/** Checks that the message has all content of the answer. */
+function expectContent(response: Response, { parts, candidateData, cited }: ReferenceAnswer): void {
   const content = response.message?.content ?? [];
   const ours = readParts(content);
-  expect(ours.said).toEqual(parts.map(saidBy));
-  const kept = JSON.stringify(ours.asides);
-  for (const aside of asides) expect(ours.asides).toContainEqual(aside);
+  expect(ours.said).toEqual(parts.map(summaryOfWire));
+  const kept = JSON.stringify(ours.candidateData);
+  for (const data of candidateData) expect(ours.candidateData).toContainEqual(data);
   const citations = content.flatMap((part) => part.citations.map(({ rawJson }) => rawJson));
   for (const source of cited)
     expect(citations.includes(JSON.stringify(source)) || kept.includes(JSON.stringify(source))).toBe(true);
 }
 
-function expectFacts(response: Response, { parts, usage, model, id, finishReason, blocked }: Reading): void {
+function expectFacts(
+  response: Response,
+  { parts, usage, model, id, finishReason, blocked }: ReferenceAnswer,
+): void {
   const waits = parts.some(({ functionCall }) => functionCall !== undefined) && finishReason === "STOP";
   const reason =
     blocked !== undefined ? Reason.CONTENT_FILTER : waits ? Reason.TOOL_CALLS : REASONS[String(finishReason)];
@@ -236,10 +248,10 @@ async function expectCut(bytes: Uint8Array): Promise<void> {
   if (events.length > 0) expect(events.at(-1)?.event.case).toBe("error");
 }
 
-/** The answer of a stream as generateContent would have given it. */
-function inOnePiece(
+/** A streamed answer as the body of generateContent. */
+function asWholeAnswer(
   events: readonly Wire[],
-  { parts, usage, finishReason, cited, model, id }: Reading,
+  { parts, usage, finishReason, cited, model, id }: ReferenceAnswer,
 ): Wire {
   const candidates = events.flatMap((event) => (event.candidates ?? []) as Wire[]);
   const citationMetadata = cited.length === 0 ? {} : { citationSources: cited };
@@ -256,16 +268,16 @@ function inOnePiece(
   };
 }
 
-/** Sources and what is said beside the parts come in the order of events, which one piece does not have. */
-function inAnyOrder(response: Response): unknown {
+/** A response whose citations and candidate data are sorted: their order depends on the events. */
+function withoutOrder(response: Response): unknown {
   const content =
     response.message?.content.map((part) => ({ ...part, citations: sorted(part.citations) })) ?? [];
-  const isAside = (part: unknown) => JSON.stringify(part).includes("of_answer");
+  const isCandidateData = (part: unknown) => JSON.stringify(part).includes("of_answer");
   return {
     ...response,
     message: undefined,
-    parts: content.filter((part) => !isAside(part)),
-    asides: sorted(content.filter(isAside)),
+    parts: content.filter((part) => !isCandidateData(part)),
+    candidateData: sorted(content.filter(isCandidateData)),
   };
 }
 
@@ -286,7 +298,7 @@ async function partsOf(response: Response): Promise<unknown> {
       ...calls.map(({ id }) => toolResult({ toolCallId: id, content: "done" })),
     ],
   });
-  const { contents } = await toInput({
+  const { contents } = await toConversation({
     provider: PROVIDER,
     request,
     loss: new LossReport(),
@@ -300,7 +312,7 @@ async function partsOf(response: Response): Promise<unknown> {
   return JSON.parse(stringifyJson(contents.find(({ role }) => role === "model")?.parts ?? []));
 }
 
-/** A call without arguments and a call with none of them are the same to the API. */
+/** A call with an empty object as arguments, which the API treats like a call without arguments. */
 function withArguments(part: Wire): Wire {
   if (part.functionCall === undefined) return part;
   return { ...part, functionCall: { args: {}, ...(part.functionCall as Wire) } };
@@ -319,7 +331,7 @@ function accumulated(events: readonly StreamEvent[]): Response {
   return accumulator.response();
 }
 
-/** The places behind each event, where a cut leaves whole events. */
+/** The end of each event in bytes: a cut there leaves whole events. */
 function eventEnds(bytes: Buffer): number[] {
   const lines = bytes.toString("latin1").matchAll(/^data:[^\r\n]*[\r\n]*/gm);
   return [...lines].map(({ index, 0: line }) => index + line.length);

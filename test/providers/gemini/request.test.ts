@@ -25,8 +25,8 @@ const hostedTool = (config: object, provider = "gemini") =>
   ({ tool: { case: "hosted", value: { provider, configJson: JSON.stringify(config) } } }) as const;
 const CITY = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}';
 
-describe("instructions", () => {
-  it("are the leading system and developer messages", async () => {
+describe("system and developer messages", () => {
+  it("become the system instruction where they come first", async () => {
     const { body, warnings } = await translate({
       messages: [systemMessage("Be brief."), developerMessage("Be kind."), userMessage("hi")],
     });
@@ -35,7 +35,7 @@ describe("instructions", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("stay in their place inside the conversation, as marked text of the user", async () => {
+  it("stay where they are inside the conversation, as marked text of the user", async () => {
     const { body, warnings } = await translate({ messages: [userMessage("hi"), systemMessage("Be brief.")] });
     expect(body.contents[1]).toEqual({
       role: "user",
@@ -44,21 +44,21 @@ describe("instructions", () => {
     expect(codesOf(warnings)).toEqual(["converted_content messages[1]"]);
   });
 
-  it("alone are sent as the conversation, since the API wants one", async () => {
+  it("are sent as contents where there are no others, since the API wants one", async () => {
     const { body } = await translate({ messages: [systemMessage("Say hi.")] });
     expect(body.systemInstruction).toBeUndefined();
     expect(body.contents).toHaveLength(1);
   });
 });
 
-describe("media of the user", () => {
+describe("media in user messages", () => {
   const png = new Uint8Array([1, 2, 3]);
   const partsFor = async (model: string, ...content: Parameters<typeof userMessage>[0][]) => {
     const { body, warnings } = await translate({ model, messages: [userMessage(content as never)] });
     return { parts: body.contents[0]?.parts ?? [], warnings };
   };
 
-  it("goes as bytes, URLs and files", async () => {
+  it("are sent as bytes, URLs and file URIs", async () => {
     const { parts } = await partsFor(
       NEW_MODEL,
       textPart("look"),
@@ -94,7 +94,7 @@ describe("media of the user", () => {
     ]);
   });
 
-  it("has a resolution where the model takes one for each part", async () => {
+  it("have a resolution where the model takes one for each part", async () => {
     const detailed = {
       part: { case: "image", value: { detail: "high", source: { case: "data", value: png } } },
     } as const;
@@ -114,7 +114,7 @@ describe("media of the user", () => {
       "messages[0].content[0].audio.media_type: expected one like audio/wav, found image/png",
     ],
   ] as const)(
-    "of a kind that the API does not take is refused by name (%s, %s)",
+    "are refused by field where the API does not take their media type (%s, %s)",
     async (kind, mediaType, message) => {
       const part = {
         part: { case: kind, value: { mediaType, source: { case: "data", value: png } } },
@@ -123,27 +123,27 @@ describe("media of the user", () => {
     },
   );
 
-  it("loses the name of a document, and says so", async () => {
+  it("lose the file name of a document, with a warning", async () => {
     const { warnings } = await partsFor(NEW_MODEL, documentPart(png, "", "a.pdf"));
     expect(codesOf(warnings)).toEqual(["unsupported_setting messages[0].content[0].document.file_name"]);
   });
 });
 
-describe("a message", () => {
-  it("loses the name of its speaker, and says so", async () => {
+describe("messages", () => {
+  it("lose the name of their participant, with a warning", async () => {
     const messages = [{ role: Role.USER, name: "Ada", content: [textPart("hi")] }];
     const { warnings } = await translate({ messages });
     expect(codesOf(warnings)).toEqual(["unsupported_setting messages[0].name"]);
   });
 
-  it("of the user without content is refused by name", async () => {
+  it("of the user are refused by field where they have no content", async () => {
     const messages = [userMessage("hi"), userMessage("")];
     await expect(translate({ messages })).rejects.toThrow("messages[1].content: expected at least one part");
   });
 });
 
 describe("tools", () => {
-  it("are declared together, the provider's own beside them", async () => {
+  it("declare functions together and hosted tools beside them", async () => {
     const { body } = await translate({
       tools: [functionTool("weather", CITY), hostedTool({ googleSearch: {} }), functionTool("now")],
     });
@@ -162,7 +162,7 @@ describe("tools", () => {
     });
   });
 
-  it("have their schemas in the API's dialect, and what was relaxed is told", async () => {
+  it("compile their schemas for the API and report what was relaxed", async () => {
     const schema = { type: "object", properties: { n: { type: "string", pattern: "^[a-z]+$" } } };
     const { body, warnings } = await translate({ tools: [functionTool("f", JSON.stringify(schema))] });
     expect(JSON.stringify(body.tools)).not.toContain('"pattern":');
@@ -175,12 +175,12 @@ describe("tools", () => {
     '{"type":"object"}',
     '{"type":"object","properties":{}}',
     '{"type":"object","properties":{},"required":[],"additionalProperties":false}',
-  ])("without arguments have no schema: %s", async (schema) => {
+  ])("have no schema where they take no arguments: %s", async (schema) => {
     const { body } = await translate({ tools: [functionTool("now", schema)] });
     expect(body.tools).toEqual([{ functionDeclarations: [{ name: "now", description: "does it" }] }]);
   });
 
-  it("with free arguments keep their schema", async () => {
+  it("keep their schema where they take any arguments", async () => {
     const { body } = await translate({
       tools: [functionTool("any", '{"type":"object","additionalProperties":true}')],
     });
@@ -189,29 +189,29 @@ describe("tools", () => {
     ]);
   });
 
-  it("of another provider are left out, with a warning", async () => {
+  it("are left out with a warning where they are hosted by another provider", async () => {
     const { body, warnings } = await translate({ tools: [hostedTool({ type: "web_search" }, "openai")] });
     expect(body.tools).toBeUndefined();
     expect(codesOf(warnings)).toEqual(["unsupported_setting tools[0].hosted"]);
   });
 
-  it("of both kinds are refused for a model that takes one", async () => {
+  it("are refused where the model does not take functions and hosted tools together", async () => {
     const tools = [functionTool("now"), hostedTool({ googleSearch: {} })];
     await expect(translate({ model: OLD_MODEL, tools })).rejects.toThrow("tools[1].hosted: the model takes");
   });
 
-  it("whose name the API refuses are refused by field", async () => {
+  it("are refused by field where the API does not take their name", async () => {
     await expect(translate({ tools: [functionTool("7eleven")] })).rejects.toThrow(
       'tools[0].function.name: expected a letter or "_" first, found "7"',
     );
   });
 
-  it("may be 512 and no more", async () => {
+  it("are refused where there are more than 512", async () => {
     const tools = Array.from({ length: 513 }, (_, index) => functionTool(`tool_${index}`));
     await expect(translate({ tools })).rejects.toThrow("tools: expected at most 512 functions, found 513");
   });
 
-  it("that are strict are held to their schemas", async () => {
+  it("validate calls where one of them is strict", async () => {
     const { body } = await translate({ tools: [functionTool("weather", CITY, true)] });
     expect(body.toolConfig).toEqual({ functionCallingConfig: { mode: "VALIDATED" } });
   });
@@ -227,16 +227,16 @@ describe("tool choice", () => {
       { mode: Mode.NAMED, toolName: "weather" },
       { mode: "ANY", allowedFunctionNames: ["weather"] },
     ],
-  ])("%j is %j", async (toolChoice, functionCallingConfig) => {
+  ])("is translated from %j to %j", async (toolChoice, functionCallingConfig) => {
     const { body } = await translate({ tools, toolChoice });
     expect(body.toolConfig).toEqual({ functionCallingConfig });
   });
 
-  it("is left to the API where the caller makes none", async () => {
+  it("is left to the API where the caller sets none", async () => {
     expect((await translate({ tools })).body.toolConfig).toBeUndefined();
   });
 
-  it("NONE holds for the provider's own tools too", async () => {
+  it("removes hosted tools too where it is NONE", async () => {
     const { body } = await translate({
       tools: [...tools, hostedTool({ codeExecution: {} })],
       toolChoice: { mode: Mode.NONE },
@@ -246,14 +246,14 @@ describe("tool choice", () => {
   });
 
   it.each([{ mode: Mode.REQUIRED }, { mode: Mode.NAMED, toolName: "codeExecution" }])(
-    "cannot force the provider's own tools: %j",
+    "is refused where it forces a hosted tool: %j",
     async (toolChoice) => {
       const own = [hostedTool({ codeExecution: {} })];
       await expect(translate({ tools: own, toolChoice })).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
     },
   );
 
-  it("cannot switch parallel calls off, and says so", async () => {
+  it("keeps parallel calls where they are switched off, with a warning", async () => {
     const { warnings } = await translate({ tools, toolChoice: { mode: Mode.AUTO, parallel: false } });
     expect(codesOf(warnings)).toEqual(["unsupported_setting tool_choice.parallel"]);
   });
@@ -262,7 +262,7 @@ describe("tool choice", () => {
 describe("the response format", () => {
   const schema = { type: Format.JSON_SCHEMA, schemaJson: CITY } as const;
 
-  it("is a media type and a JSON Schema", async () => {
+  it("is sent as a media type and a JSON Schema", async () => {
     expect((await translate({ responseFormat: { type: Format.JSON } })).body.generationConfig).toEqual({
       responseMimeType: "application/json",
     });
@@ -275,12 +275,12 @@ describe("the response format", () => {
     ).toBeUndefined();
   });
 
-  it("goes together with tools where the model takes both", async () => {
+  it("is sent together with tools where the model takes both", async () => {
     const { body } = await translate({ tools: [functionTool("now")], responseFormat: schema });
     expect(body.generationConfig).toHaveProperty("responseJsonSchema");
   });
 
-  it("is asked for in words where the model does not take both, and the caller is told", async () => {
+  it("becomes an instruction with a warning where the model does not take both", async () => {
     const { body, warnings } = await translate({
       model: OLD_MODEL,
       messages: [systemMessage("Be brief."), userMessage("hi")],
@@ -300,7 +300,7 @@ describe("the response format", () => {
     await expect(translate(strict)).rejects.toThrow("response_format:");
   });
 
-  it("must be an object", async () => {
+  it("is refused where its schema is not an object", async () => {
     const responseFormat = { type: Format.JSON_SCHEMA, schemaJson: "[]" };
     await expect(translate({ responseFormat })).rejects.toThrow(
       "response_format.schema_json: expected the text of a JSON object, found a list",
@@ -308,8 +308,8 @@ describe("the response format", () => {
   });
 });
 
-describe("settings", () => {
-  it("go into generationConfig", async () => {
+describe("sampling settings", () => {
+  it("are sent in generationConfig", async () => {
     const { body } = await translate({
       temperature: 0,
       topP: 0.5,
@@ -324,7 +324,7 @@ describe("settings", () => {
     });
   });
 
-  it("that the model does not take are left out, with a warning", async () => {
+  it("are left out with a warning where the model does not take them", async () => {
     const { body, warnings } = await translate({
       model: "gemini-3.8-flash",
       temperature: 1,
@@ -335,12 +335,12 @@ describe("settings", () => {
     expect(codesOf(warnings)).toEqual(["unsupported_setting temperature", "unsupported_setting top_p"]);
   });
 
-  it("stop sequences are at most 5", async () => {
+  it("refuse more than 5 stop sequences", async () => {
     const stopSequences = ["a", "b", "c", "d", "e", "f"];
     await expect(translate({ stopSequences })).rejects.toThrow("stop_sequences: expected at most 5, found 6");
   });
 
-  it("metadata has no place, and the caller is told", async () => {
+  it("leave out metadata, with a warning", async () => {
     const { warnings } = await translate({ metadata: { team: "a" } });
     expect(codesOf(warnings)).toEqual(["unsupported_setting metadata"]);
     await expect(
@@ -368,7 +368,7 @@ describe("reasoning effort", () => {
     ["gemini-2.0-flash", "none", undefined, []],
     [OLD_MODEL, "dynamic", undefined, ["unsupported_setting"]],
     [NEW_MODEL, "", undefined, []],
-  ])("%s, %j: %j", async (model, reasoningEffort, thinkingConfig, codes) => {
+  ])("is translated for %s from %j to %j", async (model, reasoningEffort, thinkingConfig, codes) => {
     const { body, warnings } = await translate({ model, reasoningEffort });
     expect(body.generationConfig?.thinkingConfig).toEqual(thinkingConfig);
     expect(warnings.map(({ code }) => code)).toEqual(codes);
@@ -378,7 +378,7 @@ describe("reasoning effort", () => {
 describe("provider options", () => {
   const options = (body: object) => ({ gemini: JSON.stringify(body) });
 
-  it("are merged into the body last, tools appended", async () => {
+  it("are merged into the body last, with tools appended", async () => {
     const { body } = await translate({
       temperature: 1,
       tools: [functionTool("now")],
@@ -398,7 +398,7 @@ describe("provider options", () => {
     expect(body).not.toHaveProperty("store");
   });
 
-  it("leave out what a cached content holds, with a warning", async () => {
+  it("remove what the cached content holds from the request, with a warning", async () => {
     const { body, warnings } = await translate({
       messages: [systemMessage("Be brief."), userMessage("hi")],
       tools: [functionTool("now")],
@@ -411,7 +411,7 @@ describe("provider options", () => {
     expect(codesOf(warnings)).toEqual(["adjusted_setting messages"]);
   });
 
-  it("must be an object", async () => {
+  it("are refused where they are not an object", async () => {
     await expect(translate({ providerOptionsJson: { gemini: "1" } })).rejects.toThrow(
       'provider_options_json["gemini"]: expected the text of a JSON object, found a number',
     );
@@ -425,12 +425,12 @@ describe("pathOf", () => {
     ["tunedModels/my-model", "/v1beta/tunedModels/my-model"],
     ["publishers/google/models/gemini-3.5-flash", "/v1beta/publishers/google/models/gemini-3.5-flash"],
     ["odd model?key=x#y", "/v1beta/models/odd%20model%3Fkey%3Dx%23y"],
-  ])("%s", (model, path) => {
+  ])("gives the path for the model %s", (model, path) => {
     expect(pathOf("v1beta", model, false)).toBe(`${path}:generateContent`);
     expect(pathOf("v1beta", model, true)).toBe(`${path}:streamGenerateContent?alt=sse`);
   });
 
-  it.each(["../files", "models/../files", "models//x", "tunedModels/."])("refuses %s", (model) => {
+  it.each(["../files", "models/../files", "models//x", "tunedModels/."])("refuses the model %s", (model) => {
     expect(() => pathOf("v1beta", model, false)).toThrow("model: expected the id of a model");
   });
 });

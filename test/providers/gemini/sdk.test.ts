@@ -1,6 +1,6 @@
 /**
- * Google's own SDK as judge: it reads the recorded streams from a real socket, and what it finds
- * is what we find; and asked for the same, it sends the body that we send.
+ * Compares the adapter with Google's own SDK: both read the same content from the recorded streams over a real socket,
+ * and both send the same body for the same request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FunctionCallingConfigMode, type GenerateContentParameters, GoogleGenAI } from "@google/genai";
@@ -14,10 +14,10 @@ import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
 import { serveHttp } from "../../kit/http/servers.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";
-import { eventsOf, isFinished, read, readParts, saidBy, type Wire } from "./reading.ts";
+import { eventsOf, isFinished, read, readParts, summaryOfWire, type Wire } from "./reading.ts";
 import { answered, event, finalOf, NEW_MODEL, translate } from "./support.ts";
 
-/** What the SDK does otherwise. */
+/** Recordings that the SDK reads differently. */
 const APART = new Map([
   ["stream-basic-text-1.sse", "it fails on several objects in one event"],
   ["vertex-streaming-failure-error-mid-stream.sse", "it fails on an error behind the events, in other words"],
@@ -29,13 +29,13 @@ const streams = recordingsOf("gemini", ".sse").filter(
     isFinished(eventsOf(bytesOf(recording))),
 );
 
-describe("what Google's SDK reads of a stream", () => {
-  it("is there to compare with", () => expect(streams.length).toBeGreaterThan(70));
+describe("streams read by Google's SDK", () => {
+  it("has recordings to compare with", () => expect(streams.length).toBeGreaterThan(70));
 
-  it.each(streams)("is what we read of $file", async (recording) => {
+  it.each(streams)("give the same content as the adapter for $file", async (recording) => {
     const bytes = bytesOf(recording);
     const ai = await sdkAt((_, response) => {
-      // It takes no last event without the blank line that closes it.
+      // The SDK drops the last event where the blank line after it is missing.
       response.writeHead(200, { "content-type": "text/event-stream" }).end(`${bytes}\n\n`);
     });
     const chunks: Wire[] = [];
@@ -46,7 +46,7 @@ describe("what Google's SDK reads of a stream", () => {
     });
     const response = finalOf(decoded);
     const sdk = read(chunks);
-    expect(readParts(response.message?.content ?? []).said).toEqual(sdk.parts.map(saidBy));
+    expect(readParts(response.message?.content ?? []).said).toEqual(sdk.parts.map(summaryOfWire));
     expect(response.finishReason?.raw).toBe(sdk.finishReason ?? sdk.blocked?.blockReason);
     expect(response.id).toBe(sdk.id ?? "");
   });
@@ -167,8 +167,8 @@ const requests: readonly Requests[] = [
   ],
 ];
 
-describe("what Google's SDK sends", () => {
-  it.each(requests)("is what we send: %s", async (_, params, request) => {
+describe("requests sent by Google's SDK", () => {
+  it.each(requests)("equal the adapter's requests for %s", async (_, params, request) => {
     let body = "";
     const ai = await sdkAt(async (incoming, response) => {
       for await (const chunk of incoming) body += chunk;
@@ -177,7 +177,7 @@ describe("what Google's SDK sends", () => {
     });
     await ai.models.generateContent({ model: NEW_MODEL, ...params });
     const sent = JSON.parse(body);
-    // It says whose instructions they are, for which the API does not ask, and that there are no settings.
+    // The SDK adds a role to the instructions and an empty generationConfig; the API requires neither.
     delete sent.systemInstruction?.role;
     if (Object.keys(sent.generationConfig).length === 0) delete sent.generationConfig;
     expect((await translate(request)).body).toEqual(sent);

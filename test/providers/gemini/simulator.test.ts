@@ -38,24 +38,27 @@ const stage: Stage = { simulator, open };
 
 proveAnswers(stage);
 
-describe("thoughts", () => {
-  it.each(Object.keys(thinkers))("of %s come back signed through two rounds of tools", async (model) => {
-    const adapter = open();
-    const request = asking(model, { tools: [weatherTool], reasoningEffort: "high" });
-    for (const first of await bothWays(adapter, request)) {
-      expect(toolCallsOf(first).length).toBeGreaterThan(0);
-      expect(first.usage?.reasoningTokens).toBeGreaterThan(100);
-      expect(reasoningOf(first) !== "").toBe(model !== "gemini-3.6-flash");
-      const again = goingOn(request, first);
-      for (const second of await bothWays(adapter, again)) {
-        const answer = await adapter.complete(goingOn(again, second));
-        expect(answer.warnings).toEqual([]);
-        expect(textOf(answer)).toContain("rain");
+describe("reasoning", () => {
+  it.each(Object.keys(thinkers))(
+    "of %s is sent back with signatures through two rounds of tools",
+    async (model) => {
+      const adapter = open();
+      const request = asking(model, { tools: [weatherTool], reasoningEffort: "high" });
+      for (const first of await bothWays(adapter, request)) {
+        expect(toolCallsOf(first).length).toBeGreaterThan(0);
+        expect(first.usage?.reasoningTokens).toBeGreaterThan(100);
+        expect(reasoningOf(first) !== "").toBe(model !== "gemini-3.6-flash");
+        const again = goingOn(request, first);
+        for (const second of await bothWays(adapter, again)) {
+          const answer = await adapter.complete(goingOn(again, second));
+          expect(answer.warnings).toEqual([]);
+          expect(textOf(answer)).toContain("rain");
+        }
       }
-    }
-  });
+    },
+  );
 
-  it("of a text come back signed, too", async () => {
+  it("of a text is sent back with its signature", async () => {
     const adapter = open();
     const request = asking("sim-reasoning");
     for (const first of await bothWays(adapter, request)) {
@@ -66,8 +69,8 @@ describe("thoughts", () => {
   });
 });
 
-describe("what else the adapter asks for", () => {
-  it("is cached by itself, and counted as input", async () => {
+describe("the adapter and the simulator", () => {
+  it("report cached tokens as part of the input", async () => {
     const adapter = open();
     const beginning = systemMessage("The tide turns twice a day. ".repeat(400));
     const ask = (question: string) =>
@@ -78,14 +81,14 @@ describe("what else the adapter asks for", () => {
     expect(second.usage?.inputTokens).toBe(first.usage?.inputTokens);
   });
 
-  it("may be an answer of a schema", async () => {
+  it("agree on structured output", async () => {
     const schema = { type: "object", properties: { n: { type: "integer", minimum: 3 } }, required: ["n"] };
     const responseFormat = { type: Format.JSON_SCHEMA, name: "n", schemaJson: JSON.stringify(schema) };
     const response = await open().complete(asking("gemini-3.5-flash", { responseFormat }));
     expect((JSON.parse(textOf(response)) as { n: number }).n).toBeGreaterThanOrEqual(3);
   });
 
-  it("may be a call that is forced, or a stop at a sequence", async () => {
+  it("agree on forced calls and stop sequences", async () => {
     const toolChoice = { mode: Mode.NAMED, toolName: "get_weather" };
     const called = await open().complete(asking("gemini-3.5-flash", { tools: [weatherTool], toolChoice }));
     expect(called.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "STOP" });
@@ -93,7 +96,7 @@ describe("what else the adapter asks for", () => {
     expect(textOf(stopped)).toBe("What is the weather in ");
   });
 
-  it("may be a search, whose sources are cited", async () => {
+  it("agree on a hosted search and its citations", async () => {
     const configJson = '{"googleSearch":{}}';
     const tools = [{ tool: { case: "hosted", value: { provider: "gemini", configJson } } } as const];
     const adapter = open();
@@ -110,7 +113,7 @@ describe("what else the adapter asks for", () => {
     }
   });
 
-  it("may be blocked, before the answer or in it", async () => {
+  it("agree on blocked prompts and blocked answers", async () => {
     for (const [model, raw] of [
       ["sim-refusal", "SAFETY"],
       ["sim-text:stop=content_filter", "SAFETY"],

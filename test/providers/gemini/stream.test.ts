@@ -15,8 +15,8 @@ const kindsOf = async (events: readonly object[]) =>
     (part.value as { text?: string }).text ?? part.value,
   ]);
 
-describe("the parts of a stream", () => {
-  it("are the events of a text that grows", async () => {
+describe("streamed parts", () => {
+  it("write one block for a text that grows over several events", async () => {
     const decoded = await decodeEvents([
       event([{ text: "Hel" }]),
       event([{ text: "lo" }]),
@@ -33,7 +33,7 @@ describe("the parts of a stream", () => {
     expect(textOf(finalOf(decoded))).toBe("Hello");
   });
 
-  it("end where another kind of part comes", async () => {
+  it("end where a part of another kind begins", async () => {
     expect(
       await kindsOf([
         event([{ text: "hm", thought: true }]),
@@ -50,7 +50,7 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("stand alone where they carry a signature", async () => {
+  it("are not merged where they have a signature", async () => {
     const content = contentOf(
       await decodeEvents([
         event([{ text: "a" }]),
@@ -68,7 +68,7 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("are an image for the answer and native for a draft among the thoughts", async () => {
+  it("are an image in the answer and native in the reasoning", async () => {
     const inlineData = { mimeType: "image/png", data: "AQID" };
     const content = contentOf(
       await decodeEvents([event([{ inlineData, thought: true }, { inlineData }], STOP)]),
@@ -76,7 +76,7 @@ describe("the parts of a stream", () => {
     expect(content.map(({ part }) => part.case)).toEqual(["native", "image"]);
   });
 
-  it("are redacted where a thought shows nothing but its signature", async () => {
+  it("are redacted reasoning where a thought has only a signature", async () => {
     const thoughts = [
       { text: "", thought: true, thoughtSignature: "S" },
       { text: "hm", thought: true },
@@ -89,19 +89,19 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("are what they hold, and not what a server spells out as nothing", async () => {
+  it("ignore fields that a server sends as null", async () => {
     const content = contentOf(await decodeEvents([event([{ functionCall: null, text: "a" }], STOP)]));
     expect(content.map(({ part }) => part.case)).toEqual(["text"]);
   });
 
-  it("that came together stay apart", async () => {
+  it("stay separate where one event has several", async () => {
     expect(await kindsOf([event([{ text: "a" }, { text: "b" }], STOP)])).toEqual([
       ["text", "a"],
       ["text", "b"],
     ]);
   });
 
-  it("hold back half an emoji", async () => {
+  it("never split an emoji between two deltas", async () => {
     const lines = ['data: {"candidates":[{"content":{"parts":[{"text":"\\ud83d"}]}}]}\n\n'];
     lines.push('data: {"candidates":[{"content":{"parts":[{"text":"\\ude00"}]},"finishReason":"STOP"}]}\n\n');
     const decoded = await decodeEvents(lines);
@@ -113,14 +113,14 @@ describe("the parts of a stream", () => {
     ).toEqual(["😀"]);
   });
 
-  it.each(["\n", "\r", "\r\n"])("come with line ends %j", async (end) => {
+  it.each(["\n", "\r", "\r\n"])("are read with the line ends %j", async (end) => {
     const lines = [event([{ text: "a" }]), event([{ text: "b" }], STOP)].map(
       (each) => `data: ${JSON.stringify(each)}${end}${end}`,
     );
     expect(textOf(finalOf(await decodeEvents(lines)))).toBe("ab");
   });
 
-  it("of further candidates are left out, with a warning", async () => {
+  it("are those of the first candidate, with a warning about others", async () => {
     const both = {
       candidates: [
         { index: 1, content: { parts: [{ text: "x" }] } },
@@ -134,7 +134,7 @@ describe("the parts of a stream", () => {
   });
 });
 
-describe("tool calls of a stream", () => {
+describe("streamed tool calls", () => {
   const callsOf = async (events: readonly object[]) =>
     toolCallsOf(finalOf(await decodeEvents(events))).map(({ id, name, input, argumentsInvalid }) => ({
       id,
@@ -150,7 +150,7 @@ describe("tool calls of a stream", () => {
     },
   };
 
-  it("come whole, each with an id of its own", async () => {
+  it("arrive whole, each with a unique id", async () => {
     const parts = [
       { functionCall: { name: "f", args: { b: 1, a: 2 } } },
       { functionCall: { name: "f" } },
@@ -177,7 +177,7 @@ describe("tool calls of a stream", () => {
     expect(contentOf(decoded)[0]?.providerState?.dataJson).toContain('"thoughtSignature":"S"');
   });
 
-  it("are whole where the next part comes without their end", async () => {
+  it("are closed where the next part begins without their end", async () => {
     const calls = await callsOf([event([begun]), event([value]), event([{ text: "a" }], STOP)]);
     expect(calls).toMatchObject([{ argumentsJson: '{"x":"ab"}', argumentsInvalid: false }]);
   });
@@ -185,13 +185,13 @@ describe("tool calls of a stream", () => {
   it.each([
     [[event([begun]), event([value])], '{"x":"ab'],
     [[event([begun])], "{"],
-  ])("stay broken and marked where a limit cuts them off", async (events, argumentsJson) => {
+  ])("keep invalid arguments and are marked where a limit cuts them off", async (events, argumentsJson) => {
     const cut = [...events, { candidates: [{ finishReason: "MAX_TOKENS" }] }];
     expect(await callsOf(cut)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
     expect(finalOf(await decodeEvents(cut)).finishReason).toMatchObject({ reason: Reason.LENGTH });
   });
 
-  it("without a name are kept as they are", async () => {
+  it("are kept as native parts where they have no name", async () => {
     const stray = { functionCall: { args: { x: 1 } } };
     const decoded = await decodeEvents([event([stray], STOP)]);
     expect(contentOf(decoded).map(({ part }) => part.case)).toEqual(["native"]);
@@ -199,7 +199,7 @@ describe("tool calls of a stream", () => {
   });
 });
 
-describe("the end of an answer", () => {
+describe("finish reasons", () => {
   it.each([
     ["STOP", Reason.STOP],
     ["MAX_TOKENS", Reason.LENGTH],
@@ -223,12 +223,12 @@ describe("the end of an answer", () => {
     ["IMAGE_OTHER", Reason.OTHER],
     ["FINISH_REASON_UNSPECIFIED", Reason.OTHER],
     ["TOMORROWS_REASON", Reason.OTHER],
-  ])("%s", async (raw, reason) => {
+  ])("translate %s", async (raw, reason) => {
     const { finishReason } = finalOf(await decodeEvents([event([{ text: "a" }], { finishReason: raw })]));
     expect(finishReason).toMatchObject({ reason, raw });
   });
 
-  it("waits for results where there are calls, unless something else stopped the model", async () => {
+  it("are TOOL_CALLS where there are calls, unless something else stopped the model", async () => {
     const call = [{ functionCall: { name: "f", args: {} } }];
     expect(finalOf(await decodeEvents([event(call), event([{ text: "" }], STOP)])).finishReason?.reason).toBe(
       Reason.TOOL_CALLS,
@@ -237,7 +237,7 @@ describe("the end of an answer", () => {
     expect(limited.finishReason?.reason).toBe(Reason.LENGTH);
   });
 
-  it("says in a warning what the provider says of it, without the prompt", async () => {
+  it("come with the provider's explanation as a warning", async () => {
     const bad = event([], {
       finishReason: "MALFORMED_FUNCTION_CALL",
       finishMessage: "Malformed function call: print(1",
@@ -254,7 +254,7 @@ describe("the end of an answer", () => {
     [{ blockReason: "SAFETY", blockReasonMessage: "Unsafe." }, "SAFETY", ["provider_message "]],
     [{ blockReason: "JAILBREAK" }, "JAILBREAK", []],
     [{ blockReasonMessage: "Unsafe." }, "", ["provider_message "]],
-  ])("is a content filter where the prompt was blocked: %j", async (promptFeedback, raw, codes) => {
+  ])("are CONTENT_FILTER where the prompt was blocked: %j", async (promptFeedback, raw, codes) => {
     const blocked = { promptFeedback, usageMetadata: { promptTokenCount: 7 }, responseId: "r1" };
     const response = finalOf(await decodeEvents([blocked]));
     expect(response).toMatchObject({
@@ -266,7 +266,7 @@ describe("the end of an answer", () => {
     expect(codesOf(response.warnings)).toEqual(codes);
   });
 
-  it("keeps the token with which a long answer goes on", async () => {
+  it("come with the token that continues a long answer", async () => {
     const decoded = await decodeEvents([
       event([{ text: "a" }], { finishReason: "CONTINUATION", continuationToken: "T" }),
     ]);
@@ -276,7 +276,7 @@ describe("the end of an answer", () => {
     });
   });
 
-  it("is not there after a reason to stop that comes with code to run, or before more parts", async () => {
+  it("do not finish the answer where they come with code to run or before more parts", async () => {
     const code = event([{ executableCode: { code: "1" } }], STOP);
     expect((await decodeEvents([code])).error).toMatchObject({ kind: ErrorKind.STREAM });
     const more = [event([{ text: "a" }], STOP), event([{ text: "b" }])];
@@ -286,8 +286,8 @@ describe("the end of an answer", () => {
   });
 });
 
-describe("what an answer cost", () => {
-  it("is what the last counts say, alike for every provider", async () => {
+describe("usage", () => {
+  it("is taken from the last counts and includes reasoning and cached tokens", async () => {
     const first = {
       ...event([{ text: "a" }]),
       usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 1 },
@@ -319,17 +319,20 @@ describe("what an answer cost", () => {
     [{ promptTokenCount: 2, candidatesTokenCount: 3 }, []],
     [{ promptTokenCount: 2, candidatesTokenCount: 3, totalTokenCount: 9 }, ["count_mismatch "]],
     [{ promptTokenCount: 2, cachedContentTokenCount: 3 }, ["count_mismatch "]],
-  ])("that contradicts itself is told: %j", async (usageMetadata, codes) => {
-    const decoded = await decodeEvents([{ ...event([{ text: "a" }], STOP), usageMetadata }]);
-    expect(codesOf(finalOf(decoded).warnings)).toEqual(codes);
-  });
+  ])(
+    "is passed on with a warning where its counts contradict each other: %j",
+    async (usageMetadata, codes) => {
+      const decoded = await decodeEvents([{ ...event([{ text: "a" }], STOP), usageMetadata }]);
+      expect(codesOf(finalOf(decoded).warnings)).toEqual(codes);
+    },
+  );
 
-  it("is unset where the provider does not say it", async () => {
+  it("is unset where the provider reports none", async () => {
     expect(finalOf(await decodeEvents([event([{ text: "a" }], STOP)])).usage).toBeUndefined();
   });
 });
 
-describe("sources", () => {
+describe("citations", () => {
   const grounding = {
     groundingChunks: [
       { web: { uri: "https://a", title: "A" } },
@@ -339,7 +342,7 @@ describe("sources", () => {
     searchEntryPoint: { renderedContent: "<div>" },
   };
 
-  it("are citations of the text, and the whole of them is kept", async () => {
+  it("are attached to the text, and the grounding metadata is kept whole", async () => {
     const decoded = await decodeEvents([
       event([{ text: "text" }]),
       event([{ text: " more" }], { ...STOP, groundingMetadata: grounding }),
@@ -355,7 +358,7 @@ describe("sources", () => {
     expect(JSON.parse(dataJson)).toEqual({ groundingMetadata: grounding });
   });
 
-  it("belong to the text before a signature that comes with them", async () => {
+  it("are attached to the text before the signature that comes with them", async () => {
     const decoded = await decodeEvents([
       event([{ text: "text" }]),
       event([{ text: "", thoughtSignature: "S" }], { ...STOP, groundingMetadata: grounding }),
@@ -363,7 +366,7 @@ describe("sources", () => {
     expect(contentOf(decoded).map(({ citations }) => citations.length)).toEqual([2, 0, 0]);
   });
 
-  it("that have no text are kept as they are", async () => {
+  it("are kept as a native part where there is no text", async () => {
     const citationMetadata = { citationSources: [{ uri: "https://a", endIndex: 3 }] };
     const decoded = await decodeEvents([event([], { finishReason: "RECITATION", citationMetadata })]);
     expect(contentOf(decoded)[0]?.part).toMatchObject({
@@ -371,7 +374,7 @@ describe("sources", () => {
     });
   });
 
-  it("are pages that were read, and not those that could not be", async () => {
+  it("include pages that were read and no others", async () => {
     const urlMetadata = [
       { retrievedUrl: "https://a", urlRetrievalStatus: "URL_RETRIEVAL_STATUS_SUCCESS" },
       { retrievedUrl: "https://b", urlRetrievalStatus: "URL_RETRIEVAL_STATUS_ERROR" },
@@ -382,20 +385,20 @@ describe("sources", () => {
     expect(contentOf(decoded)[0]?.citations.map(({ url }) => url)).toEqual(["https://a"]);
   });
 
-  it("are kept once, however often they are told", async () => {
-    const told = { groundingMetadata: { webSearchQueries: ["a"] } };
+  it("are kept once where several events repeat them", async () => {
+    const repeated = { groundingMetadata: { webSearchQueries: ["a"] } };
     const decoded = await decodeEvents([
-      event([{ text: "a" }], told),
-      event([{ text: "b" }], { ...STOP, ...told }),
+      event([{ text: "a" }], repeated),
+      event([{ text: "b" }], { ...STOP, ...repeated }),
     ]);
     expect(contentOf(decoded)).toHaveLength(2);
   });
 });
 
-describe("a failure in a stream", () => {
+describe("streamed failures", () => {
   const overloaded = { error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } };
 
-  it("keeps its kind, with what had come", async () => {
+  it("keep their kind, usage and the output so far", async () => {
     const first = { ...event([{ text: "a" }]), usageMetadata: { promptTokenCount: 4 }, responseId: "r1" };
     const { events, error } = await decodeEvents([first, overloaded]);
     expect(error).toMatchObject({
@@ -409,14 +412,14 @@ describe("a failure in a stream", () => {
     expect(events.at(-1)?.event.case).toBe("error");
   });
 
-  it("is all there is where nothing had come", async () => {
+  it("are the only event where there was no output", async () => {
     const { events, error } = await decodeEvents([overloaded]);
     expect(events).toEqual([]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: false });
   });
 
   it.each([JSON.stringify(overloaded), `[${JSON.stringify(overloaded, null, 2)}]\n`])(
-    "is found where it stands outside of the events",
+    "are found outside of the events",
     async (written) => {
       const { error } = await decodeEvents([event([{ text: "a" }], STOP), written]);
       expect(error).toMatchObject({ kind: ErrorKind.SERVER });
@@ -424,14 +427,14 @@ describe("a failure in a stream", () => {
   );
 
   it.each(["data: [1]\n\n", "data: {\n\n", "data:\n\n"])(
-    "is an event that is no object: %j",
+    "include an event that is not an object: %j",
     async (line) => {
       const { error } = await decodeEvents([event([{ text: "a" }]), line]);
       expect(error).toMatchObject({ kind: ErrorKind.STREAM });
     },
   );
 
-  it("is an end without a reason to stop", async () => {
+  it("include a stream that ends without a finish reason", async () => {
     expect((await decodeEvents([event([{ text: "a" }])])).error).toMatchObject({ kind: ErrorKind.STREAM });
     expect((await decodeEvents([])).error).toMatchObject({ kind: ErrorKind.STREAM });
   });
@@ -440,13 +443,13 @@ describe("a failure in a stream", () => {
 describe("raw JSON", () => {
   const events = [event([{ text: "a" }]), event([{ text: "b" }], STOP)];
 
-  it("is the list of events, and each event by itself, where it is asked for", async () => {
+  it("is the list of events and each event under include_raw", async () => {
     const decoded = await decodeEvents(events, { model: NEW_MODEL, includeRaw: true });
     expect(JSON.parse(finalOf(decoded).rawJson)).toEqual(events);
     expect(casesOf(decoded).filter((kind) => kind === "providerEvent")).toHaveLength(2);
   });
 
-  it("is left out otherwise, but for events that hold something unknown", async () => {
+  it("is left out otherwise, except for events with unknown fields", async () => {
     const decoded = await decodeEvents([...events, { tomorrow: { x: 1 } }]);
     expect(finalOf(decoded).rawJson).toBe("");
     const passed = decoded.events.flatMap(({ event: { case: kind, value } }) =>
@@ -456,7 +459,7 @@ describe("raw JSON", () => {
   });
 });
 
-describe("a whole body", () => {
+describe("whole answers", () => {
   const respond = (body: unknown, includeRaw = false) =>
     toResponse(
       JSON.stringify(body),
@@ -464,7 +467,7 @@ describe("a whole body", () => {
       new ToolCallIdAllocator("run"),
     );
 
-  it("may be a list of events", () => {
+  it("can be a list of events", () => {
     const body = [event([{ text: "a" }]), event([{ text: "b" }], STOP)];
     const response = respond(body, true);
     expect(textOf(response)).toBe("ab");
@@ -472,13 +475,13 @@ describe("a whole body", () => {
   });
 
   it.each([[[]], [{}], ["x"], [null], [{ candidates: [{}] }], [{ usageMetadata: { promptTokenCount: 1 } }]])(
-    "that holds no answer is a failure of the server: %j",
+    "are a ServerError where they hold no answer: %j",
     (body) => {
       expect(() => respond(body)).toThrow(ServerError);
     },
   );
 
-  it("that holds an error is that error", () => {
+  it("fail with the error that they hold", () => {
     const error = { error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "slow down" } };
     expect(() => respond(error)).toThrow("gemini reported a failure (RESOURCE_EXHAUSTED): slow down");
   });

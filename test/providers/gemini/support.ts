@@ -13,7 +13,7 @@ import { toResponse } from "../../../src/providers/gemini/response.ts";
 import { GeminiDecoder } from "../../../src/providers/gemini/stream.ts";
 import { type Decoded, decode, factsFor } from "../../support/decode.ts";
 
-/** A body that is sent, as far as tests look at it. */
+/** The fields of a request body that tests read. */
 export interface Body {
   readonly contents: readonly { readonly role: string; readonly parts: readonly Record<string, unknown>[] }[];
   readonly systemInstruction?: unknown;
@@ -23,12 +23,12 @@ export interface Body {
   readonly [key: string]: unknown;
 }
 
-/** A model that takes everything but forced system messages: Gemini 3. */
+/** A Gemini 3 model, which has all features of the adapter. */
 export const NEW_MODEL = "gemini-3.5-flash";
-/** A model with thinking budgets, without media in tool results. */
+/** A Gemini 2.5 model: thinking budgets, and no media in tool results. */
 export const OLD_MODEL = "gemini-2.5-flash";
 
-/** Translates a request to Gemini; a model and a question are there unless given. */
+/** Translates a request to Gemini, with a default model and question. */
 export async function translate(
   request: MessageInitShape<typeof RequestSchema>,
 ): Promise<{ body: Body; text: string; warnings: readonly Warning[] }> {
@@ -41,7 +41,7 @@ export async function translate(
   return { body: JSON.parse(text), text, warnings };
 }
 
-/** A turn of the model as the adapter reads it from an answer with these parts. */
+/** The assistant message that the adapter reads from an answer with these parts. */
 export function answered(parts: readonly object[], model = NEW_MODEL, beside: object = {}): Message {
   const body = { ...event(parts, { finishReason: "STOP", ...beside }), modelVersion: model };
   return readTurn(JSON.stringify(body), model);
@@ -59,7 +59,7 @@ export function resultsFor(turn: Message): Message[] {
   return toolCallsOf(turn).map(({ id }) => toolResult({ toolCallId: id, content: "ok" }));
 }
 
-/** A call of a tool that no provider wrote. */
+/** A tool call without provider state. */
 export function call(
   id: string,
   name = "weather",

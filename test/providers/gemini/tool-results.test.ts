@@ -14,11 +14,11 @@ import { call, codesOf, OLD_MODEL, translate } from "./support.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 
-describe("results of tools", () => {
+describe("tool results", () => {
   const turn = assistantMessage([call("a", "first"), call("b", "second")]);
   const png = new Uint8Array([1, 2, 3]);
 
-  it("stand in one content behind the calls, in the order of the calls", async () => {
+  it("are in one content directly after the calls, in the order of the calls", async () => {
     const messages = [
       userMessage("hi"),
       turn,
@@ -35,7 +35,7 @@ describe("results of tools", () => {
     ]);
   });
 
-  it("may come in one message, or as a message that is itself the result", async () => {
+  it("can be in one message, or be a message of their own", async () => {
     const messages = [
       userMessage("hi"),
       turn,
@@ -52,7 +52,7 @@ describe("results of tools", () => {
     ]);
   });
 
-  it("answer the later call where two turns use one id", async () => {
+  it("belong to the later call where two turns use one id", async () => {
     const once = [assistantMessage([call("a", "first")]), toolResult({ toolCallId: "a", content: "1" })];
     const again = [assistantMessage([call("a", "second")]), toolResult({ toolCallId: "a", content: "2" })];
     const { body } = await translate({ messages: [userMessage("hi"), ...once, ...again] });
@@ -64,7 +64,7 @@ describe("results of tools", () => {
     ]);
   });
 
-  it("hold images where the model takes them, else the images stand behind all results", async () => {
+  it("hold images where the model takes them, else the images follow all results", async () => {
     const messages = [
       userMessage("hi"),
       turn,
@@ -86,7 +86,7 @@ describe("results of tools", () => {
     expect(codesOf(old.warnings)).toEqual(["converted_content messages[2].content[0].tool_result"]);
   });
 
-  it("may hold the provider's own words, in their parts or in place of the whole response", async () => {
+  it("can have native parts, or a native functionResponse in place of the whole result", async () => {
     const native = (kind: string, dataJson: string) =>
       ({ part: { case: "native", value: { provider: "gemini", kind, dataJson } } }) as const;
     const whole = '{"functionResponse":{"name":"first","response":{"result":1.0},"willContinue":true}}';
@@ -110,7 +110,7 @@ describe("results of tools", () => {
     );
   });
 
-  it("may have text beside them, which answers the call that the message names", async () => {
+  it("can have text beside them, which belongs to the call that the message names", async () => {
     const result: PartInit = {
       part: { case: "toolResult", value: { toolCallId: "a", content: [textPart("1")] } },
     };
@@ -127,7 +127,7 @@ describe("results of tools", () => {
     ]);
   });
 
-  it("that answer no call, or a call without one, are refused by name", async () => {
+  it("are refused by field where they belong to no call, and calls without results are too", async () => {
     const stray = toolResult({ toolCallId: "x", content: "?" });
     await expect(translate({ messages: [userMessage("hi"), stray] })).rejects.toThrow(
       "messages[1].content[0].tool_result.tool_call_id: expected the id of a call that waits",

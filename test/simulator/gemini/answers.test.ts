@@ -24,7 +24,7 @@ describe("sim-tools", () => {
   const call = (functionCallingConfig: object, name = "sim-tools:calls=3"): Promise<AnsweredObject> =>
     ask(simulator(), name, { tools, toolConfig: { functionCallingConfig } });
 
-  it("calls as many tools as asked", async () => {
+  it("calls as many tools as the model string says", async () => {
     const answer = await call({});
     expect(namesOf(answer)).toEqual(["get_weather", "get_time", "get_weather"]);
     expect(answer.candidates?.[0]).toMatchObject({
@@ -38,15 +38,15 @@ describe("sim-tools", () => {
     [{ mode: "ANY" }, ["get_weather", "get_time", "get_weather"]],
     [{ mode: "ANY", allowedFunctionNames: ["get_time"] }, ["get_time", "get_time", "get_time"]],
     [{ mode: "VALIDATED", allowedFunctionNames: ["get_time"] }, ["get_time", "get_time", "get_time"]],
-  ])("heeds %j", async (choice, names) => {
+  ])("follows the tool choice %j", async (choice, names) => {
     expect(namesOf(await call(choice))).toEqual(names);
   });
 
-  it("is not alone in calling where a call is required", async () => {
+  it("calls a tool with other scripts too where a call is required", async () => {
     expect(namesOf(await call({ mode: "ANY" }, "sim-echo"))).toEqual(["get_weather"]);
   });
 
-  it("gives ids that are unique, repeated or missing", async () => {
+  it("returns ids that are unique, repeated or missing", async () => {
     const idsOf = async (option: string): Promise<(string | undefined)[]> =>
       partsOf(await call({}, `sim-tools:calls=3${option}`)).map(({ functionCall }) => functionCall?.id);
     expect(new Set(await idsOf("")).size).toBe(3);
@@ -54,7 +54,7 @@ describe("sim-tools", () => {
     expect(await idsOf(",no_ids=1")).toEqual([undefined, undefined, undefined]);
   });
 
-  it("reads the last responses, in as many rounds as asked", async () => {
+  it("reads the last responses, in as many rounds as the model string says", async () => {
     const name = "sim-tools:rounds=2";
     const contents: object[] = [user("Go on.")];
     for (let round = 1; round <= 2; round += 1) {
@@ -69,7 +69,7 @@ describe("sim-tools", () => {
     expect(text).not.toContain("result 1");
   });
 
-  it("fills in schemas of Google's own dialect", async () => {
+  it("generates arguments for schemas of Google's own dialect", async () => {
     const parameters = {
       type: "OBJECT",
       properties: {
@@ -87,7 +87,7 @@ describe("sim-tools", () => {
 });
 
 describe("sim-text", () => {
-  it("names attachments and counts them by their kind", async () => {
+  it("names attachments and counts their tokens by modality", async () => {
     const contents = [
       user(
         "Look at these.",
@@ -103,12 +103,12 @@ describe("sim-text", () => {
     expect(promptTokensDetails.reduce((sum, { tokenCount }) => sum + tokenCount, 0)).toBe(promptTokenCount);
   });
 
-  it("answers with an object where JSON alone is asked for", async () => {
+  it("answers with a JSON object where the format is JSON without a schema", async () => {
     const answer = await ask(simulator(), "sim-text", config({ responseMimeType: "application/json" }));
     expect(JSON.parse(textOf(answer))).toMatchObject({ question: "Hello 🧭" });
   });
 
-  it("draws where pictures are asked for, and writes only where texts are", async () => {
+  it("returns images and text as responseModalities says", async () => {
     const kindsOf = async (...responseModalities: string[]): Promise<string[]> => {
       const answer = await ask(simulator(), "sim-text", config({ responseModalities }));
       return partsOf(answer).map((part: Part) =>
@@ -127,8 +127,8 @@ describe("sim-text", () => {
   });
 });
 
-describe("the end of an answer", () => {
-  it("is at a stop sequence", async () => {
+describe("finish reasons", () => {
+  it("are STOP at a stop sequence", async () => {
     const changes = { contents: [user("alpha bravo charlie")], ...config({ stopSequences: ["bravo"] }) };
     const answer = await ask(simulator(), "sim-echo", changes);
     expect([textOf(answer), finishOf(answer)]).toEqual(["alpha ", "STOP"]);
@@ -155,12 +155,12 @@ describe("the end of an answer", () => {
     },
   );
 
-  it("has a content without parts where nothing came of it", async () => {
+  it("come with a content without parts where there is no output", async () => {
     const answer = await ask(simulator(), "sim-reasoning", config({ maxOutputTokens: 20 }));
     expect(answer.candidates?.[0]?.content).toEqual({ role: "model" });
   });
 
-  it("is a block of the prompt for sim-refusal", async () => {
+  it("are a blocked prompt for sim-refusal", async () => {
     for (const objects of [
       [await ask(simulator(), "sim-refusal")],
       await stream(simulator(), "sim-refusal"),
@@ -172,7 +172,7 @@ describe("the end of an answer", () => {
     }
   });
 
-  it("is for safety where the filter stops it half way", async () => {
+  it("are SAFETY where the filter stops the answer", async () => {
     const whole = textOf(await ask(simulator(), "sim-text"));
     const blocked = await ask(simulator(), "sim-text:stop=content_filter");
     expect(finishOf(blocked)).toBe("SAFETY");
@@ -184,7 +184,7 @@ describe("the end of an answer", () => {
 describe("grounding", () => {
   const tools = [{ googleSearch: {} }];
 
-  it("says which bytes of the text rest on which source", async () => {
+  it("has the source and the span in bytes of each citation", async () => {
     const answer = await ask(simulator(), "sim-text:citations=3", {
       contents: [user("Neues über Žižek?")],
       tools,
@@ -204,14 +204,14 @@ describe("grounding", () => {
     expect(groundingSupports).toHaveLength(3);
   });
 
-  it("comes with the last object of a stream", async () => {
+  it("is in the last object of a stream", async () => {
     const objects = await stream(simulator(), "sim-text", { tools });
     expect(
       objects.map(({ candidates }) => candidates?.[0]?.groundingMetadata !== undefined).indexOf(true),
     ).toBe(objects.length - 1);
   });
 
-  it("is recitation where nothing was searched", async () => {
+  it("is citation metadata where nothing was searched", async () => {
     const answer = await ask(simulator(), "sim-text:citations=2");
     expect(answer.candidates?.[0]?.citationMetadata?.citationSources).toHaveLength(2);
     expect(answer.candidates?.[0]).not.toHaveProperty("groundingMetadata");
@@ -219,7 +219,7 @@ describe("grounding", () => {
 });
 
 describe("the prompt cache", () => {
-  it("finds the beginning of an earlier prompt again, and counts it as prompt", async () => {
+  it("counts the beginning of an earlier prompt as cached and as prompt tokens", async () => {
     const systemInstruction = { parts: [{ text: "The tide turns twice a day. ".repeat(400) }] };
     const cachedOf = async (question: string): Promise<number | undefined> => {
       const { usageMetadata } = await ask(simulator(), "sim-text", {
@@ -233,7 +233,7 @@ describe("the prompt cache", () => {
     expect(await cachedOf("Two")).toBeGreaterThan(2600);
   });
 
-  it("is not for shorter prompts", async () => {
+  it("is not used for short prompts", async () => {
     const contents = [user("The tide turns. ".repeat(400))];
     for (let each = 0; each < 2; each += 1)
       expect(

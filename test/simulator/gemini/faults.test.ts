@@ -31,7 +31,7 @@ describe("status", () => {
     [503, "UNAVAILABLE"],
     [504, "DEADLINE_EXCEEDED"],
     [529, "INTERNAL"],
-  ])("%d has the error body that goes with it", async (code, status) => {
+  ])("returns the error body of %d", async (code, status) => {
     expect(await refusal(simulator(), hello, { model: `sim-text:status=${code}` })).toMatchObject({
       code,
       status,
@@ -39,7 +39,7 @@ describe("status", () => {
     });
   });
 
-  it("says when to come back, and which quota is used up", async () => {
+  it("returns the retry delay and the exceeded quota", async () => {
     const model = "sim-text:status=429,retry_after_ms=34400";
     const response = await post(simulator(), hello, { model });
     expect(response.headers.get("retry-after-ms")).toBe("34400");
@@ -72,7 +72,7 @@ describe("status", () => {
       "status=403,code=SERVICE_DISABLED",
       { status: "PERMISSION_DENIED", details: [{ reason: "SERVICE_DISABLED" }] },
     ],
-  ])("%s takes its words from the code", async (fault, error) => {
+  ])("takes the error of %s from the code", async (fault, error) => {
     expect(await refusal(simulator(), hello, { model: `sim-text:${fault}` })).toMatchObject(error);
   });
 });
@@ -90,7 +90,7 @@ describe("error_after", () => {
     });
   });
 
-  it("reports it as a bare error behind the events in the other styles", async () => {
+  it("reports it as plain JSON after the events in the other styles", async () => {
     const { body, complete } = await raw(simulator(), "sim-text:error_after=2,error_style=failed");
     expect(complete).toBe(true);
     const frames = body.split("\r\n\r\n");
@@ -101,14 +101,14 @@ describe("error_after", () => {
   it.each([
     ["", 500, "INTERNAL"],
     [",error_code=server_is_overloaded", 503, "UNAVAILABLE"],
-  ])("makes a whole answer an error (code%s)", async (code, status, canonical) => {
+  ])("fails a whole answer (code%s)", async (code, status, canonical) => {
     const error = await refusal(simulator(), hello, { model: `sim-text:error_after=0${code}` });
     expect(error).toMatchObject({ code: status, status: canonical });
   });
 });
 
 describe("broken streams", () => {
-  it("send no sign of life but comments", async () => {
+  it("send only comments as keep-alives", async () => {
     const silent = await raw(simulator(), "sim-text:stall_after=2,keepalive_ms=20", {}, { forMs: 120 });
     expect(parseObjects(silent.body)).toHaveLength(2);
     const comments = "sim-text:stall_after=2,keepalive_ms=20,keepalive_style=comment";
@@ -129,7 +129,7 @@ describe("broken streams", () => {
     expect(parseObjects(stalled.body)).toHaveLength(4);
   });
 
-  it("hold one event of broken JSON", async () => {
+  it("have one event with invalid JSON", async () => {
     const { body } = await raw(simulator(), "sim-text:malformed_after=2");
     const frames = body.split("\r\n\r\n").filter(Boolean);
     expect(frames[2]).toMatch(/^data: \{/);
@@ -139,14 +139,14 @@ describe("broken streams", () => {
     );
   });
 
-  it("end in good order without their last event", async () => {
+  it("end normally without their last event", async () => {
     const { body, complete } = await raw(simulator(), "sim-text:end_without_terminal=1");
     expect(complete).toBe(true);
     expect(body).not.toContain("finishReason");
     expect(parseObjects(body).length).toBeGreaterThan(5);
   });
 
-  it("part the surrogates of an emoji", async () => {
+  it("split an emoji between its surrogates", async () => {
     const { body } = await raw(simulator(), "sim-text:half_surrogates=1");
     expect(body).toMatch(/"text":"\\ud83e"[\s\S]*"text":"\\udded"/);
   });
@@ -158,7 +158,7 @@ describe("broken streams", () => {
     expect(textOf(...parseObjects(body))).toContain("東京");
   });
 
-  it("begin with a large delta, or bring a large call", async () => {
+  it("begin with a large delta, or have a large call", async () => {
     const objects = await stream(simulator(), "sim-text:frame_bytes=300000");
     expect(
       partsOf(objects[0] ?? (await ask(simulator(), "sim-text")))[0]?.text?.length,

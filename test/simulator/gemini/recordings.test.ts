@@ -13,7 +13,7 @@ import {
 
 const simulator = useSimulator();
 
-/** What a tool is called with, which says nothing about the provider's fields. */
+/** Arguments of tools, which are not fields of the provider. */
 const freeSubtrees = /\.functionCall\.args\./;
 
 /** Paths of all fields of a value, with `[]` for the elements of arrays. */
@@ -28,24 +28,24 @@ function pathsOf(value: unknown, path = ""): string[] {
     .filter((at) => !freeSubtrees.test(at));
 }
 
-/** What a part is: its kind of data, and whether it is a thought, empty or signed. */
+/** The kind of a part: its data, and whether it is a thought, empty or signed. */
 function kindOfPart(part: Part): string {
-  const remarks = [
+  const attributes = [
     part.thought === true ? "thought" : "",
     part.text === "" ? "empty" : "",
     part.thoughtSignature === undefined ? "" : "signed",
   ];
   const data = Object.keys(part).find((name) => name !== "thought" && name !== "thoughtSignature");
-  return [...remarks.filter(Boolean), data].join(" ");
+  return [...attributes.filter(Boolean), data].join(" ");
 }
 
-/** What an object is of: its parts, and why the answer ended with it. */
+/** The kind of an object: its parts and the finish reason. */
 function kindOf(object: AnsweredObject): string {
   const finish = object.candidates?.[0]?.finishReason;
   return [...partsOf(object).map(kindOfPart), ...(finish === undefined ? [] : [finish])].join(", ");
 }
 
-/** The kinds of objects in order, with runs of one kind told once. */
+/** The kinds of objects in order, without repetitions. */
 function sequenceOf(objects: readonly AnsweredObject[]): string[] {
   return objects.map(kindOf).filter((kind, index, all) => kind !== all[index - 1]);
 }
@@ -61,7 +61,7 @@ function fieldsByKind(objects: readonly AnsweredObject[]): Record<string, string
 const requestOf = (recording: string): object =>
   JSON.parse(readRecording(`${recording}.request.json`)) as object;
 
-describe("a request that was recorded, sent to the simulator", () => {
+describe("recorded requests sent to the simulator", () => {
   it.each([
     ["streaming-grammar-stop-finish-reason", "sim-text"],
     ["streaming-grammar-max-tokens-truncation", "sim-long:rate=1000000"],
@@ -74,7 +74,7 @@ describe("a request that was recorded, sent to the simulator", () => {
       "streaming-multimodal-tool-results-streaming-history-preserves-hybrid-tool-result-image-parts-1",
       "sim-reasoning",
     ],
-  ])("%s gets objects with the recorded sequence and fields from %s", async (recording, model) => {
+  ])("%s get objects with the recorded sequence and fields from %s", async (recording, model) => {
     const recorded = parseObjects(readRecording(`${recording}.sse`).replaceAll(/\r?\n/g, "\r\n"));
     const simulated = await stream(simulator(), model, requestOf(recording));
     expect(sequenceOf(simulated)).toEqual(sequenceOf(recorded));
@@ -87,7 +87,7 @@ describe("a request that was recorded, sent to the simulator", () => {
     ["thought-text-blocking-keeps-a-trailing-thought-signature", "sim-reasoning"],
     ["thought-text-text-response-skips-thoughts-on-gemini-3-flash", "sim-reasoning"],
     ["thought-text-text-response-with-thinking-disabled-is-unchanged", "sim-text"],
-  ])("%s gets a whole answer with the recorded fields from %s", async (recording, model) => {
+  ])("%s get a whole answer with the recorded fields from %s", async (recording, model) => {
     const fieldsOf = (value: object): string[] => [...new Set(pathsOf(value))].sort();
     const recorded = JSON.parse(readRecording(`${recording}.json`)) as object;
     expect(fieldsOf(await ask(simulator(), model, requestOf(recording)))).toEqual(fieldsOf(recorded));
@@ -95,7 +95,7 @@ describe("a request that was recorded, sent to the simulator", () => {
 });
 
 describe("grounding", () => {
-  it("has fields that were recorded", async () => {
+  it("has only recorded fields", async () => {
     const recorded = JSON.parse(
       readRecording("googleai-unary-success-google-search-grounding.json"),
     ) as object;
@@ -110,7 +110,7 @@ describe("grounding", () => {
 });
 
 describe("failures", () => {
-  it("of a prompt that is blocked have the recorded fields", async () => {
+  it("of a blocked prompt have the recorded fields", async () => {
     const [recorded] = parseObjects(
       readRecording("googleai-streaming-failure-prompt-blocked-safety.sse").trim(),
     );
@@ -120,7 +120,7 @@ describe("failures", () => {
     );
   });
 
-  it("of a filter have the recorded fields", async () => {
+  it("of a content filter have the recorded fields", async () => {
     const recorded = JSON.parse(
       readRecording("vertex-unary-failure-finish-reason-safety.json"),
     ) as AnsweredObject;
@@ -135,11 +135,11 @@ describe("failures", () => {
   it.each([
     ["error-envelope-nonexistent-model-error-preserves-status-and-body", "gemini-nonexistent-rig-test", {}],
     ["googleai-unary-failure-api-key", "sim-text", { "x-goog-api-key": "invalid" }],
-  ])("of a request have the recorded words (%s)", async (recording, model, key) => {
+  ])("of a request have the recorded message (%s)", async (recording, model, key) => {
     const { error: recorded } = JSON.parse(readRecording(`${recording}.json`)) as { error: ErrorBody };
     const response = await post(simulator(), {}, { model, headers: { "x-goog-api-key": "k", ...key } });
     const { error } = (await response.json()) as { error: ErrorBody };
-    // The recorded server told what it saw inside, too.
+    // The recorded error also has debug information of the server.
     const details = recorded.details?.filter((each) => !each["@type"].endsWith("DebugInfo"));
     expect(error).toEqual(details === undefined ? recorded : { ...recorded, details });
   });

@@ -61,7 +61,7 @@ describe("models.generateContent()", () => {
     );
   });
 
-  it("takes the settings that the SDK knows", async () => {
+  it("accepts the settings of the SDK", async () => {
     const config = {
       systemInstruction: "Be kind.",
       temperature: 0.5,
@@ -88,7 +88,7 @@ describe("models.generateContentStream()", () => {
     "sim-text:half_surrogates=1",
     "sim-text:chunk=random:7",
     "sim-tools:calls=2",
-  ])("streams what a whole answer of %s holds", async (model) => {
+  ])("streams the same content as a whole answer of %s", async (model) => {
     const asked = request({
       model,
       config: {
@@ -124,7 +124,7 @@ describe("a round trip of tools", () => {
   ];
   const config = { tools: [{ functionDeclarations: [weatherTool] }] };
 
-  /** The content of an answer, but for empty texts that nothing stands on, and the responses of its calls. */
+  /** The content of an answer without empty texts, and the responses to its calls. */
   function goOn(
     answer: readonly GenerateContentResponse[],
     parts = partsOf(...answer).filter(({ text, thoughtSignature }) => text !== "" || thoughtSignature),
@@ -157,7 +157,7 @@ describe("a round trip of tools", () => {
     },
   );
 
-  it("of thoughts notices what is missing and what was altered", async () => {
+  it("refuses signatures that are missing or altered", async () => {
     const asked = { model: "sim-reasoning:calls=2", contents, config };
     const first = await createClient().models.generateContent(asked);
     const [call, ...rest] = partsOf(first);
@@ -174,7 +174,7 @@ describe("a round trip of tools", () => {
     await send({ ...bare, thoughtSignature: "skip_thought_signature_validator" });
   });
 
-  it("runs in the SDK's own loop", async () => {
+  it("runs in the SDK's automatic function calling", async () => {
     const seen: unknown[] = [];
     const tool = {
       tool: () => Promise.resolve({ functionDeclarations: [weatherTool] }),
@@ -201,7 +201,7 @@ describe("a round trip of tools", () => {
     expect(response.text).toContain("rain");
   });
 
-  it("may be forced to one of the tools", async () => {
+  it("can be forced to one of the tools", async () => {
     const other = { name: "get_time" };
     const response = await createClient().models.generateContent({
       model: "sim-text",
@@ -218,7 +218,7 @@ describe("a round trip of tools", () => {
 });
 
 describe("a chat", () => {
-  it("carries thoughts and their signatures on, whole and streamed", async () => {
+  it("sends thoughts back with their signatures, whole and streamed", async () => {
     const chat = createClient().chats.create({
       model: "sim-reasoning",
       config: { thinkingConfig: { includeThoughts: true } },
@@ -265,7 +265,7 @@ describe("structured output", () => {
 });
 
 describe("grounding", () => {
-  it("names the sources that a search found", async () => {
+  it("names the sources of a search", async () => {
     const config = { tools: [{ googleSearch: {} }] };
     const { candidates } = await createClient().models.generateContent(
       request({ contents: "News?", config }),
@@ -282,7 +282,7 @@ describe("errors", () => {
     client.models.generateContent(request({ model }));
 
   it.each([
-    ["of a refused key", () => ask("sim-text", createClient("invalid")), 400, "API_KEY_INVALID"],
+    ["of a wrong key", () => ask("sim-text", createClient("invalid")), 400, "API_KEY_INVALID"],
     [
       "of an unknown model",
       () => ask("gemini-nonexistent"),
@@ -308,9 +308,9 @@ describe("errors", () => {
     expect(JSON.stringify(error.message)).toContain(words.replaceAll("\\", "\\"));
   });
 
-  it("in a stream are thrown while it is read, whatever their form", async () => {
+  it("in a stream are thrown while it is read, in every error style", async () => {
     for (const style of ["event", "failed"]) {
-      // The SDK finds a bare error at the beginning of a read only, so the events before it come at a pace.
+      // The SDK finds an error outside of events only at the beginning of a read: the events are sent one by one.
       const model = `sim-text:rate=100,error_after=4,error_style=${style},error_code=RESOURCE_EXHAUSTED`;
       const error: unknown = await collect(request({ model })).catch((reason: unknown) => reason);
       expect(String(error)).toContain("RESOURCE_EXHAUSTED");
@@ -322,13 +322,13 @@ describe("errors", () => {
   });
 });
 
-describe("a caller that leaves", () => {
+describe("cancellation", () => {
   const isAsked =
     (model: string) =>
     ({ path }: { path: string }): boolean =>
       decodeURIComponent(path).includes(`/${model}:`);
 
-  it("is seen by the simulator at once", async () => {
+  it("is noticed by the simulator at once", async () => {
     const model = "sim-long:tokens=10000,rate=50";
     const leave = new AbortController();
     let leftAt = 0;
@@ -345,7 +345,7 @@ describe("a caller that leaves", () => {
     expect((seen.closedAt ?? Infinity) - leftAt).toBeLessThan(2000);
   });
 
-  it("may do so before the headers", async () => {
+  it("is possible before the response headers", async () => {
     const model = "sim-text:delay_ms=60000";
     const leave = new AbortController();
     const answer = createClient().models.generateContent(

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import type { Simulator } from "../../../src/simulator/index.ts";
 import { type RawAnswer, type RawOptions, rawPost } from "../raw-post.ts";
 
-/** The headers without which no request is taken. */
+/** The headers that every request needs. */
 export const headers = { "x-goog-api-key": "test-key" };
 
-/** A part of a content, as far as the tests look into it. */
+/** The fields of a part that tests read. */
 export interface Part {
   readonly text?: string;
   readonly thought?: boolean;
@@ -14,14 +14,14 @@ export interface Part {
   readonly inlineData?: { readonly mimeType: string; readonly data: string };
 }
 
-/** A place in a text. */
+/** A span of a text. */
 interface Segment {
   readonly startIndex?: number;
   readonly endIndex: number;
   readonly text: string;
 }
 
-/** A whole answer, or an object of a stream, as far as the tests look into it. */
+/** The fields of a whole answer, or of an object of a stream, that tests read. */
 export interface AnsweredObject {
   readonly candidates?: readonly {
     readonly content?: { readonly parts?: readonly Part[]; readonly role: string };
@@ -75,7 +75,7 @@ export function model(...parts: readonly object[]): object {
 /** A body with a question. */
 export const hello = { contents: [user("Hello 🧭")] };
 
-/** How a request is sent. */
+/** Settings of a request. */
 export interface Sending extends RequestInit {
   /** The model string. Defaults to `sim-text`. */
   readonly model?: string;
@@ -98,7 +98,7 @@ export function post(simulator: Simulator, body: unknown, sending: Sending = {})
   });
 }
 
-/** Posts a body, with the fields of {@link hello} that it lacks, and returns the answer. Fails unless the status is 200. */
+/** Posts a body, by default with the contents of {@link hello}. Returns the answer; fails unless it is a 200. */
 export async function ask(simulator: Simulator, name: string, changes: object = {}): Promise<AnsweredObject> {
   const response = await post(simulator, { ...hello, ...changes }, { model: name });
   const text = await response.text();
@@ -109,7 +109,7 @@ export async function ask(simulator: Simulator, name: string, changes: object = 
 /** The call that streams events. */
 export const streaming = "streamGenerateContent?alt=sse";
 
-/** Asks for a stream and returns its objects. Fails unless the status is 200. */
+/** Requests a stream and returns its objects. Fails unless the status is 200. */
 export async function stream(
   simulator: Simulator,
   name: string,
@@ -121,7 +121,7 @@ export async function stream(
   return parseObjects(text);
 }
 
-/** Takes the objects out of a body of server-sent events, whose lines must end as Google's do. */
+/** Parses a body of server-sent events. Its lines must end with CRLF, as Google's do. */
 export function parseObjects(body: string): AnsweredObject[] {
   return body
     .split("\r\n\r\n")
@@ -145,7 +145,7 @@ export function textOf(...objects: readonly AnsweredObject[]): string {
     .join("");
 }
 
-/** What a request is refused with. */
+/** The error of a refused request. */
 export interface Refusal {
   readonly code: number;
   readonly message: string;
@@ -157,7 +157,7 @@ export interface Refusal {
   }[];
 }
 
-/** Posts a body that is refused, and returns with what. */
+/** Posts a body that is refused, and returns the error. */
 export async function refusal(simulator: Simulator, body: unknown, sending: Sending = {}): Promise<Refusal> {
   const response = await post(simulator, body, sending);
   const { error } = (await response.json()) as { error: Refusal };
@@ -165,7 +165,7 @@ export async function refusal(simulator: Simulator, body: unknown, sending: Send
   return error;
 }
 
-/** Posts a body over a socket of its own, and asks for a stream unless told otherwise. */
+/** Posts a body over a socket of its own, and requests a stream by default. */
 export function raw(
   simulator: Simulator,
   name: string,

@@ -27,16 +27,16 @@ function responsesOf(parts: readonly Part[], result = "rain"): object {
   );
 }
 
-/** The contents that go on from an answer with calls, whose parts may be others. */
-function goingOn(answer: AnsweredObject, parts: readonly object[] = partsOf(answer)): object {
+/** The contents that follow an answer with calls. @param parts Replaces the parts of the answer. */
+function continuing(answer: AnsweredObject, parts: readonly object[] = partsOf(answer)): object {
   return { tools, contents: [question, model(...parts), responsesOf(partsOf(answer))] };
 }
 
-const complaint = async (body: object, name = "sim-reasoning"): Promise<string> =>
+const refusalMessage = async (body: object, name = "sim-reasoning"): Promise<string> =>
   (await refusal(simulator(), { ...hello, ...body }, { model: name })).message;
 
 describe("thoughts", () => {
-  it("show only where asked, and are never the candidate's tokens", async () => {
+  it("are shown only on request, and never counted as candidate tokens", async () => {
     const hidden = await ask(simulator(), "sim-reasoning");
     const shown = await ask(simulator(), "sim-reasoning:parts=3", thinking({ includeThoughts: true }));
     expect(partsOf(hidden)).toHaveLength(1);
@@ -53,7 +53,7 @@ describe("thoughts", () => {
     }
   });
 
-  it("come paragraph by paragraph", async () => {
+  it("are sent paragraph by paragraph", async () => {
     const objects = await stream(simulator(), "sim-reasoning:parts=3", thinking({ includeThoughts: true }));
     const thoughts = objects.filter((object) => partsOf(object)[0]?.thought === true);
     expect(thoughts).toHaveLength(3);
@@ -61,7 +61,7 @@ describe("thoughts", () => {
     expect(objects.at(3)?.usageMetadata.thoughtsTokenCount).toBeGreaterThan(100);
   });
 
-  it("do not show where they are redacted", async () => {
+  it("are not shown where they are redacted", async () => {
     const answer = await ask(simulator(), "sim-reasoning:redacted=1", thinking({ includeThoughts: true }));
     expect(partsOf(answer).map(({ thought }) => thought)).toEqual([undefined]);
     expect(answer.usageMetadata.thoughtsTokenCount).toBeGreaterThan(100);
@@ -70,7 +70,7 @@ describe("thoughts", () => {
   it.each([
     ["level", { thinkingLevel: "MINIMAL" }, { thinkingLevel: "HIGH" }],
     ["budget", { thinkingBudget: 512 }, { thinkingBudget: 24_576 }],
-  ])("are as many as the %s says", async (_, little, much) => {
+  ])("have as many tokens as the %s allows", async (_, little, much) => {
     const tokens = async (config: object): Promise<number> =>
       (await ask(simulator(), "sim-reasoning", thinking(config))).usageMetadata.thoughtsTokenCount ?? 0;
     expect(await tokens(little)).toBeLessThan(await tokens(much));
@@ -79,8 +79,8 @@ describe("thoughts", () => {
   });
 });
 
-describe("a signature", () => {
-  it("is on the first call alone", async () => {
+describe("thought signatures", () => {
+  it("are on the first call only", async () => {
     for (const answer of [
       [await ask(simulator(), "sim-reasoning:calls=3", { tools })],
       await stream(simulator(), "sim-reasoning:calls=3", { tools }),
@@ -95,7 +95,7 @@ describe("a signature", () => {
     }
   });
 
-  it("is on the last text, in a stream on an empty one", async () => {
+  it("are on the last text, in a stream on an empty one", async () => {
     const [part] = partsOf(await ask(simulator(), "sim-reasoning"));
     expect(part?.thoughtSignature).toMatch(/^E[\w+/]+=*$/);
     const last = (await stream(simulator(), "sim-reasoning")).at(-1);
@@ -105,14 +105,14 @@ describe("a signature", () => {
     });
   });
 
-  it("is given by no other script", async () => {
+  it("are returned by no other script", async () => {
     expect(JSON.stringify(await ask(simulator(), "sim-tools", { tools }))).not.toContain("thoughtSignature");
   });
 
-  it("must come back on the calls of the current turn, step by step", async () => {
+  it("are required on the calls of the current turn, step by step", async () => {
     const name = "sim-reasoning:rounds=2";
     const first = await ask(simulator(), name, { contents: [question], tools });
-    const second = await ask(simulator(), name, goingOn(first));
+    const second = await ask(simulator(), name, continuing(first));
     const contents = [
       question,
       model(...partsOf(first)),
@@ -127,7 +127,7 @@ describe("a signature", () => {
       [1, first],
       [3, second],
     ] as const) {
-      expect(await complaint({ contents: contents.with(place, bare(answer)), tools }, name)).toContain(
+      expect(await refusalMessage({ contents: contents.with(place, bare(answer)), tools }, name)).toContain(
         `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:get_weather\` , position ${place + 1}.`,
       );
     }
@@ -143,34 +143,34 @@ describe("a signature", () => {
 
   it.each([
     [
-      "a character is another",
+      "a character differs",
       (text: string) => `${text.slice(0, 40)}${text[40] === "A" ? "B" : "A"}${text.slice(41)}`,
     ],
     [
-      "its spelling is another",
+      "its base64 alphabet differs",
       (text: string) => text.replaceAll("+", "-").replaceAll("/", "_").replace(/=*$/, ""),
     ],
-    ["it was made up", () => "AAAA"],
-  ])("is refused where %s", async (_, change) => {
+    ["it is invented", () => "AAAA"],
+  ])("are refused where %s", async (_, change) => {
     const first = await ask(simulator(), "sim-reasoning:calls=2", { contents: [question], tools });
     const [call, ...rest] = partsOf(first);
     const altered = { ...call, thoughtSignature: change(call?.thoughtSignature ?? "") };
-    expect(await complaint(goingOn(first, [altered, ...rest]))).toBe("Corrupted thought signature.");
+    expect(await refusalMessage(continuing(first, [altered, ...rest]))).toBe("Corrupted thought signature.");
   });
 
-  it("is refused on a part of another kind", async () => {
+  it("are refused on a part of another kind", async () => {
     const [signed] = partsOf(await ask(simulator(), "sim-reasoning"));
     const first = await ask(simulator(), "sim-tools", { contents: [question], tools });
     const moved = partsOf(first).map((part) => ({ ...part, thoughtSignature: signed?.thoughtSignature }));
-    expect(await complaint(goingOn(first, moved))).toBe("Corrupted thought signature.");
+    expect(await refusalMessage(continuing(first, moved))).toBe("Corrupted thought signature.");
   });
 
-  it("may be the documented placeholder", async () => {
+  it("can be the documented placeholder", async () => {
     const first = await ask(simulator(), "sim-tools", { contents: [question], tools });
     const parts = partsOf(first).map((part) => ({
       ...part,
       thoughtSignature: "skip_thought_signature_validator",
     }));
-    expect(textOf(await ask(simulator(), "sim-reasoning", goingOn(first, parts)))).toContain("rain");
+    expect(textOf(await ask(simulator(), "sim-reasoning", continuing(first, parts)))).toContain("rain");
   });
 });

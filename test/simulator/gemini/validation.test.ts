@@ -26,17 +26,17 @@ const calling = (functionCallingConfig: object): object => ({
   toolConfig: { functionCallingConfig },
 });
 
-describe("the key", () => {
+describe("API keys", () => {
   it.each<[string, Record<string, string>, string]>([
     ["a header", headers, ""],
     ["a bearer", { authorization: "Bearer test-key" }, ""],
     ["the query", {}, "?key=test-key"],
-  ])("may come in %s", async (_, sent, query) => {
+  ])("are accepted in %s", async (_, sent, query) => {
     const sending = { headers: sent, call: `generateContent${query}` };
     expect((await post(simulator(), hello, sending)).status).toBe(200);
   });
 
-  it("that is missing gets 403", async () => {
+  it("are required: without one the status is 403", async () => {
     expect(await refusal(simulator(), hello, { headers: {} })).toMatchObject({
       code: 403,
       status: "PERMISSION_DENIED",
@@ -47,7 +47,7 @@ describe("the key", () => {
   it.each([
     { headers: { "x-goog-api-key": "invalid" } },
     { headers: {}, call: "generateContent?key=invalid" },
-  ])("that is refused gets 400 API_KEY_INVALID (%j)", async (sending) => {
+  ])("that are refused get 400 API_KEY_INVALID (%j)", async (sending) => {
     expect(await refusal(simulator(), hello, sending)).toMatchObject({
       code: 400,
       status: "INVALID_ARGUMENT",
@@ -56,8 +56,8 @@ describe("the key", () => {
   });
 });
 
-describe("the path", () => {
-  it.each(["v1", "v1beta", "v1alpha"])("may have version %s", async (version) => {
+describe("paths", () => {
+  it.each(["v1", "v1beta", "v1alpha"])("can have the version %s", async (version) => {
     const path = pathOf({}).replace("v1beta", version);
     const answer = await fetch(`${simulator().geminiBaseUrl}${path}`, {
       method: "POST",
@@ -67,7 +67,7 @@ describe("the path", () => {
     expect(answer.status).toBe(200);
   });
 
-  it("may name the model as it is", async () => {
+  it("can name the model without encoding", async () => {
     const answer = await fetch(
       `${simulator().geminiBaseUrl}/v1beta/models/sim-echo:rate=1000000:generateContent`,
       {
@@ -79,7 +79,7 @@ describe("the path", () => {
     expect(await answer.json()).toMatchObject({ modelVersion: "sim-echo:rate=1000000" });
   });
 
-  it("that names an unknown model gets 404", async () => {
+  it("that name an unknown model get 404", async () => {
     expect(await refusal(simulator(), hello, { model: "gemini-9" })).toMatchObject({
       code: 404,
       status: "NOT_FOUND",
@@ -87,7 +87,7 @@ describe("the path", () => {
     });
   });
 
-  it("is no format's where it is spelled wrong, or asks for another method", async () => {
+  it("belong to no API where they are misspelt or name another method", async () => {
     for (const path of ["/v1beta/models/%E0%A4%A:generateContent", "/v1beta/models/sim-text:embedContent"]) {
       const answer = await fetch(`${simulator().geminiBaseUrl}${path}`, {
         method: "POST",
@@ -99,19 +99,19 @@ describe("the path", () => {
     }
   });
 
-  it("takes POST alone", async () => {
+  it("accept only POST", async () => {
     const answer = await fetch(`${simulator().geminiBaseUrl}${pathOf({})}`, { headers });
     expect(answer.status).toBe(404);
     expect(await answer.json()).toMatchObject({ error: { status: "NOT_FOUND" } });
   });
 });
 
-describe("the body", () => {
-  it.each(["", "{", "[]", "null", '"text"'])("%j gets 400", async (body) => {
+describe("bodies", () => {
+  it.each(["", "{", "[]", "null", '"text"'])("that are %j get 400", async (body) => {
     expect(await refusal(simulator(), body)).toMatchObject({ code: 400, status: "INVALID_ARGUMENT" });
   });
 
-  it("has all that is wrong with its form told at once", async () => {
+  it("get all their violations in one error", async () => {
     const body = {
       contents: [{ parts: [{ text: 5 }], speaker: "x" }],
       generation_config: { maxOutputTokens: "many", topP: [1] },
@@ -304,7 +304,7 @@ describe("the body", () => {
     ],
     ["a flag as a word", config({ thinkingConfig: { includeThoughts: "yes" } }), '(TYPE_BOOL), "yes"'],
     [
-      "an odd function name",
+      "an invalid function name",
       declaring({ name: "get weather" }),
       "tools[0].function_declarations[0].name: [FIELD_INVALID] Invalid function name.",
     ],
@@ -314,7 +314,7 @@ describe("the body", () => {
       "parameters and parameters_json_schema cannot both be set.",
     ],
     [
-      "a function twice",
+      "a duplicate function",
       declaring(weatherTool, weatherTool),
       "Duplicate function declaration found: get_weather",
     ],
@@ -358,7 +358,7 @@ describe("the body", () => {
       { continuationToken: "AAAA" },
       "The simulator does not know how to honour 'continuation_token'.",
     ],
-  ])("with %s gets 400", async (_, changes, message) => {
+  ])("with %s get 400", async (_, changes, message) => {
     expect(await refusal(simulator(), { ...hello, ...changes })).toMatchObject({
       code: 400,
       status: "INVALID_ARGUMENT",
@@ -366,14 +366,14 @@ describe("the body", () => {
     });
   });
 
-  it("that names a cached content gets 403", async () => {
+  it("that name cached content get 403", async () => {
     expect(await refusal(simulator(), { ...hello, cachedContent: "cachedContents/x" })).toMatchObject({
       code: 403,
       status: "PERMISSION_DENIED",
     });
   });
 
-  it("that has an unknown option in its model string gets 400", async () => {
+  it("with an unknown option in the model string get 400", async () => {
     const { message } = await refusal(simulator(), hello, { model: "sim-text:speed=3" });
     expect(message).toContain("Unknown option 'speed' in the model string.");
   });
@@ -437,13 +437,13 @@ describe("the body", () => {
         toolConfig: { includeServerSideToolInvocations: true },
       },
     ],
-  ])("with %s is accepted", async (_, changes) => {
+  ])("with %s are accepted", async (_, changes) => {
     expect(await ask(simulator(), "sim-text", changes)).toMatchObject({
       candidates: [{ finishReason: "STOP" }],
     });
   });
 
-  it("has its system instruction read whatever its role", async () => {
+  it("can have a system instruction with any role", async () => {
     const changes = { systemInstruction: { role: "model", parts: [{ text: "Be kind." }] } };
     const plain = await ask(simulator(), "sim-text");
     const { usageMetadata } = await ask(simulator(), "sim-text", changes);
@@ -460,7 +460,7 @@ describe("a stream without alt=sse", () => {
     expect(textOf(...objects)).toBe(textOf(await ask(simulator(), "sim-text")));
   });
 
-  it("has its errors in a list, too", async () => {
+  it("has its errors in a list too", async () => {
     const errorOf = async (call: string): Promise<unknown> =>
       (await post(simulator(), hello, { call, model: "sim-text:status=503" })).json();
     expect(await errorOf("streamGenerateContent")).toMatchObject([
@@ -469,7 +469,7 @@ describe("a stream without alt=sse", () => {
     expect(await errorOf(streaming)).toMatchObject({ error: { code: 503, status: "UNAVAILABLE" } });
   });
 
-  it("has a failure under way in its list", async () => {
+  it("has a failure after its first objects in the list", async () => {
     const sending = { call: "streamGenerateContent", model: "sim-text:error_after=2" };
     const objects = (await (await post(simulator(), hello, sending)).json()) as unknown[];
     expect(objects).toHaveLength(3);

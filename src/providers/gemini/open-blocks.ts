@@ -1,0 +1,186 @@
+/** The block that an answer is writing. At most one is open: the API writes one part after the other. */
+
+import { hasOnly, isEmpty, objectIn, objectsIn, textIn, without } from "../../kit/json/json.ts";
+import type {
+  ReasoningBlock,
+  StreamWriter,
+  TextBlock,
+  ToolCallBlock,
+} from "../../kit/stream/stream-writer.ts";
+import type { FunctionCall, Part, PartialArg } from "../../wire/gemini/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { type CitedSegment, placeCitations } from "./citations.ts";
+import { argumentsIn, type PartSources } from "./part-source.ts";
+import { PartialArguments } from "./partial-args.ts";
+import { imagePart, nativePart } from "./parts.ts";
+import type { StateWriter } from "./state.ts";
+
+/** Text of the answer. */
+interface OpenText {
+  readonly kind: "text";
+  readonly block: TextBlock;
+  /** The wire part without its text. */
+  readonly rest: Untrusted<Part>;
+  readonly partIndex: number;
+  /** Whether no other text of the answer comes before it. */
+  readonly isFirst: boolean;
+  readonly cited: CitedSegment[];
+}
+
+/** Text of the reasoning. */
+interface OpenReasoning {
+  readonly kind: "reasoning";
+  readonly block: ReasoningBlock;
+  readonly rest: Untrusted<Part>;
+}
+
+/** A call whose arguments are still arriving. */
+interface OpenCall {
+  readonly kind: "call";
+  readonly block: ToolCallBlock;
+  readonly args: PartialArguments;
+  /** The wire part without the call's name and arguments. */
+  rest: Untrusted<Part>;
+}
+
+/** Writes the parts of one answer into the blocks of our events. */
+export class OpenBlocks {
+  readonly #writer: StreamWriter;
+  readonly #states: StateWriter;
+  #open: OpenText | OpenReasoning | OpenCall | undefined;
+  #parts = 0;
+  #hasText = false;
+
+  constructor(writer: StreamWriter, states: StateWriter) {
+    this.#writer = writer;
+    this.#states = states;
+  }
+
+  /** The citations of the text that is open; undefined where none is. */
+  get cited(): CitedSegment[] | undefined {
+    return this.#open?.kind === "text" ? this.#open.cited : undefined;
+  }
+
+  /**
+   * Adds text. A block grows until a part of another kind comes. A part with a signature is a block of its own.
+   * @param continues Whether the part may continue the last one of the event before it.
+   */
+  addText(part: Untrusted<Part>, continues: boolean): void {
+    const kind = part.thought === true ? "reasoning" : "text";
+    const open = this.#open;
+    const isSameBlock =
+      continues && open?.kind === kind && hasOnly(part, "text", "thought") && hasOnly(open.rest, "thought");
+    const block = isSameBlock ? open.block : this.#startText(kind, part);
+    block.append(textIn(part.text));
+  }
+
+  /**
+   * Adds a function call, which arrives whole, or begins with its name and brings its arguments value by value.
+   * Returns whether a call begins.
+   * @param index Of the part in its event.
+   */
+  addCall(part: Untrusted<Part>, sources: PartSources, index: number): boolean {
+    const call = objectIn<FunctionCall>(part.functionCall);
+    const name = textIn(call.name);
+    if (name !== "") this.#startCall(name, part, call);
+    else if (this.#open?.kind === "call") this.#open.rest = joinRests(this.#open.rest, callRest(part, call));
+    else {
+      this.#addNamelessCall(part, call, sources, index);
+      return false;
+    }
+    this.#growCall(call, sources, index);
+    return name !== "";
+  }
+
+  /** Adds a part that arrives whole: an image, or one that has no unified form. */
+  addWhole(kind: string, part: Untrusted<Part>, sources: PartSources, index: number): void {
+    this.close();
+    this.#parts += 1;
+    this.#writer.addPart(imagePart(part, this.#states) ?? nativePart(kind, sources.at(index), this.#states));
+  }
+
+  /** Ends the open block. @param isCutOff Whether a limit stopped the answer. */
+  close(isCutOff = false): void {
+    const open = this.#open;
+    this.#open = undefined;
+    switch (open?.kind) {
+      case "text":
+        return this.#endText(open);
+      case "reasoning": {
+        const redacted = open.block.text === "";
+        return open.block.end({ redacted, providerState: this.#states.ofPart(open.rest) });
+      }
+      case "call":
+        open.block.append(isCutOff ? unfinished(open.block.text) : open.args.close());
+        return open.block.end({ providerState: this.#states.ofPart(open.rest) });
+    }
+  }
+
+  #startText(kind: "text" | "reasoning", part: Untrusted<Part>): TextBlock | ReasoningBlock {
+    this.close();
+    const partIndex = this.#parts++;
+    if (kind === "reasoning") {
+      this.#open = { kind, rest: without(part, "text"), block: this.#writer.startReasoning() };
+      return this.#open.block;
+    }
+    const rest = without(part, "text", "thought");
+    const isFirst = !this.#hasText;
+    this.#hasText = true;
+    this.#open = { kind, rest, partIndex, isFirst, cited: [], block: this.#writer.startText() };
+    return this.#open.block;
+  }
+
+  #endText({ block, rest, partIndex, isFirst, cited }: OpenText): void {
+    const citations = placeCitations(cited, { text: block.text, partIndex, isFirst });
+    // Plain text has no state.
+    block.end(isEmpty(rest) ? { citations } : { citations, providerState: this.#states.ofPart(rest) });
+  }
+
+  #startCall(name: string, part: Untrusted<Part>, call: Untrusted<FunctionCall>): void {
+    this.close();
+    this.#parts += 1;
+    const block = this.#writer.startToolCall({ id: textIn(call.id), name });
+    this.#open = { kind: "call", block, args: new PartialArguments(), rest: callRest(part, call) };
+  }
+
+  #growCall(
+    { args, partialArgs, willContinue }: Untrusted<FunctionCall>,
+    sources: PartSources,
+    index: number,
+  ): void {
+    if (this.#open?.kind !== "call") return;
+    if (args !== undefined) this.#open.block.append(argumentsIn(sources.at(index)));
+    for (const entry of objectsIn<PartialArg>(partialArgs))
+      this.#open.block.append(this.#open.args.add(entry));
+    if (willContinue !== true) this.close();
+  }
+
+  /** The end of a call that has ended already, or a call without a name, which cannot be run and is kept as it is. */
+  #addNamelessCall(
+    part: Untrusted<Part>,
+    call: Untrusted<FunctionCall>,
+    sources: PartSources,
+    index: number,
+  ): void {
+    const isEnd = isEmpty(call) && hasOnly(part, "functionCall", "thought");
+    if (!isEnd) this.addWhole("functionCall", part, sources, index);
+  }
+}
+
+/** The wire part of a call without its name and arguments. */
+function callRest(part: Untrusted<Part>, call: Untrusted<FunctionCall>): Untrusted<Part> {
+  return { ...part, functionCall: without(call, "name", "args", "partialArgs", "willContinue") };
+}
+
+function joinRests(earlier: Untrusted<Part>, later: Untrusted<Part>): Untrusted<Part> {
+  const functionCall = { ...objectIn(earlier.functionCall), ...objectIn(later.functionCall) };
+  return { ...earlier, ...later, functionCall };
+}
+
+/**
+ * The text that keeps arguments invalid which a limit cut off, so that the call does not look whole. Arguments that are
+ * empty would count as an empty object.
+ */
+function unfinished(args: string): string {
+  return args === "" ? "{" : "";
+}

@@ -1,0 +1,201 @@
+/** What the events of one answer report besides its parts. */
+import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { repeatableMessage } from "../../kit/adapter/classify.ts";
+import { warning } from "../../kit/adapter/loss-report.ts";
+import {
+  asInt32,
+  asString,
+  isEmpty,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objectIn,
+  objectsIn,
+  textIn,
+} from "../../kit/json/json.ts";
+import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
+import type { Candidate, GenerateContentResponse, PromptFeedback } from "../../wire/gemini/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { blockedReasonOf, finishReasonOf } from "./finish-reason.ts";
+import { isContradictory, usageOf } from "./usage.ts";
+
+/** A field of a candidate that has no unified form, for instance its grounding. */
+interface CandidateData {
+  /** Its key in the candidate. */
+  readonly kind: string;
+  /** An object with that one key. */
+  readonly data: JsonObject;
+}
+
+/** What one event adds to the first candidate. */
+interface CandidateShare {
+  readonly candidate: Untrusted<Candidate>;
+  /** Index of the candidate in `candidates`. */
+  readonly position: number;
+}
+
+/** Fields of a candidate that are read elsewhere, or that a caller does not need back. */
+const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof Candidate>([
+  "content",
+  "finishReason",
+  "finishMessage",
+  "index",
+  "citationMetadata",
+  "safetyRatings",
+  "avgLogprobs",
+  "tokenCount",
+]);
+
+/** Finish reasons that need no explanation. */
+const ORDINARY_REASONS: ReadonlySet<Reason> = new Set([Reason.STOP, Reason.TOOL_CALLS, Reason.LENGTH]);
+
+/** Collects what the events of one answer report besides its parts: ids, usage, finish reason, grounding. */
+export class ResponseMetadata {
+  /** `responseId`; empty until it is known. */
+  id = "";
+  /** Usage of the call so far. Counts are cumulative: the last ones are valid. */
+  usage: Usage | undefined;
+  /** Fields of the candidate that have no unified form, each value once. */
+  readonly candidateData: CandidateData[] = [];
+  readonly #facts: CallFacts;
+  readonly #known = new Set<string>();
+  #model = "";
+  #finish: string | undefined;
+  #message = "";
+  #hasCandidate = false;
+  #hasFurtherCandidates = false;
+  #block: Untrusted<PromptFeedback> | undefined;
+  #lastKind = "";
+  #contradicts = false;
+  #hasToolCalls = false;
+
+  constructor(facts: CallFacts) {
+    this.#facts = facts;
+  }
+
+  /** Reads an event. Returns what it adds to the first candidate; undefined where it adds nothing. */
+  read(chunk: Untrusted<GenerateContentResponse>): CandidateShare | undefined {
+    this.id = asString(chunk.responseId) ?? this.id;
+    this.#model = asString(chunk.modelVersion) ?? this.#model;
+    this.#readUsage(chunk.usageMetadata);
+    const feedback = objectIn<PromptFeedback>(chunk.promptFeedback);
+    if ("blockReason" in feedback || "blockReasonMessage" in feedback) this.#block = feedback;
+    const candidates = objectsIn<Candidate>(chunk.candidates);
+    const position = candidates.findIndex(({ index }, at) => (asInt32(index) ?? at) === 0);
+    const candidate = candidates[position];
+    this.#hasFurtherCandidates ||= candidates.length > (candidate === undefined ? 0 : 1);
+    if (candidate === undefined) return undefined;
+    this.#readCandidate(candidate);
+    return { candidate, position };
+  }
+
+  /** Records that the answer has a call for the caller to run. */
+  sawToolCall(): void {
+    this.#hasToolCalls = true;
+  }
+
+  /** Records that a part was added. */
+  sawPart(kind: string): void {
+    this.#lastKind = kind;
+    // Content after a finish reason revokes it: with code execution the API sends one in between.
+    this.#finish = undefined;
+  }
+
+  /** Records why the candidate finished. Call it after the parts of the same event. */
+  sawFinish({ finishReason, finishMessage }: Untrusted<Candidate>): void {
+    this.#finish = asString(finishReason) ?? this.#finish;
+    this.#message = asString(finishMessage) ?? this.#message;
+  }
+
+  /** Keeps a field of a candidate that has no unified form, unless it is empty. */
+  keep(kind: keyof Candidate, value: unknown): void {
+    if (!hasContent(value)) return;
+    const data = { [kind]: value };
+    const text = JSON.stringify(data);
+    if (this.#known.has(text)) return;
+    this.#known.add(text);
+    this.candidateData.push({ kind, data });
+  }
+
+  /** Whether there is an answer at all. */
+  get isAnswer(): boolean {
+    return (this.#hasCandidate && (this.#finish !== undefined || this.#lastKind !== "")) || this.#isBlocked;
+  }
+
+  /**
+   * Whether the answer is complete. One that ends with code for the provider to run is not, although the API sends a
+   * finish reason with it.
+   */
+  get isComplete(): boolean {
+    const isWaiting = this.#finish === "STOP" && this.#lastKind === "executableCode";
+    return (this.#finish !== undefined && !isWaiting) || this.#isBlocked;
+  }
+
+  /** Whether the answer was stopped before its own end. */
+  get isCutOff(): boolean {
+    return this.#finish !== undefined && this.#finish !== "STOP";
+  }
+
+  /** The answer without its content. @param rawJson Its body, verbatim, where the caller wants it. */
+  toAnswer(rawJson: string): StreamedAnswer {
+    const finishReason = this.#isBlocked
+      ? blockedReasonOf(textIn(this.#block?.blockReason))
+      : finishReasonOf(this.#finish ?? "", this.#hasToolCalls);
+    return {
+      id: this.id,
+      model: this.#model,
+      finishReason,
+      usage: this.usage,
+      rawJson,
+      providerRequestId: this.id,
+    };
+  }
+
+  /** The warnings of the answer. */
+  warnings(): Warning[] {
+    const message = repeatableMessage(this.#explanation(), this.#facts.request);
+    return [
+      ...(message === "" ? [] : [warning("", "provider_message", message)]),
+      ...(this.#hasFurtherCandidates ? [warning("", "further_candidates", FURTHER_CANDIDATES)] : []),
+      ...(this.#contradicts ? [warning("", "count_mismatch", CONTRADICTION)] : []),
+    ];
+  }
+
+  /** The provider's explanation of a blocked prompt or of an unusual finish reason; empty where there is none. */
+  #explanation(): string {
+    if (this.#isBlocked) return textIn(this.#block?.blockReasonMessage);
+    return ORDINARY_REASONS.has(finishReasonOf(this.#finish ?? "", false).reason) ? "" : this.#message;
+  }
+
+  /** A blocked prompt has no candidates. */
+  get #isBlocked(): boolean {
+    return this.#block !== undefined && !this.#hasCandidate;
+  }
+
+  #readUsage(metadata: unknown): void {
+    const usage = usageOf(metadata, this.#facts.request.includeRaw);
+    if (usage === undefined) return;
+    this.usage = usage;
+    this.#contradicts = isContradictory(metadata, usage);
+  }
+
+  #readCandidate(candidate: Untrusted<Candidate>): void {
+    this.#hasCandidate = true;
+    for (const key in candidate) {
+      // The API adds fields; all that are not read are kept under their own names.
+      const field = key as keyof Candidate;
+      if (!READ_ELSEWHERE.has(key)) this.keep(field, candidate[field]);
+    }
+  }
+}
+
+const FURTHER_CANDIDATES = "the provider returned several candidates; only the first is in the message";
+const CONTRADICTION = "the provider's token counts contradict each other; they are passed on unchanged";
+
+function hasContent(value: unknown): value is JsonValue {
+  if (value === undefined || value === null || value === "") return false;
+  return Array.isArray(value) ? value.length > 0 : !isObject(value) || !isEmpty(value);
+}
