@@ -3,7 +3,8 @@ import { userMessage } from "../../../src/core/message.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
-import { type RequestSettings, toRequestBody } from "../../../src/providers/anthropic-messages/request.ts";
+import type { RequestSettings } from "../../../src/providers/anthropic-messages/context.ts";
+import { toRequestBody } from "../../../src/providers/anthropic-messages/request.ts";
 
 /** What makes a request; a model and a message where it names none. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;

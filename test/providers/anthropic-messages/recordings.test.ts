@@ -11,10 +11,12 @@ import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
+import { SchemaBudget } from "../../../src/kit/json-schema/limits.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { toError } from "../../../src/providers/anthropic-messages/error.ts";
 import { toConversation } from "../../../src/providers/anthropic-messages/input.ts";
+import { readOptions } from "../../../src/providers/anthropic-messages/options.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";
@@ -298,10 +300,12 @@ async function sentBack(response: Response): Promise<unknown> {
   });
   const conversation = await toConversation({
     provider: PROVIDER,
+    apiVersion: "2023-06-01",
     request,
     traits: defaultTraits,
+    options: readOptions(request, PROVIDER),
     loss: new LossReport(),
-    documentCitations: false,
+    budget: new SchemaBudget(),
     media: () => Promise.reject(new Error("no media in these histories")),
   });
   const said = conversation.messages.filter(({ role }) => role === "assistant");

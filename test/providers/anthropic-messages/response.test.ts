@@ -88,7 +88,7 @@ describe("toResponse()", () => {
   it("throws what the body reports", () => {
     const failure = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
     expect(() => respond(failure)).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
-    expect(() => respond("<html>")).toThrow("a body that is no message");
+    expect(() => respond("<html>")).toThrow("a body that is not a message");
     expect(() => respond({ id: "m" })).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
   });
 });
