@@ -40,6 +40,8 @@ export type {
   BetaToolUnion as Tool,
   /** A tool call of an earlier answer (documentation: "Create a message", `messages[].content`). */
   BetaToolUseBlockParam as ToolUseBlockParam,
+  /** The result of a web search (documentation: "Web search tool"). */
+  BetaWebSearchToolResultBlockParam as WebSearchToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/beta/messages";
 
 /** Parameters that the SDK sends as headers or that decide about the form of the answer. */
