@@ -2,6 +2,7 @@
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
 import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
@@ -141,7 +142,7 @@ class AssistantWriter implements AssistantContent {
     if (input.case !== "text" && asObject(tryParseJson(text)) !== undefined) return sourceObject(text);
     const message = "the API takes JSON objects as input only; other input was wrapped in one";
     this.#context.loss.note(field, "converted_content", message);
-    return input.case === "text" ? { input: input.value } : { invalid_arguments: text };
+    return input.case === "text" ? { [CUSTOM_INPUT]: input.value } : { invalid_arguments: text };
   }
 
   #addNative({ provider, kind, dataJson }: NativePart, whole: ContentPart, field: string): void {

@@ -20,6 +20,8 @@ export interface Built {
   readonly betas: readonly string[];
   /** `code field` of each warning. */
   readonly warnings: readonly string[];
+  /** The message of each warning. */
+  readonly messages: readonly string[];
 }
 
 const SETTINGS: RequestSettings = {
@@ -47,6 +49,7 @@ export async function build(
     text,
     betas,
     warnings: warnings.map(({ code, field }) => `${code} ${field}`),
+    messages: warnings.map(({ message }) => message),
   };
 }
 
