@@ -87,7 +87,7 @@ const HINTS: ReadonlyMap<string, string> = new Map<ErrorType, string>([
   ["request_too_large", "the limit is on the bytes of the request, 32 MB, not on its tokens"],
 ]);
 
-/** The kind of a failure: by its code, its type, then the HTTP status. The message only tells apart what is a 400. */
+/** The kind of a failure: by its code, its type, then the HTTP status. The message only distinguishes invalid requests. */
 function kindOf({ code, type, message }: FailureReport, status: number | undefined): ErrorKind {
   const byCode = KIND_OF_CODE.get(code);
   if (byCode !== undefined) return byCode;
@@ -127,7 +127,7 @@ const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map<ErrorType, ErrorKin
   ["overloaded_error", ErrorKind.SERVER],
 ]);
 
-/** Failures of a request that only the message tells apart. */
+/** Invalid requests that only their message distinguishes. */
 const KIND_OF_MESSAGE: readonly (readonly [pattern: RegExp, kind: ErrorKind])[] = [
   [/prompt is too long|exceeds? (?:the )?context (?:limit|window)/i, ErrorKind.CONTEXT_LENGTH],
   [/credit balance is too low|specified api usage limits/i, ErrorKind.QUOTA_EXCEEDED],

@@ -57,7 +57,7 @@ function settingsFor(
 ): ReasoningSettings {
   if (wanted === "") return MODEL_DEFAULT;
   if (wanted === "none" && traits.reasoningOff === "between_tools") {
-    const message = "the model cannot stop thinking; it was asked to think only between tool calls";
+    const message = "the model cannot stop thinking; it was set to think only between tool calls";
     loss.lose("reasoning_effort", "adjusted_setting", message);
     return { thinking: { type: "between_tools" }, effort: undefined };
   }
@@ -148,11 +148,11 @@ export function maxTokensOf(
   traits: ModelTraits,
   loss: LossReport,
 ): number {
-  const most = getModelInfo(request.model, PROVIDER_NAME)?.maxOutputTokens;
-  const wanted = request.maxTokens ?? defaultMaxTokens(most, thinks(thinking, traits), traits);
+  const maximum = getModelInfo(request.model, PROVIDER_NAME)?.maxOutputTokens;
+  const wanted = request.maxTokens ?? defaultMaxTokens(maximum, thinks(thinking, traits), traits);
   const budget = hasBudget(thinking) ? (asInt32(thinking?.budget_tokens) ?? 0) : 0;
   if (wanted > budget) return wanted;
-  const raised = Math.min(budget + wanted, most ?? Number.POSITIVE_INFINITY);
+  const raised = Math.min(budget + wanted, maximum ?? Number.POSITIVE_INFINITY);
   if (request.maxTokens !== undefined) {
     const message = `max_tokens includes the thinking budget of ${budget}; it was raised to ${raised}`;
     loss.lose("max_tokens", "adjusted_setting", message);
@@ -160,8 +160,9 @@ export function maxTokensOf(
   return raised;
 }
 
-function defaultMaxTokens(most: number | undefined, thinking: boolean, traits: ModelTraits): number {
+function defaultMaxTokens(maximum: number | undefined, thinking: boolean, traits: ModelTraits): number {
   // An unknown model that thinks adaptively is a recent one, which takes more than the oldest models.
-  const limit = most ?? (traits.reasoningControl === "adaptive" ? Number.POSITIVE_INFINITY : SAFE_MAX_TOKENS);
+  const limit =
+    maximum ?? (traits.reasoningControl === "adaptive" ? Number.POSITIVE_INFINITY : SAFE_MAX_TOKENS);
   return Math.min(limit, thinking ? DEFAULT_MAX_TOKENS_WITH_THINKING : DEFAULT_MAX_TOKENS);
 }

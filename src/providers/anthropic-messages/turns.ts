@@ -1,6 +1,6 @@
 /**
  * The order of the conversation as the API wants it: messages of one role become one turn, results
- * come first in the turn after their calls, and each call has its result there. What stands
+ * come first in the turn after their calls, and each call has its result there. What comes
  * earlier never depends on what comes later, so that the prompt cache finds the beginning of a
  * conversation again, and signatures that are bound to it stay valid.
  */

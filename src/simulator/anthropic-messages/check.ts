@@ -66,10 +66,10 @@ export const fraction: Check = (value, path) => {
 };
 
 /** One of several strings. */
-export function oneOf(words: readonly string[]): Check {
+export function oneOf(values: readonly string[]): Check {
   return (value, path) => {
-    if (typeof value !== "string" || !words.includes(value)) {
-      throw invalidAt(path, `Input should be ${enumerate(words)}`);
+    if (typeof value !== "string" || !values.includes(value)) {
+      throw invalidAt(path, `Input should be ${enumerate(values)}`);
     }
   };
 }
@@ -145,7 +145,7 @@ export function missing(path: string): Problem {
 
 function unexpectedTag(tag: unknown, path: string, expected: readonly string[]): Problem {
   const shown = String(tag).slice(0, 64);
-  const tags = expected.map((word) => `'${word}'`).join(", ");
+  const tags = expected.map((value) => `'${value}'`).join(", ");
   return invalidAt(
     path,
     `Input tag '${shown}' found using 'type' does not match any of the expected tags: ${tags}`,
@@ -165,8 +165,8 @@ function characters(count: number): string {
 }
 
 /** Joins strings as the API does: `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`. */
-function enumerate(words: readonly string[]): string {
-  const quoted = words.map((word) => `'${word}'`);
+function enumerate(values: readonly string[]): string {
+  const quoted = values.map((value) => `'${value}'`);
   if (quoted.length < 2) return quoted.join("");
   return `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
 }

@@ -48,8 +48,8 @@ export function checkSignature(
 }
 
 /** Encrypts a search result, for `encrypted_content` and `encrypted_index`. */
-export function encryptSource(requestNumber: number, place: string): string {
-  return sealText(sourceHeader, `${requestNumber} ${place}`, { requestNumber, place });
+export function encryptSource(requestNumber: number, label: string): string {
+  return sealText(sourceHeader, `${requestNumber} ${label}`, { requestNumber, label });
 }
 
 /** Whether an encrypted source is one that {@link encryptSource} made. */

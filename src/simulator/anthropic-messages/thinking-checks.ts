@@ -54,7 +54,7 @@ function invalidSignature(type: string, path: string, isMoved: boolean): Error {
   return invalidAt(path, `Invalid \`${field}\` in \`${type}\` block${reason}`);
 }
 
-/** The ids of the calls in the latest turn say how many thinking blocks came before them. */
+/** The ids of the calls in the latest turn encode how many thinking blocks came before them. */
 function checkCompleteness(blocks: readonly BlockAtPath[], model: string): void {
   let thinking = 0;
   for (const { block, path } of blocks) {

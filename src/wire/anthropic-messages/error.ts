@@ -5,7 +5,7 @@ import type {
   ErrorResponse as SdkErrorResponse,
 } from "@anthropic-ai/sdk/resources/shared";
 
-/** What a failure is exactly (documentation: "Errors", "Error codes"). */
+/** The details of a failure with a code (documentation: "Errors", "Error codes"). */
 export type { ErrorDetails } from "@anthropic-ai/sdk/resources/shared";
 
 /** The broad category of a failure (documentation: "Errors", "HTTP errors"). */
@@ -17,7 +17,7 @@ export interface ErrorObject {
   type: ErrorType;
   /** What went wrong, for people. */
   message: string;
-  /** A code where the category is not all there is to say (documentation: "Errors", "Error codes"). */
+  /** A code where the category alone is not specific enough (documentation: "Errors", "Error codes"). */
   details?: ErrorDetails | null;
 }
 

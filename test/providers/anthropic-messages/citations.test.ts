@@ -7,7 +7,7 @@ import { decode, factsFor } from "../../support/decode.ts";
 
 const TEXT = "東京の天気は晴れ 🌞 です。";
 
-/** The API counts in the source, not in the text of the answer. */
+/** Their indices count in the source, not in the text of the answer. */
 const CITATIONS = [
   {
     type: "char_location",

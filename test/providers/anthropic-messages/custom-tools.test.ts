@@ -5,7 +5,7 @@ import { LossPolicy, ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/
 import { AnthropicAdapter } from "../../../src/providers/anthropic-messages/adapter.ts";
 import { asking, bothWays, goingOn } from "../../simulator/adapter-proof.ts";
 import { useSimulator } from "../../simulator/support.ts";
-import { build } from "./build.ts";
+import { build } from "./build-request.ts";
 
 const shell = { tool: { case: "custom", value: { name: "shell", description: "Runs a script." } } } as const;
 
