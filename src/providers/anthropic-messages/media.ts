@@ -43,8 +43,8 @@ export async function documentBlock(
   return {
     type: "document",
     source: documentSource(media, field),
-    ...(document.fileName === "" ? {} : { title: document.fileName }),
-    ...(context.options.documentCitations ? { citations: { enabled: true } } : {}),
+    title: document.fileName === "" ? undefined : document.fileName,
+    citations: context.options.documentCitations ? { enabled: true } : undefined,
   };
 }
 

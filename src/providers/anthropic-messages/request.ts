@@ -11,7 +11,9 @@ import { SchemaBudget } from "../../kit/json-schema/limits.ts";
 import {
   FIRST_VERSION_WITHOUT_SAMPLING,
   type MessageCreateParams,
+  type Metadata,
   type OutputConfig,
+  type OutputFormat,
 } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { withBreakpoints } from "./cache.ts";
@@ -19,7 +21,7 @@ import { PROVIDER_NAME, type RequestContext, type RequestSettings } from "./cont
 import { toConversation } from "./input.ts";
 import { readOptions } from "./options.ts";
 import { effectiveThinking, hasBudget, maxTokensOf, reasoningSettings, thinks } from "./reasoning.ts";
-import { type ResponseFormatSettings, responseFormatSettings } from "./response-format.ts";
+import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
 
 /** A request as it is sent. */
@@ -73,6 +75,7 @@ function withoutReplaced(own: JsonObject, options: JsonObject): JsonObject {
   return without(own, ...typed.filter((key) => asObject(options[key])?.type !== undefined));
 }
 
+/** The body without the caller's options. Fields that are undefined are not sent. */
 async function translate(
   context: RequestContext,
   streaming: boolean,
@@ -81,47 +84,41 @@ async function translate(
   const { messages, system, container } = await toConversation(context);
   const { thinking, effort } = reasoningSettings(context, messages);
   const effective = effectiveThinking(thinking, options.body);
-  const format = responseFormatSettings(context);
+  const { format, instructions } = responseFormatSettings(context);
   return {
     model: request.model,
     max_tokens: maxTokensOf(request, effective, traits, loss),
-    ...(streaming ? { stream: true } : {}),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...outputConfig(effort, format),
-    ...sampling(context, thinks(effective, traits)),
-    ...stopSequences(request, loss),
-    ...metadata(request, loss),
-    ...(container === undefined ? {} : { container }),
+    stream: streaming ? true : undefined,
+    thinking,
+    output_config: outputConfig(effort, format),
+    ...samplingSettings(context, thinks(effective, traits)),
+    stop_sequences: stopSequences(request, loss),
+    metadata: metadata(request, loss),
+    container,
     ...toolSettings(context, hasBudget(effective)),
-    ...systemOf([...system, ...format.instructions]),
+    system: unlessEmpty([...system, ...instructions]),
     messages,
   };
 }
 
-/** Parameters of the body, each strictly of its documented type. */
-type Params<Name extends keyof MessageCreateParams> = Partial<Pick<MessageCreateParams, Name>>;
-
-function systemOf(system: Exclude<MessageCreateParams["system"], string | undefined>): Params<"system"> {
-  return system.length === 0 ? {} : { system };
+function unlessEmpty<Element>(list: readonly Element[]): readonly Element[] | undefined {
+  return list.length === 0 ? undefined : list;
 }
 
 function outputConfig(
   effort: string | undefined,
-  { format }: ResponseFormatSettings,
-): { output_config?: Untrusted<OutputConfig> } {
-  if (effort === undefined && format === undefined) return {};
-  return {
-    output_config: {
-      ...(effort === undefined ? {} : { effort }),
-      ...(format === undefined ? {} : { format }),
-    },
-  };
+  format: OutputFormat | undefined,
+): Untrusted<OutputConfig> | undefined {
+  return effort === undefined && format === undefined ? undefined : { effort, format };
 }
 
-function sampling(
+/** The sampling parameters of a request. */
+type SamplingSettings = Untrusted<Pick<MessageCreateParams, "temperature" | "top_p">>;
+
+function samplingSettings(
   { request, traits, apiVersion, loss }: RequestContext,
   thinking: boolean,
-): Params<"temperature" | "top_p"> {
+): SamplingSettings {
   const { temperature, topP } = request;
   const isSupported =
     apiVersion < FIRST_VERSION_WITHOUT_SAMPLING &&
@@ -140,30 +137,33 @@ function supportedSampling(
   { temperature, topP }: Request,
   traits: ModelTraits,
   loss: LossReport,
-): Params<"temperature" | "top_p"> {
+): SamplingSettings {
   const isExclusive = traits.exclusiveSampling && temperature !== undefined && topP !== undefined;
   if (isExclusive)
     loss.lose("top_p", "unsupported_setting", "the model takes it only without temperature; it was left out");
   if (temperature !== undefined && temperature > 1)
     loss.lose("temperature", "adjusted_setting", "the API takes 0 to 1; 1 was sent");
   return {
-    ...(temperature === undefined ? {} : { temperature: Math.min(temperature, 1) }),
-    ...(topP === undefined || isExclusive ? {} : { top_p: topP }),
+    temperature: temperature === undefined ? undefined : Math.min(temperature, 1),
+    top_p: isExclusive ? undefined : topP,
   };
 }
 
-function stopSequences({ stopSequences: sequences }: Request, loss: LossReport): Params<"stop_sequences"> {
+function stopSequences(
+  { stopSequences: sequences }: Request,
+  loss: LossReport,
+): readonly string[] | undefined {
   const kept = sequences.filter((sequence) => sequence.trim() !== "");
   if (kept.length < sequences.length) {
     const message = "the API takes no stop sequence that is only white space; it was left out";
     loss.lose("stop_sequences", "unsupported_setting", message);
   }
-  return kept.length === 0 ? {} : { stop_sequences: kept };
+  return unlessEmpty(kept);
 }
 
-function metadata({ metadata: pairs }: Request, loss: LossReport): Params<"metadata"> {
+function metadata({ metadata: pairs }: Request, loss: LossReport): Metadata | undefined {
   const { user_id: userId, ...rest } = pairs;
   if (Object.keys(rest).length > 0)
     loss.lose("metadata", "unsupported_setting", "the API takes user_id only; the rest was left out");
-  return userId === undefined ? {} : { metadata: { user_id: userId } };
+  return userId === undefined ? undefined : { user_id: userId };
 }

@@ -62,9 +62,9 @@ async function toTurn(
   const result: Untrusted<ToolResultBlockParam> = {
     type: "tool_result",
     tool_use_id: id,
-    ...(blocks.length === 0 ? {} : { content: blocks }),
-    ...(isError ? { is_error: true } : {}),
-    ...(toolset === undefined ? {} : { toolset_name: toolset }),
+    content: blocks.length === 0 ? undefined : blocks,
+    is_error: isError ? true : undefined,
+    toolset_name: toolset,
   };
   return turnOf({ role: "user", field, results: [result], answers: [{ id, field }] });
 }

@@ -45,9 +45,9 @@ function functionTool(tool: FunctionTool, field: string, context: RequestContext
   const { schema, enforced } = inputSchema(tool, field, context);
   return {
     name,
-    ...(description === "" ? {} : { description }),
+    description: description === "" ? undefined : description,
     input_schema: schema,
-    ...(enforced ? { strict: true } : {}),
+    strict: enforced ? true : undefined,
   };
 }
 
@@ -90,17 +90,15 @@ export function toolSettings(context: RequestContext, hasBudget: boolean): ToolP
   const { request, options, loss } = context;
   const { toolChoice: choice } = request;
   const tools = toolsOf(context);
-  if (choice === undefined || (tools.length === 0 && !addsTools(options.body))) return toolList(tools);
+  if (choice === undefined || (tools.length === 0 && !addsTools(options.body))) return toolParams(tools);
   const isForced = choice.mode === Mode.REQUIRED || choice.mode === Mode.NAMED;
   const refusal = isForced ? forcedChoiceRefusal(context.traits, hasBudget) : undefined;
-  if (refusal === undefined) return { ...toolList(tools), tool_choice: toToolChoice(choice) };
+  if (refusal === undefined) return toolParams(tools, toToolChoice(choice));
   if (!options.relaxToolChoice) throw new UnsupportedToolChoiceError(`tool_choice: ${refusal}`);
   loss.lose("tool_choice.mode", "adjusted_setting", `${refusal}; it was left to the model`);
   const named = tools.filter(({ name }) => name === choice.toolName);
-  return {
-    ...toolList(choice.mode === Mode.NAMED ? named : tools),
-    tool_choice: { type: "auto", ...parallelSetting(choice) },
-  };
+  const offered = choice.mode === Mode.NAMED ? named : tools;
+  return toolParams(offered, { type: "auto", ...parallelSetting(choice) });
 }
 
 /** Whether the caller's options add tools of their own. */
@@ -108,8 +106,8 @@ function addsTools({ tools }: Untrusted<MessageCreateParams>): boolean {
   return objectsIn<WireTool>(tools).length > 0;
 }
 
-function toolList(tools: readonly Untrusted<WireTool>[]): ToolParams {
-  return tools.length === 0 ? {} : { tools };
+function toolParams(tools: readonly Untrusted<WireTool>[], choice?: WireToolChoice): ToolParams {
+  return { tools: tools.length === 0 ? undefined : tools, tool_choice: choice };
 }
 
 /** Whether a model lets a request force a tool call, as far as that depends on the model alone. */

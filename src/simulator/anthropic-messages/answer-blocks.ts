@@ -7,8 +7,12 @@ import type { ConversationFingerprint } from "./conversation-fingerprint.ts";
 import { serverToolUseIdOf, toolUseIdOf } from "./ids.ts";
 import { encryptSource, redactThinking, signThinking } from "./signatures.ts";
 
-/** An object of a union by its `type`. The API leaves out fields that the SDK's types declare as null. */
-type Sent<Union> = Union extends { type: unknown } ? Readonly<Pick<Union, "type"> & Partial<Union>> : never;
+/** A member of a union as it is sent: the API leaves out fields whose type in the SDK includes null. */
+type Sent<Union> = Union extends unknown
+  ? { readonly [Field in keyof Union as null extends Union[Field] ? never : Field]: Union[Field] } & {
+      readonly [Field in keyof Union as null extends Union[Field] ? Field : never]?: Union[Field];
+    }
+  : never;
 
 /** A content block as it is sent. */
 export type SentBlock = Sent<ContentBlock>;

@@ -27,7 +27,7 @@ export interface ErrorResponse extends Omit<SdkErrorResponse, "error"> {
 }
 
 /** What proxies and compatible servers send instead: the failure at the top level, or text alone. Not documented. */
-export interface ProxyErrorResponse extends Omit<Partial<ErrorObject>, "type"> {
+interface ProxyErrorResponse extends Omit<Partial<ErrorObject>, "type"> {
   type?: ErrorType | "error";
   /** The failure as text. */
   error?: ErrorObject | string;

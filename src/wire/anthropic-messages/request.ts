@@ -4,7 +4,6 @@ import type {
   BetaContentBlockParam,
   BetaMessageParam,
   BetaRequestDocumentBlock,
-  BetaTool,
   BetaToolUnion,
   MessageCreateParamsNonStreaming,
 } from "@anthropic-ai/sdk/resources/beta/messages";
@@ -74,9 +73,6 @@ export type MediaSource =
 export type CacheableBlock = (BetaContentBlockParam | BetaToolUnion) & {
   cache_control?: BetaCacheControlEphemeral | null;
 };
-
-/** The schema of a tool's input (documentation: "Tool use", `input_schema`). */
-export type ToolInputSchema = BetaTool["input_schema"];
 
 /** Media types of images that the API takes (documentation: "Vision"). */
 export const IMAGE_MEDIA_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;

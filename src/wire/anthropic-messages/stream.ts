@@ -1,7 +1,6 @@
 /** What Anthropic's Messages API streams (documentation: "Streaming messages"). */
 import type {
   BetaFallbackInfo,
-  BetaMessageDeltaUsage,
   BetaRawContentBlockDelta,
   BetaRawContentBlockDeltaEvent,
   BetaRawContentBlockStartEvent,
@@ -18,14 +17,11 @@ export type ContentBlockDelta = BetaRawContentBlockDelta;
 /** What changes in the message at its end (documentation: "Streaming messages", `message_delta`). */
 export type MessageDelta = BetaRawMessageDeltaEvent["delta"];
 
-/** Cumulative token counts (documentation: "Streaming messages", `message_delta`). */
-export type MessageDeltaUsage = BetaMessageDeltaUsage;
-
 /** The model that takes over from one that refused (documentation: "Fallbacks", block `fallback`). */
 export type FallbackModel = BetaFallbackInfo;
 
 /** Keeps the connection busy (documentation: "Streaming messages", "Ping events"). */
-export interface PingEvent {
+interface PingEvent {
   type: "ping";
 }
 
