@@ -90,7 +90,7 @@ describe("error_after", () => {
 
 describe("keepalive_ms", () => {
   it("sends pings", async () => {
-    const { body } = await raw(simulator(), asking("stall_after=1,keepalive_ms=20"), { forMs: 100 });
+    const { body } = await raw(simulator(), asking("stall_after=1,keepalive_ms=20"), { forMs: 400 });
     expect(typesOf(parseEvents(body)).slice(0, 3)).toEqual(["message_start", "ping", "ping"]);
   });
 });
