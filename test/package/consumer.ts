@@ -7,7 +7,7 @@ import {
   type Middleware,
   OpenAIAdapter,
   type OpenAIAdapterOptions,
-  OpenAICompatibleAdapter,
+  OpenAIChatAdapter,
   type ProviderAdapter,
   RateLimitError,
   textOf,
@@ -23,7 +23,7 @@ const providers: Record<string, ProviderAdapter> = {
   openai: new OpenAIAdapter(openaiOptions),
   anthropic: new AnthropicAdapter({ apiKey, baseUrl: simulator.anthropicBaseUrl }),
   gemini: new GeminiAdapter({ apiKey, baseUrl: simulator.geminiBaseUrl }),
-  compatible: new OpenAICompatibleAdapter({ apiKey, baseUrl: simulator.openaiBaseUrl }),
+  compatible: new OpenAIChatAdapter({ apiKey, baseUrl: simulator.openaiBaseUrl }),
 };
 
 const models: string[] = [];

@@ -1,4 +1,4 @@
-/** Wiring of the Anthropic adapter: address, headers, and the translation in this folder. */
+/** Wires up the Anthropic adapter: address, headers, and the translation in this folder. */
 
 import { traitsOf } from "../../catalog/catalog.ts";
 import { ConfigurationError } from "../../core/errors.ts";
@@ -8,38 +8,38 @@ import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { resolveMedia } from "../../kit/media/media.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
+import { PROVIDER_NAME, type RequestSettings } from "./context.ts";
 import { requestIdOf, toError } from "./error.ts";
 import { rateLimitOf } from "./rate-limit.ts";
-import { type RequestSettings, toRequestBody } from "./request.ts";
+import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
 import { MessagesDecoder } from "./stream.ts";
 import { canForceTools } from "./tools.ts";
-import { WIRE_NAME } from "./wire.ts";
 
-/** How an account at Anthropic, or at a server that speaks its Messages API, is reached. */
+/** How to reach an account at Anthropic, or at a server with the same Messages API. */
 export interface AnthropicAdapterOptions {
   /** The key, sent as `x-api-key`. A server under another `baseUrl` may need none. */
   readonly apiKey?: string | undefined;
-  /** A token, sent as `Authorization: Bearer`. Where both are sent, the API uses the key. */
+  /** A token, sent as `Authorization: Bearer`. Where both are set, the API uses the key. */
   readonly authToken?: string | undefined;
-  /** Base of all paths, without a version; a trailing `/v1` is taken off. Default `https://api.anthropic.com`. */
+  /** Base of all paths, without a version; a trailing `/v1` is removed. Default `https://api.anthropic.com`. */
   readonly baseUrl?: string | undefined;
   /** Name under which the adapter is registered. Default `anthropic`. */
   readonly name?: string | undefined;
-  /** Sent as `anthropic-version`. From `2026-10-21` on the API takes no sampling settings. Default `2023-06-01`. */
+  /** Sent as `anthropic-version`. Versions from `2026-10-21` on take no sampling settings. Default `2023-06-01`. */
   readonly apiVersion?: string | undefined;
-  /** Further headers of every request. They win over ours; `anthropic-beta` is added to a request's own. */
+  /** Headers of every request, which override the adapter's; `anthropic-beta` is joined with the request's own. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Time limits; what is left out keeps its default. */
+  /** Timeouts; those left out keep their default. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Folders whose files a caller may name in an `url`. Default none. */
+  /** Folders whose files a `url` may name. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
 }
 
 /** Anthropic's Messages API. */
 export class AnthropicAdapter extends HttpAdapter {
   constructor(options: AnthropicAdapterOptions) {
-    const name = options.name ?? WIRE_NAME;
+    const name = options.name ?? PROVIDER_NAME;
     checkCredentials(name, options);
     super({
       name,
@@ -52,10 +52,10 @@ export class AnthropicAdapter extends HttpAdapter {
     });
   }
 
-  /** As far as the model alone decides: a thinking budget forbids forced calls to every model. */
+  /** What the model alone decides: a request with a thinking budget cannot force a call with any model. */
   override supportsToolChoice(mode: Mode, model: string): boolean {
     if (mode !== Mode.REQUIRED && mode !== Mode.NAMED) return true;
-    return canForceTools(traitsOf(WIRE_NAME, model));
+    return canForceTools(traitsOf(PROVIDER_NAME, model));
   }
 }
 
@@ -113,7 +113,7 @@ function protocolOf(provider: string, options: AnthropicAdapterOptions): Protoco
   };
 }
 
-/** The betas that the provider entry asks for in every request. */
+/** The betas in the headers of every request. */
 function betasIn(headers: Readonly<Record<string, string>> = {}): string[] {
   const values = Object.entries(headers).filter(([name]) => name.toLowerCase() === BETA_HEADER);
   return values.flatMap(([, value]) => value.split(",").map((beta) => beta.trim()));

@@ -1,10 +1,13 @@
-/** Parts of the assistant -> content blocks, each as the API once gave it, in its place. */
+/** Parts of the assistant -> content blocks, each as the API once gave it, in the same order. */
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart, NativePart, ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
+import type { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
 import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
 import {
+  asJson,
   asObject,
   asString,
   type JsonObject,
@@ -13,37 +16,64 @@ import {
   tryParseJson,
 } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
-import type { InputContext } from "./context.ts";
+import type { ToolUseBlockParam } from "../../wire/anthropic-messages/request.ts";
+import type { Container } from "../../wire/anthropic-messages/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { citationParamsOf } from "./citations.ts";
+import type { RequestBlock, RequestContext } from "./context.ts";
+import { imageBlock } from "./media.ts";
 import { isOwnProvider, originOf, stateBlockOf } from "./state.ts";
-import type { ToolIds } from "./tool-call-ids.ts";
-import type { CallPlace } from "./turns.ts";
-import { imageBlock, textBlocks } from "./user-content.ts";
-import type { Block } from "./wire.ts";
+import type { CallReference } from "./turns.ts";
+import { textBlocks } from "./user-content.ts";
 
-/** Kind of the native part that tells in which container the provider's code waits. It is no block. */
+/** Kind of the native part that names the container in which the provider's code waits. It is not a content block. */
 export const CONTAINER_KIND = "container";
 
 const CALL_NAMES: ToolCallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
 
-/** Collects the blocks of one assistant message. */
-export class AssistantBlocks {
-  readonly content: Block[] = [];
-  /** Pictures, which the API takes only from the user. */
-  readonly pictures: Block[] = [];
-  readonly calls: CallPlace[] = [];
-  /** Toolsets by the id of the call on the wire. */
-  readonly toolsets = new Map<string, string>();
-  /** The container in which the provider's code waits for results; undefined where none does. */
-  container: string | undefined;
-  readonly #context: InputContext;
-  readonly #ids: ToolIds;
+/** The blocks of an assistant message, and what else it decides about. */
+export interface AssistantContent {
+  readonly content: readonly RequestBlock[];
+  /** Images, which the API takes only from the user. */
+  readonly images: readonly RequestBlock[];
+  readonly calls: readonly CallReference[];
+  /** Toolsets by the id of the call as it is sent. */
+  readonly toolsets: ReadonlyMap<string, string>;
+  /** Id of the container in which the provider's code waits for results; undefined where none does. */
+  readonly container: string | undefined;
+}
 
-  constructor(context: InputContext, ids: ToolIds) {
+/**
+ * Translates the parts of one assistant message.
+ * @param field Path of the parts in the request.
+ * @throws InvalidRequestError naming the part that the API has no form for.
+ */
+export async function toAssistantContent(
+  parts: readonly ContentPart[],
+  field: string,
+  context: RequestContext,
+  ids: ToolCallIdMapper,
+): Promise<AssistantContent> {
+  const writer = new AssistantWriter(context, ids);
+  for (const [index, part] of parts.entries()) await writer.add(part, `${field}[${index}]`);
+  return writer;
+}
+
+/** Collects the blocks of one assistant message. */
+class AssistantWriter implements AssistantContent {
+  readonly content: RequestBlock[] = [];
+  readonly images: RequestBlock[] = [];
+  readonly calls: CallReference[] = [];
+  readonly toolsets = new Map<string, string>();
+  container: string | undefined;
+  readonly #context: RequestContext;
+  readonly #ids: ToolCallIdMapper;
+
+  constructor(context: RequestContext, ids: ToolCallIdMapper) {
     this.#context = context;
     this.#ids = ids;
   }
 
-  /** Adds a part. Throws InvalidRequestError where the API has no form for it. @param field Path of the part. */
   async add(whole: ContentPart, field: string): Promise<void> {
     const { part } = whole;
     switch (part.case) {
@@ -61,7 +91,7 @@ export class AssistantBlocks {
           "converted_content",
           "the Messages API takes no images from an assistant; it was sent as the user's",
         );
-        this.pictures.push(await imageBlock(part.value, `${field}.image`, this.#context));
+        this.images.push(await imageBlock(part.value, `${field}.image`, this.#context));
         return;
       default:
         throw invalidField(
@@ -72,7 +102,7 @@ export class AssistantBlocks {
   }
 
   #addText(text: string, whole: ContentPart): void {
-    const citations = whole.citations.flatMap(({ rawJson }) => citationOf(rawJson));
+    const citations = citationParamsOf(whole);
     const rest = stateBlockOf(whole, this.#context.provider);
     for (const block of textBlocks(text))
       this.content.push({ ...block, ...rest, ...(citations.length === 0 ? {} : { citations }) });
@@ -82,10 +112,10 @@ export class AssistantBlocks {
     const { provider, request, loss } = this.#context;
     const block = stateBlockOf(whole, provider);
     if (block === undefined || originOf(whole, provider, request.model) !== "own") {
-      const shown = replaceForeignPart(whole, request.foreignState, field, loss);
-      if (shown?.part.case === "text") this.content.push(...textBlocks(shown.part.value));
+      const replacement = replaceForeignPart(whole, request.foreignState, field, loss);
+      if (replacement?.part.case === "text") this.content.push(...textBlocks(replacement.part.value));
     } else if (block.type === "redacted_thinking") {
-      this.content.push(block);
+      this.content.push(asJson(block));
     } else if (textIn(block.signature) === "") {
       const message = "thinking without its signature cannot be sent back; it was left out";
       loss.note(field, "foreign_state_stripped", message);
@@ -96,20 +126,23 @@ export class AssistantBlocks {
 
   #addToolCall(call: ToolCall, whole: ContentPart, field: string): void {
     const rest = stateBlockOf(whole, this.#context.provider) ?? {};
-    const id = this.#ids.ofCall(call.id, field);
+    const id = this.#ids.ofCall(call.id, `${field}.tool_call.id`);
     const name = wireToolCallName(call.name, CALL_NAMES, `${field}.tool_call.name`, this.#context.loss);
-    this.content.push({ type: "tool_use", id, name, input: this.#inputOf(call, field), ...rest });
+    const input = this.#inputOf(call, `${field}.tool_call`);
+    const block: Untrusted<ToolUseBlockParam> = { type: "tool_use", id, name, input, ...rest };
+    this.content.push(block);
     this.calls.push({ id, field: `${field}.tool_call` });
-    const toolset = asString(rest.toolset_name);
+    const toolset = asString(block.toolset_name);
     if (toolset !== undefined) this.toolsets.set(id, toolset);
   }
 
-  /** The arguments letter by letter; what is no JSON object is put into one. */
+  /** The arguments exactly as the model wrote them; what is not a JSON object is wrapped in one. */
   #inputOf({ input }: ToolCall, field: string): JsonObject {
     const text = input.value || "{}";
     if (input.case !== "text" && asObject(tryParseJson(text)) !== undefined) return sourceObject(text);
-    this.#note(`${field}.tool_call`, "input that is not a JSON object was sent as the text of one");
-    return input.case === "text" ? { input: input.value } : { invalid_arguments: text };
+    const message = "the API takes JSON objects as input only; other input was wrapped in one";
+    this.#context.loss.note(field, "converted_content", message);
+    return input.case === "text" ? { [CUSTOM_INPUT]: input.value } : { invalid_arguments: text };
   }
 
   #addNative({ provider, kind, dataJson }: NativePart, whole: ContentPart, field: string): void {
@@ -118,26 +151,12 @@ export class AssistantBlocks {
       replaceForeignPart(whole, request.foreignState, field, loss);
       return;
     }
-    const block = parseObjectField(dataJson, `${field}.native.data_json`);
-    if (kind === CONTAINER_KIND) this.container = asString(block.id);
+    const data = parseObjectField(dataJson, `${field}.native.data_json`);
+    if (kind === CONTAINER_KIND) this.container = containerIdIn(data);
     else this.content.push(sourceObject(dataJson));
-  }
-
-  #note(field: string, message: string): void {
-    this.#context.loss.note(field, "converted_content", message);
   }
 }
 
-/** Kinds of citation that the API takes back with a text (provider documentation: "Citations"). */
-const CITATION_TYPES = new Set([
-  "char_location",
-  "page_location",
-  "content_block_location",
-  "search_result_location",
-  "web_search_result_location",
-]);
-
-function citationOf(rawJson: string): JsonObject[] {
-  const citation = rawJson === "" ? undefined : asObject(tryParseJson(rawJson));
-  return citation !== undefined && CITATION_TYPES.has(textIn(citation.type)) ? [citation] : [];
+function containerIdIn({ id }: Untrusted<Container>): string | undefined {
+  return asString(id);
 }

@@ -1,77 +1,94 @@
 /**
- * Where the provider's prompt cache begins and ends (provider documentation: "Prompt caching").
- * A marker says that everything up to its block is worth keeping; it changes no content.
+ * Sets the breakpoints of the provider's prompt cache (provider documentation: "Prompt caching").
+ * A breakpoint caches everything up to its block; it changes no content.
  */
-import { asObject, type JsonObject, type JsonValue, objectsIn } from "../../kit/json/json.ts";
+import { asObject, objectIn, objectsIn } from "../../kit/json/json.ts";
 import { sourceTextOf } from "../../kit/json/json-source.ts";
-import type { Block } from "./wire.ts";
+import {
+  type CacheableBlock,
+  type CacheControl,
+  MAX_CACHE_BREAKPOINTS,
+  type MessageCreateParams,
+  type MessageParam,
+} from "../../wire/anthropic-messages/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** Markers that the API takes in one request, the caller's own among them. */
-const MOST_MARKERS = 4;
+type Block = Untrusted<CacheableBlock>;
+type Body = Untrusted<MessageCreateParams>;
 
 /**
- * Places markers on the last tool, the last system block and the last block of the last two
- * user turns, as far as the caller left room; the user turns first, since what is kept up to
- * them holds the rest too. The caller's own markers stay.
+ * Sets breakpoints on the last block of the last two user turns, the last system block and the last tool, as far as
+ * the caller's own breakpoints leave some of the allowed number. The last user turn comes first, since what is
+ * cached up to it includes the rest. The caller's breakpoints are kept.
  */
-export function withBreakpoints(body: JsonObject): JsonObject {
-  const places = placesIn(body);
-  const room = MOST_MARKERS - places.reduce((sum, place) => sum + markersIn(place), markersIn(body));
-  const chosen = candidatesIn(body).slice(0, Math.max(0, room));
-  const marked = new Map(chosen.map((block) => [block, markerFor(block, places, body)]));
-  const mark = (blocks: JsonValue | undefined) => markBlocks(blocks, marked);
+export function withBreakpoints(body: Body): Body {
+  const blocks = blocksInCacheOrder(body);
+  const used = blocks.reduce((sum, block) => sum + breakpointsIn(block), breakpointsIn(body));
+  const chosen = candidatesIn(body).slice(0, Math.max(0, MAX_CACHE_BREAKPOINTS - used));
+  const replacements = new Map<object, Block>(
+    chosen.map((block) => [block, withBreakpoint(block, blocks, body)]),
+  );
   return {
     ...body,
-    ...(body.tools === undefined ? {} : { tools: mark(body.tools) }),
-    ...(body.system === undefined ? {} : { system: mark(body.system) }),
-    messages: objectsIn(body.messages).map((message) => ({ ...message, content: mark(message.content) })),
+    ...(body.tools === undefined ? {} : { tools: replaceIn(body.tools, replacements) }),
+    ...(body.system === undefined ? {} : { system: replaceIn(body.system, replacements) }),
+    messages: objectsIn<MessageParam>(body.messages).map((message) => ({
+      ...message,
+      content: replaceIn(message.content, replacements),
+    })),
   };
 }
 
-/** All blocks of a request in the order in which the cache sees them. */
-function placesIn({ tools, system, messages }: JsonObject): readonly Block[] {
-  const spoken = objectsIn(messages).flatMap(({ content }) => objectsIn(content));
-  return [...objectsIn(tools), ...objectsIn(system), ...spoken];
+/** All blocks of a request in the order in which the cache reads them. */
+function blocksInCacheOrder({ tools, system, messages }: Body): readonly Block[] {
+  const content = objectsIn<MessageParam>(messages).flatMap((message) =>
+    objectsIn<CacheableBlock>(message.content),
+  );
+  return [...objectsIn<CacheableBlock>(tools), ...objectsIn<CacheableBlock>(system), ...content];
 }
 
-/** The blocks that are worth a marker, the most worthy first. */
-function candidatesIn(body: JsonObject): readonly Block[] {
-  const turns = objectsIn(body.messages).filter(({ role }) => role === "user");
-  const [last, before] = turns.slice(-2).reverse();
-  // The API itself marks the last block where the whole request has a marker.
+/** The blocks to put a breakpoint on, in order of preference. */
+function candidatesIn(body: Body): readonly Block[] {
+  const turns = objectsIn<MessageParam>(body.messages).filter(({ role }) => role === "user");
+  const [last, previous] = turns.slice(-2).reverse();
   const candidates = [
-    body.cache_control === undefined ? lastOf(last?.content) : undefined,
-    lastOf(body.system),
-    objectsIn(body.tools).findLast(({ defer_loading: deferred }) => deferred !== true),
-    lastOf(before?.content),
+    // The API itself sets a breakpoint on the last block where the request has `cache_control`.
+    body.cache_control === undefined ? lastBlockOf(last?.content) : undefined,
+    lastBlockOf(body.system),
+    objectsIn<CacheableBlock>(body.tools).findLast(({ defer_loading: deferred }) => deferred !== true),
+    lastBlockOf(previous?.content),
   ];
-  return candidates.filter((block) => block !== undefined).filter(canBeMarked);
+  return candidates.filter((block) => block !== undefined).filter(takesBreakpoint);
 }
 
-function lastOf(blocks: JsonValue | undefined): Block | undefined {
-  return objectsIn(blocks).at(-1);
+function lastBlockOf(blocks: unknown): Block | undefined {
+  return objectsIn<CacheableBlock>(blocks).at(-1);
 }
 
-function canBeMarked(block: Block): boolean {
+function takesBreakpoint(block: Block): boolean {
   return block.cache_control === undefined && sourceTextOf(block) === undefined && block.text !== "";
 }
 
-/** A marker that keeps for an hour may not come after one that keeps for less, so ours follow the caller's. */
-function markerFor(block: Block, places: readonly Block[], body: JsonObject): Block {
-  const behind = [...places.slice(places.indexOf(block) + 1), { cache_control: body.cache_control }];
-  const keepsLong = behind.some((place) => asObject(place.cache_control)?.ttl === "1h");
-  return { ...block, cache_control: { type: "ephemeral", ...(keepsLong ? { ttl: "1h" } : {}) } };
+/** A breakpoint of one hour cannot come after a shorter one, so a block before one of an hour gets an hour too. */
+function withBreakpoint(block: Block, blocks: readonly Block[], body: Body): Block {
+  const later = [...blocks.slice(blocks.indexOf(block) + 1), body];
+  const isHour = later.some((each) => objectIn<CacheControl>(each.cache_control).ttl === "1h");
+  const control: CacheControl = { type: "ephemeral", ...(isHour ? { ttl: "1h" } : {}) };
+  return { ...block, cache_control: control };
 }
 
-function markBlocks(blocks: JsonValue | undefined, marked: ReadonlyMap<Block, Block>): JsonValue | undefined {
+/** A list of blocks with some of them replaced; anything else as it is. */
+function replaceIn(blocks: unknown, replacements: ReadonlyMap<object, Block>): unknown {
   if (!Array.isArray(blocks)) return blocks;
-  return blocks.map((block: JsonValue) => marked.get(asObject(block) ?? {}) ?? block);
+  return blocks.map((block: unknown) => replacements.get(asObject(block) ?? {}) ?? block);
 }
 
-/** Markers on a block and on the blocks inside it. */
-function markersIn(place: JsonObject): number {
-  const own = asObject(place.cache_control) === undefined ? 0 : 1;
-  const spelled = sourceTextOf(place)?.includes('"cache_control"') === true ? 1 : 0;
-  const inside = [...objectsIn(place.content), ...objectsIn(asObject(place.source)?.content)];
-  return inside.reduce((sum, block) => sum + markersIn(block), own + spelled);
+/** Breakpoints on a block and on the blocks inside it. */
+function breakpointsIn(block: Block): number {
+  const own = asObject(block.cache_control) === undefined ? 0 : 1;
+  const inSource = sourceTextOf(block)?.includes('"cache_control"') === true ? 1 : 0;
+  const inner = [block.content, objectIn<{ content: unknown }>(block.source).content].flatMap((content) =>
+    objectsIn<CacheableBlock>(content),
+  );
+  return inner.reduce((sum, each) => sum + breakpointsIn(each), own + inSource);
 }

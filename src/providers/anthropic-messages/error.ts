@@ -1,39 +1,46 @@
-/** Their failure -> our InferenceError: of an HTTP answer, of a body, of an event in a stream. */
+/** Their failure -> our InferenceError: from an HTTP answer, a body, or an event of a stream. */
 
-import { errorOf, type ProviderErrorOptions, type SDKError } from "../../core/errors.ts";
+import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/adapter/classify.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
+import { providerErrorOf, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
 import type { HttpHeaders } from "../../kit/http/headers.ts";
 import { retryAfterOf, shouldRetryOf } from "../../kit/http/retry-after.ts";
-import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
-import type { WireEvent } from "./wire.ts";
+import { asObject, asString, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import type {
+  ErrorDetails,
+  ErrorObject,
+  ErrorType,
+  FailureBody,
+} from "../../wire/anthropic-messages/error.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** What the API says of a failure (provider documentation: "Errors"). */
-interface Complaint {
+/** A failure as a body reports it (provider documentation: "Errors"). */
+interface FailureReport {
   /** `error.type`, the broad category. */
   readonly type: string;
-  /** `error.details.error_code`, where the API tells more. */
+  /** `error.details.error_code`; empty where the API gives none. */
   readonly code: string;
   readonly message: string;
-  /** Id of the exchange; empty where the body does not tell. */
+  /** Id of the request; empty where the body has none. */
   readonly requestId: string;
 }
 
-/** The provider's id of an exchange, from the headers of its answer; empty where there is none. */
+/** The provider's id of a request, from the headers of its answer; empty where there is none. */
 export function requestIdOf(headers: Pick<HttpHeaders, "get">): string {
   return headers.get("request-id") ?? "";
 }
 
 /** A failed HTTP answer as our error. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
-  const complaint = complaintIn(asObject(tryParseJson(body)));
-  return failed(kindOf(complaint, status), complaint, request, {
+  const report = reportIn(asObject<FailureBody>(tryParseJson(body)));
+  return providerErrorOf(failureOf(report, status, request), {
     provider,
     httpStatusCode: status,
-    requestId: requestIdOf(headers) || complaint.requestId,
+    requestId: requestIdOf(headers) || report.requestId,
     retryable: shouldRetryOf(headers),
     retryAfter: retryAfterOf(headers),
     rawJson: request.includeRaw ? boundedRaw(body) : undefined,
@@ -41,62 +48,51 @@ export function toError({ provider, status, headers, body, request }: WireFailur
 }
 
 /** Whether a body or an event reports a failure instead of an answer. */
-export function isFailure(body: JsonObject | undefined): boolean {
+export function isFailure(body: Untrusted<FailureBody> | undefined): boolean {
   return body?.type === "error" || asObject(body?.error) !== undefined;
 }
 
 /** The failure in an `error` event, or in a body that came with success. */
 export function reportedError(
-  holder: WireEvent,
+  body: Untrusted<FailureBody>,
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
-  const complaint = complaintIn(holder);
-  return failed(kindOf(complaint, undefined), complaint, request, {
+  const report = reportIn(body);
+  return providerErrorOf(failureOf(report, undefined, request), {
     provider,
-    requestId: providerRequestId || complaint.requestId,
-    rawJson: request.includeRaw ? boundedRaw(JSON.stringify(holder)) : undefined,
+    requestId: providerRequestId || report.requestId,
+    rawJson: request.includeRaw ? boundedRaw(JSON.stringify(body)) : undefined,
   });
 }
 
-/** Proxies and compatible servers put their complaint at the top, or say it as plain text. */
-function complaintIn(body: JsonObject | undefined): Complaint {
-  const error = asObject(body?.error) ?? body ?? {};
+/** Proxies and compatible servers report a failure at the top level, or as plain text. */
+function reportIn(body: Untrusted<FailureBody> | undefined): FailureReport {
+  const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body?.error) ?? body ?? {};
   const type = textIn(error.type);
   return {
     type: type === "error" ? "" : type,
-    code: textIn(objectIn(error.details).error_code),
+    code: textIn(objectIn<ErrorDetails>(error.details).error_code),
     message: asString(error.message) ?? asString(body?.error) ?? asString(body?.detail) ?? "",
     requestId: textIn(body?.request_id),
   };
 }
 
-function failed(
-  kind: ErrorKind,
-  { type, code, message }: Complaint,
-  request: Request,
-  options: ProviderErrorOptions,
-): SDKError {
-  const word = code || type;
-  const said = [repeatableMessage(message, request), HINTS.get(type) ?? ""].filter(Boolean).join("; ");
-  const status =
-    options.httpStatusCode === undefined ? "reported a failure" : `answered ${options.httpStatusCode}`;
-  const text = `${options.provider} ${status}${word === "" ? "" : ` (${word})`}${said === "" ? "" : `: ${said}`}`;
-  const errorCode = word === "" ? undefined : word;
-  if (kind !== ErrorKind.QUOTA_EXCEEDED) return errorOf(kind, text, { ...options, errorCode });
-  // Waiting does not bring money back.
-  return errorOf(kind, text, { ...options, errorCode, retryable: false, retryAfter: undefined });
+function failureOf(report: FailureReport, status: number | undefined, request: Request): ReportedFailure {
+  const { type, code, message } = report;
+  const texts = [repeatableMessage(message, request), HINTS.get(type) ?? ""].filter(Boolean);
+  return { kind: kindOf(report, status), code: code || type, message: texts.join("; ") };
 }
 
-const HINTS: ReadonlyMap<string, string> = new Map([
+const HINTS: ReadonlyMap<string, string> = new Map<ErrorType, string>([
   ["request_too_large", "the limit is on the bytes of the request, 32 MB, not on its tokens"],
 ]);
 
-/** The kind of a failure: the structured code, then the type, then the HTTP status; the message only to tell a 400 apart. */
-function kindOf({ code, type, message }: Complaint, status: number | undefined): ErrorKind {
+/** The kind of a failure: by its code, its type, then the HTTP status. The message only distinguishes invalid requests. */
+function kindOf({ code, type, message }: FailureReport, status: number | undefined): ErrorKind {
   const byCode = KIND_OF_CODE.get(code);
   if (byCode !== undefined) return byCode;
   if (code === "" && (type === "invalid_request_error" || (type === "" && status === 400))) {
-    const refined = REFINED.find(([pattern]) => pattern.test(message));
+    const refined = KIND_OF_MESSAGE.find(([pattern]) => pattern.test(message));
     if (refined !== undefined) return refined[1];
   }
   const byType = KIND_OF_TYPE.get(type);
@@ -104,7 +100,9 @@ function kindOf({ code, type, message }: Complaint, status: number | undefined):
   return status === undefined ? ErrorKind.PROVIDER : kindOfStatus(status);
 }
 
-const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map([
+type ErrorCode = ErrorDetails["error_code"];
+
+const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map<ErrorCode, ErrorKind>([
   ["contract_spend_limit_reached", ErrorKind.QUOTA_EXCEEDED],
   ["enforced_spend_limit_reached", ErrorKind.QUOTA_EXCEEDED],
   ["linked_organization_spend_limit_reached", ErrorKind.QUOTA_EXCEEDED],
@@ -115,7 +113,7 @@ const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map([
   ["cmek_key_unreachable", ErrorKind.SERVER],
 ]);
 
-const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map([
+const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map<ErrorType, ErrorKind>([
   ["invalid_request_error", ErrorKind.INVALID_REQUEST],
   ["authentication_error", ErrorKind.AUTHENTICATION],
   ["billing_error", ErrorKind.QUOTA_EXCEEDED],
@@ -129,8 +127,8 @@ const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map([
   ["overloaded_error", ErrorKind.SERVER],
 ]);
 
-/** What the API tells of a wrong request in words alone. */
-const REFINED: readonly (readonly [pattern: RegExp, kind: ErrorKind])[] = [
+/** Invalid requests that only their message distinguishes. */
+const KIND_OF_MESSAGE: readonly (readonly [pattern: RegExp, kind: ErrorKind])[] = [
   [/prompt is too long|exceeds? (?:the )?context (?:limit|window)/i, ErrorKind.CONTEXT_LENGTH],
   [/credit balance is too low|specified api usage limits/i, ErrorKind.QUOTA_EXCEEDED],
 ];

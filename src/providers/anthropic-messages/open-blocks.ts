@@ -1,4 +1,4 @@
-/** Content blocks while their events arrive: how they begin, grow and end (provider documentation: "Streaming messages"). */
+/** Content blocks of a stream, from their first event to their last (provider documentation: "Streaming messages"). */
 import { isJson, isObject, type JsonObject, objectIn, textIn, without } from "../../kit/json/json.ts";
 import { sourceObject, stringifyJson } from "../../kit/json/json-source.ts";
 import type {
@@ -7,22 +7,27 @@ import type {
   TextBlock,
   ToolCallBlock,
 } from "../../kit/stream/stream-writer.ts";
-import { citationOf, inputOf, nativePart, type SpelledBlock } from "./response.ts";
+import type { ContentBlock, TextCitation } from "../../wire/anthropic-messages/response.ts";
+import type { ContentBlockDelta } from "../../wire/anthropic-messages/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { citationsOf } from "./citations.ts";
+import { inputOf, nativePart, type SourceBlock } from "./response.ts";
 import type { StateWriter } from "./state.ts";
-import type { Block } from "./wire.ts";
+
+type Block = Untrusted<ContentBlock>;
 
 /** A block that has begun. */
 export type OpenBlock = OpenText | OpenThinking | OpenCall | OpenWhole;
 
-/** Text, with the citations that came for it. */
+/** Text, with its citations so far. */
 interface OpenText {
   readonly kind: "text";
   readonly block: Block;
   readonly writer: TextBlock;
-  readonly citations: JsonObject[];
+  readonly citations: Untrusted<TextCitation>[];
 }
 
-/** Thinking, shown or redacted. */
+/** Thinking, readable or redacted. */
 interface OpenThinking {
   readonly kind: "thinking";
   /** Its signature comes last. */
@@ -35,23 +40,23 @@ interface OpenCall {
   readonly kind: "call";
   readonly block: Block;
   readonly writer: ToolCallBlock;
-  /** Input that came with the start, for a call without deltas. */
+  /** Input of the start event, for a call without deltas. */
   readonly input: string;
 }
 
-/** Any other block: its part comes when the block is done; its place is kept. */
+/** Any other block: its part is added when the block ends, at the index reserved for it. */
 interface OpenWhole {
   readonly kind: "whole";
   block: Block;
-  /** The block as it is spelled; undefined once a delta has changed it. */
+  /** The block's JSON text as it was sent; undefined once a delta has changed it. */
   source: string | undefined;
   readonly partIndex: number;
-  /** Input that came in deltas. */
+  /** Input of the deltas so far. */
   input: string;
 }
 
-/** Begins what a block becomes, with what it already holds. */
-export function beginBlock({ block, source }: SpelledBlock, writer: StreamWriter): OpenBlock {
+/** Starts the part of a block, with what the block already holds. */
+export function beginBlock({ block, source }: SourceBlock, writer: StreamWriter): OpenBlock {
   switch (block.type) {
     case "text":
       return beginText(block, writer.startText());
@@ -78,11 +83,14 @@ function beginThinking(block: Block, writer: ReasoningBlock): OpenThinking {
   return { kind: "thinking", block, writer };
 }
 
-/** What became of a delta: it was written as one of our events, it waits for the end of its block, or it has no place there. */
-export type DeltaFate = "written" | "kept" | "unknown";
+/**
+ * How a delta was handled: written as one of our events, kept until the end of its block, or not known for its kind of
+ * block.
+ */
+export type DeltaHandling = "written" | "kept" | "unknown";
 
 /** Adds a delta to its block. */
-export function addDelta(open: OpenBlock, delta: JsonObject): DeltaFate {
+export function addDelta(open: OpenBlock, delta: Untrusted<ContentBlockDelta>): DeltaHandling {
   switch (delta.type) {
     case "text_delta":
       return open.kind === "text" ? write(open.writer, delta.text) : "unknown";
@@ -91,47 +99,47 @@ export function addDelta(open: OpenBlock, delta: JsonObject): DeltaFate {
     case "signature_delta":
       return open.kind === "thinking" ? change(open, { signature: textIn(delta.signature) }) : "unknown";
     case "citations_delta":
-      return open.kind === "text" ? cite(open, objectIn(delta.citation)) : "unknown";
+      return open.kind === "text" ? cite(open, objectIn<TextCitation>(delta.citation)) : "unknown";
     case "input_json_delta":
       return addInput(open, textIn(delta.partial_json));
     case "compaction_delta":
-      // It tells the final values of the block's fields.
+      // It has the final values of the block's fields.
       return open.kind === "whole" ? change(open, without(delta, "type")) : "unknown";
     default:
       return "unknown";
   }
 }
 
-function write(writer: TextBlock | ReasoningBlock | ToolCallBlock, text: unknown): DeltaFate {
+function write(writer: TextBlock | ReasoningBlock | ToolCallBlock, text: unknown): DeltaHandling {
   writer.append(textIn(text));
   return "written";
 }
 
-function cite({ citations }: OpenText, citation: JsonObject): DeltaFate {
+function cite({ citations }: OpenText, citation: Untrusted<TextCitation>): DeltaHandling {
   citations.push(citation);
   return "kept";
 }
 
-function change(open: OpenThinking | OpenWhole, fields: JsonObject): DeltaFate {
+function change(open: OpenThinking | OpenWhole, fields: Block): DeltaHandling {
   open.block = { ...open.block, ...fields };
   if (open.kind === "whole") open.source = undefined;
   return "kept";
 }
 
-function addInput(open: OpenBlock, json: string): DeltaFate {
+function addInput(open: OpenBlock, json: string): DeltaHandling {
   if (open.kind === "call") return write(open.writer, json);
   if (open.kind !== "whole") return "unknown";
   open.input += json;
   return "kept";
 }
 
-/** Ends what a block became, with everything that only the whole block tells. */
+/** Ends the part of a block, with everything that is known only at the end. */
 export function endBlock(open: OpenBlock, writer: StreamWriter, states: StateWriter): void {
   const { block } = open;
   switch (open.kind) {
     case "text":
       return open.writer.end({
-        citations: open.citations.map(citationOf),
+        citations: citationsOf(open.citations),
         providerState: states.ofText(block),
       });
     case "thinking":
@@ -146,7 +154,7 @@ export function endBlock(open: OpenBlock, writer: StreamWriter, states: StateWri
   }
 }
 
-/** A block that has ended as the API would have sent it in one piece. */
+/** A block that has ended, as a whole answer would have it. */
 export function wholeBlock(open: OpenBlock): Block {
   const { block } = open;
   switch (open.kind) {
@@ -163,7 +171,7 @@ export function wholeBlock(open: OpenBlock): Block {
   }
 }
 
-/** A block of the provider's own as it is spelled, with the input that came in deltas. */
+/** The JSON text of a block, with the input of its deltas. */
 function sourceOf({ block, source, input }: OpenWhole): string {
   if (source !== undefined && input === "") return source;
   return stringifyJson(input === "" ? block : { ...block, input: inputValue(input) });

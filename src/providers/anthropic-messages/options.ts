@@ -1,29 +1,12 @@
 /**
- * What a request says in the provider's own words: `provider_options_json`. Some options are
- * ours and steer the translation; the rest is merged into the body.
+ * `provider_options_json`: some options are Outrigger's own and steer the translation; the rest is merged into the
+ * body as it is.
  */
 
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
-import { type JsonObject, type JsonValue, parseObjectField, without } from "../../kit/json/json.ts";
-import { WIRE_NAME } from "./wire.ts";
-
-/** The options of one request. */
-export interface ProviderOptions {
-  /** What is merged into the body, last. */
-  readonly body: JsonObject;
-  /** `beta_headers` and `beta_features`: names for the header `anthropic-beta`, none twice. */
-  readonly betas: readonly string[];
-  /** `auto_cache`: whether cache breakpoints are placed. Default true. */
-  readonly autoCache: boolean;
-  /** `document_citations`: whether the model cites the documents of the request. Default false. */
-  readonly documentCitations: boolean;
-  /**
-   * `unsupported_tool_choice`: what becomes of a forced tool choice that the model does not take,
-   * `error` (default), or `auto`: the model is free, and a named tool is the only one offered.
-   */
-  readonly freesToolChoice: boolean;
-}
+import { type JsonValue, parseObjectField, without } from "../../kit/json/json.ts";
+import { PROVIDER_NAME, type ProviderOptions } from "./context.ts";
 
 /** The beta that prompt caching needed before it became part of the API; a no-op since. */
 const LEGACY_CACHE_BETA = "prompt-caching-2024-07-31";
@@ -43,14 +26,15 @@ const OWN_OPTIONS = [
  * @throws InvalidRequestError naming the option that is wrong.
  */
 export function readOptions({ providerOptionsJson }: Request, provider: string): ProviderOptions {
-  const name = providerOptionsJson[provider] === undefined ? WIRE_NAME : provider;
+  const name = providerOptionsJson[provider] === undefined ? PROVIDER_NAME : provider;
   const field = `provider_options_json["${name}"]`;
   const text = providerOptionsJson[name];
   const options = text === undefined ? {} : parseObjectField(text, field);
-  // Whether an answer streams is decided by the method that was called.
+  // The method that was called decides whether the answer is streamed.
   if (options.stream !== undefined)
     throw invalidField(`${field}.stream`, "expected no `stream` here: call Stream or Complete instead");
-  const flag = (key: string, unset: boolean) => readFlag(options[key], unset, `${field}.${key}`);
+  const flag = (key: string, defaultValue: boolean) =>
+    readFlag(options[key], defaultValue, `${field}.${key}`);
   const betas = ["beta_headers", "beta_features"].flatMap((key) =>
     readBetas(options[key], `${field}.${key}`),
   );
@@ -60,20 +44,20 @@ export function readOptions({ providerOptionsJson }: Request, provider: string):
     betas: [...new Set(betas)],
     autoCache: flag("auto_cache", true),
     documentCitations: flag("document_citations", false),
-    freesToolChoice: readToolChoicePolicy(
+    relaxToolChoice: readToolChoicePolicy(
       options.unsupported_tool_choice,
       `${field}.unsupported_tool_choice`,
     ),
   };
 }
 
-function readFlag(value: JsonValue | undefined, unset: boolean, field: string): boolean {
-  if (value === undefined || value === null) return unset;
+function readFlag(value: JsonValue | undefined, defaultValue: boolean, field: string): boolean {
+  if (value === undefined || value === null) return defaultValue;
   if (typeof value === "boolean") return value;
   throw invalidField(field, "expected true or false");
 }
 
-/** A list of names, or one text with commas between them, as the header itself has it. */
+/** A list of names, or one string of comma-separated names, as in the header. */
 function readBetas(value: JsonValue | undefined, field: string): string[] {
   if (value === undefined || value === null) return [];
   const names: readonly unknown[] = typeof value === "string" ? value.split(",") : [value].flat();

@@ -7,9 +7,9 @@ type Headers = Pick<HttpHeaders, "get">;
 /**
  * The limits of an account from `anthropic-ratelimit-{requests,tokens,input-tokens,output-tokens}-
  * {limit,remaining,reset}` (provider documentation: "Rate limits", response headers), where a
- * reset is an RFC 3339 date. Of the token windows it is `tokens`, which the provider already
- * says of the narrowest one, else the narrower of input and output.
- * @param now Milliseconds of a clock.
+ * reset is an RFC 3339 date. `tokens`, where present, already describes the tightest token limit;
+ * otherwise the tighter of input and output is used.
+ * @param now Milliseconds since 1970.
  */
 export function rateLimitOf(headers: Headers, now: number = Date.now()): RateLimitInfo | undefined {
   return rateLimitIn(windowIn(headers, "requests", now), tokensIn(headers, now), now);

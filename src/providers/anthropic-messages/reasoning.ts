@@ -1,6 +1,6 @@
 /**
  * How much a model reasons -> `thinking` and `output_config.effort`, and how much it may write
- * at all (provider documentation: "Thinking", "Effort").
+ * in total: `max_tokens` (provider documentation: "Thinking", "Effort").
  */
 
 import { getModelInfo } from "../../catalog/catalog.ts";
@@ -8,14 +8,17 @@ import type { ModelTraits } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
-import { asInt32, asObject, type JsonObject, mergeObjects, textIn } from "../../kit/json/json.ts";
-import { WIRE_NAME, type WireMessage } from "./wire.ts";
+import { asInt32, asJson, asObject, mergeObjects, textIn } from "../../kit/json/json.ts";
+import type { MessageCreateParams, ThinkingConfig } from "../../wire/anthropic-messages/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { PROVIDER_NAME, type RequestContext } from "./context.ts";
+import type { RequestMessage } from "./input.ts";
 
-/** What a request says of reasoning. */
-export interface Reasoning {
-  /** `thinking`; undefined where the model's default stands. */
-  readonly thinking: JsonObject | undefined;
-  /** `output_config.effort`; undefined where the model's default stands. */
+/** How a request sets reasoning. */
+export interface ReasoningSettings {
+  /** `thinking`; undefined for the model's default. */
+  readonly thinking: ThinkingConfig | undefined;
+  /** `output_config.effort`; undefined for the model's default. */
   readonly effort: string | undefined;
 }
 
@@ -30,28 +33,42 @@ const BUDGETS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * What to say of reasoning for `reasoning_effort`. A model that thinks is asked to show a
- * summary, since newer ones show nothing otherwise.
+ * The settings for `reasoning_effort`, given the messages as they are sent.
  */
-export function requestedReasoning(
+export function reasoningSettings(
+  context: RequestContext,
+  messages: readonly RequestMessage[],
+): ReasoningSettings {
+  const { request, traits, loss } = context;
+  const settings = settingsFor(request, traits, loss);
+  if (!hasBudget(settings.thinking) || !continuesWithoutThinking(messages)) return settings;
+  loss.lose(
+    "reasoning_effort",
+    "adjusted_setting",
+    "the tool calls of this turn were made without thinking, which the model cannot begin within a turn; it stays off",
+  );
+  return { ...settings, thinking: { type: "disabled" } };
+}
+
+function settingsFor(
   { reasoningEffort: wanted }: Request,
   traits: ModelTraits,
   loss: LossReport,
-): Reasoning {
-  if (wanted === "") return NOTHING_SAID;
+): ReasoningSettings {
+  if (wanted === "") return MODEL_DEFAULT;
   if (wanted === "none" && traits.reasoningOff === "between_tools") {
-    const message = "the model cannot stop thinking; it was asked to think only between tool calls";
+    const message = "the model cannot stop thinking; it was set to think only between tool calls";
     loss.lose("reasoning_effort", "adjusted_setting", message);
     return { thinking: { type: "between_tools" }, effort: undefined };
   }
-  // Whoever wants some reasoning is not served by none, however near that is.
+  // A request for some reasoning is never lowered to none, even where that is the nearest level.
   const allowed = wanted === "none" ? traits.reasoningEfforts : traits.reasoningEfforts?.filter(isSome);
   const effort = effortFor(wanted, allowed, loss);
-  if (effort === undefined) return NOTHING_SAID;
+  if (effort === undefined) return MODEL_DEFAULT;
   return { thinking: thinkingFor(effort, traits, loss), effort: outputEffort(effort, traits) };
 }
 
-const NOTHING_SAID: Reasoning = { thinking: undefined, effort: undefined };
+const MODEL_DEFAULT: ReasoningSettings = { thinking: undefined, effort: undefined };
 
 function isSome(effort: string): boolean {
   return effort !== "none";
@@ -61,12 +78,14 @@ function outputEffort(effort: string, traits: ModelTraits): string | undefined {
   return traits.outputEffort && effort !== "none" ? effort : undefined;
 }
 
-function thinkingFor(effort: string, traits: ModelTraits, loss: LossReport): JsonObject | undefined {
+/** Newer models show no thinking unless a summary is requested. */
+function thinkingFor(effort: string, traits: ModelTraits, loss: LossReport): ThinkingConfig | undefined {
   if (effort === "none") return { type: "disabled" };
   if (traits.reasoningControl === "adaptive") return { type: "adaptive", display: "summarized" };
   const budget = BUDGETS.get(effort);
   if (budget === undefined) {
-    const message = "the model takes a budget of tokens, and there is none for this effort; it was left out";
+    const message =
+      "the model takes a budget of tokens, and none is defined for this effort; it was left out";
     loss.lose("reasoning_effort", "unsupported_setting", message);
     return undefined;
   }
@@ -77,69 +96,73 @@ function thinkingFor(effort: string, traits: ModelTraits, loss: LossReport): Jso
   };
 }
 
-/** The `thinking` that goes out once the caller's own is laid over it: one with a `type` stands alone. */
-export function effectiveThinking(own: JsonObject | undefined, options: JsonObject): JsonObject | undefined {
-  const wanted = asObject(options.thinking);
-  if (wanted === undefined) return options.thinking === null ? undefined : own;
-  return wanted.type === undefined ? mergeObjects(own ?? {}, wanted) : wanted;
+/** The `thinking` of the final body: the caller's option replaces ours if it has a `type`, else is merged into it. */
+export function effectiveThinking(
+  own: ThinkingConfig | undefined,
+  { thinking: option }: Untrusted<MessageCreateParams>,
+): Untrusted<ThinkingConfig> | undefined {
+  const wanted = asObject(option);
+  if (wanted === undefined) return option === null ? undefined : own;
+  return wanted.type === undefined ? mergeObjects(asJson(own ?? {}), wanted) : wanted;
 }
 
-/** Whether a request thinks with a budget of its own, which forbids forced tool calls. */
-export function hasBudget(thinking: JsonObject | undefined): boolean {
+/** Whether a request has a thinking budget, which rules out forced tool calls. */
+export function hasBudget(thinking: Untrusted<ThinkingConfig> | undefined): boolean {
   return thinking?.type === "enabled";
 }
 
-/** Whether the model thinks, as asked or by itself. */
-export function thinks(thinking: JsonObject | undefined, traits: ModelTraits): boolean {
+/** Whether the model thinks, as requested or by default. */
+export function thinks(thinking: Untrusted<ThinkingConfig> | undefined, traits: ModelTraits): boolean {
   if (thinking !== undefined) return thinking.type !== "disabled";
   if (traits.reasoningControl === "unknown") return false;
   return (traits.defaultEffort ?? traits.reasoningControl) !== "none";
 }
 
 /**
- * Whether tool calls of the assistant's present turn were made without thinking, by another
- * provider or with thinking off: a request with a budget may not go on from there (provider
+ * Whether the tool calls of the assistant's current turn were made without thinking, by another
+ * provider or with thinking off: a request with a budget cannot continue such a turn (provider
  * documentation: "Extended thinking with tool use").
  */
-export function continuesWithoutThinking(messages: readonly WireMessage[]): boolean {
+function continuesWithoutThinking(messages: readonly RequestMessage[]): boolean {
   const turn = messages.slice(messages.findLastIndex(beginsTurn) + 1);
-  const said = turn.filter(({ role }) => role === "assistant");
-  return said.length > 0 && !said.some(({ content }) => textIn(content[0]?.type).endsWith("thinking"));
+  const answers = turn.filter(({ role }) => role === "assistant");
+  return answers.length > 0 && !answers.some(({ content }) => textIn(content[0]?.type).endsWith("thinking"));
 }
 
-function beginsTurn({ role, content }: WireMessage): boolean {
+function beginsTurn({ role, content }: RequestMessage): boolean {
   return role === "user" && !content.some(({ type }) => type === "tool_result");
 }
 
 const DEFAULT_MAX_TOKENS = 16_384;
 const DEFAULT_MAX_TOKENS_WITH_THINKING = 32_768;
-/** What all models take, those that are not known included. */
+/** What every model takes, including unknown ones. */
 const SAFE_MAX_TOKENS = 4096;
 
 /**
- * `max_tokens`, which the API wants and which counts thinking too: what the caller says, else
- * a default that fits the model. Raised where it leaves no room beside the budget for thinking.
+ * `max_tokens`, which the API requires and which includes thinking: the caller's value, else
+ * a default that fits the model. Raised where it is not above the thinking budget.
  */
 export function maxTokensOf(
   request: Request,
-  thinking: JsonObject | undefined,
+  thinking: Untrusted<ThinkingConfig> | undefined,
   traits: ModelTraits,
   loss: LossReport,
 ): number {
-  const most = getModelInfo(request.model, WIRE_NAME)?.maxOutputTokens;
-  const wanted = request.maxTokens ?? defaultMaxTokens(most, thinks(thinking, traits), traits);
+  const maximum = getModelInfo(request.model, PROVIDER_NAME)?.maxOutputTokens;
+  const wanted = request.maxTokens ?? defaultMaxTokens(maximum, thinks(thinking, traits), traits);
   const budget = hasBudget(thinking) ? (asInt32(thinking?.budget_tokens) ?? 0) : 0;
   if (wanted > budget) return wanted;
-  const raised = Math.min(budget + wanted, most ?? Number.POSITIVE_INFINITY);
+  const raised = Math.min(budget + wanted, maximum ?? Number.POSITIVE_INFINITY);
   if (request.maxTokens !== undefined) {
-    const message = `thinking counts too; with a budget of ${budget} for it, ${raised} tokens were asked for`;
+    const message = `max_tokens includes the thinking budget of ${budget}; it was raised to ${raised}`;
     loss.lose("max_tokens", "adjusted_setting", message);
   }
   return raised;
 }
 
-function defaultMaxTokens(most: number | undefined, thinking: boolean, traits: ModelTraits): number {
-  // An unknown model of a family that is known to be new takes more than the oldest ones.
-  const limit = most ?? (traits.reasoningControl === "adaptive" ? Number.POSITIVE_INFINITY : SAFE_MAX_TOKENS);
+function defaultMaxTokens(maximum: number | undefined, thinking: boolean, traits: ModelTraits): number {
+  // An unknown model that thinks adaptively is a recent one, which takes more than the oldest models.
+  const limit =
+    maximum ?? (traits.reasoningControl === "adaptive" ? Number.POSITIVE_INFINITY : SAFE_MAX_TOKENS);
   return Math.min(limit, thinking ? DEFAULT_MAX_TOKENS_WITH_THINKING : DEFAULT_MAX_TOKENS);
 }

@@ -6,59 +6,39 @@ import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { LossReport } from "../../kit/adapter/loss-report.ts";
-import { asObject, type JsonObject, mergeObjects, objectsIn, without } from "../../kit/json/json.ts";
+import { asJson, asObject, type JsonObject, mergeObjects, objectsIn, without } from "../../kit/json/json.ts";
 import { SchemaBudget } from "../../kit/json-schema/limits.ts";
-import { withBreakpoints } from "./cache.ts";
-import type { MediaSource } from "./context.ts";
-import { toConversation } from "./input.ts";
-import { type ProviderOptions, readOptions } from "./options.ts";
 import {
-  continuesWithoutThinking,
-  effectiveThinking,
-  hasBudget,
-  maxTokensOf,
-  requestedReasoning,
-  thinks,
-} from "./reasoning.ts";
-import { type AnswerFormat, answerFormat } from "./response-format.ts";
-import { toolSettings, toolsOf } from "./tools.ts";
-import { WIRE_NAME, type WireMessage } from "./wire.ts";
+  FIRST_VERSION_WITHOUT_SAMPLING,
+  type MessageCreateParams,
+  type Metadata,
+  type OutputConfig,
+  type OutputFormat,
+} from "../../wire/anthropic-messages/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { withBreakpoints } from "./cache.ts";
+import { PROVIDER_NAME, type RequestContext, type RequestSettings } from "./context.ts";
+import { toConversation } from "./input.ts";
+import { readOptions } from "./options.ts";
+import { effectiveThinking, hasBudget, maxTokensOf, reasoningSettings, thinks } from "./reasoning.ts";
+import { responseFormatSettings } from "./response-format.ts";
+import { toolSettings } from "./tools.ts";
 
-/** What the translation of a request needs to know of the provider entry. */
-export interface RequestSettings {
-  /** Name under which the provider is registered. */
-  readonly provider: string;
-  /** Version of the API, a date: what it takes differs. */
-  readonly apiVersion: string;
-  /** Turns the source of an image or document into a URL, bytes or a file id. */
-  readonly media: MediaSource;
-}
-
-/** A request in the provider's words. */
+/** A request as it is sent. */
 export interface RequestBody {
-  /** For `stringifyJson`: parts of it are kept as they were spelled. */
-  readonly body: JsonObject;
+  /** For `stringifyJson`: parts of it are kept exactly as they were written. */
+  readonly body: Untrusted<MessageCreateParams>;
   /** Names for the header `anthropic-beta`. */
   readonly betas: readonly string[];
   /** What was changed or left out. */
   readonly warnings: Warning[];
 }
 
-/** What all steps of the translation share. */
-interface Translation extends RequestSettings {
-  readonly request: Request;
-  readonly traits: ModelTraits;
-  readonly options: ProviderOptions;
-  readonly loss: LossReport;
-  /** What the enforced schemas of the request use up. */
-  readonly budget: SchemaBudget;
-}
-
 /**
- * Translates a request. The conversation stands last in the body, so that the bytes of a turn
- * begin with those of the turn before.
+ * Translates a request. The conversation is the last field of the body, so that the body of a
+ * turn begins with the bytes of the turn before.
  * @throws InvalidRequestError naming what the API has no form for, UnsupportedToolChoiceError;
- * for a strict request also InvalidRequestError for what would otherwise be changed or left out.
+ * under LOSS_POLICY_REFUSE also InvalidRequestError for what would otherwise be changed or left out.
  */
 export async function toRequestBody(
   request: Request,
@@ -66,16 +46,16 @@ export async function toRequestBody(
   settings: RequestSettings,
 ): Promise<RequestBody> {
   const loss = new LossReport();
-  const traits = traitsOf(WIRE_NAME, request.model);
+  const traits = traitsOf(PROVIDER_NAME, request.model);
   const options = readOptions(request, settings.provider);
-  const budget = new SchemaBudget();
-  const own = await ownBody({ ...settings, request, traits, options, loss, budget }, streaming);
+  const context = { ...settings, request, traits, options, loss, budget: new SchemaBudget() };
+  const own = asJson(await translate(context, streaming));
   loss.enforce(request.lossPolicy);
   const merged = mergeObjects(withoutReplaced(own, options.body), options.body, APPENDED_OPTIONS);
   if (objectsIn(merged.messages).length === 0)
     throw invalidField(
       "messages",
-      "expected at least one message with content beside the instructions at the beginning",
+      "expected at least one message with content besides the instructions at the beginning",
     );
   const body = options.autoCache ? withBreakpoints(merged) : merged;
   const { messages } = body;
@@ -87,81 +67,64 @@ export async function toRequestBody(
 }
 
 /** Lists that provider options add to instead of replacing. */
-const APPENDED_OPTIONS = ["tools", "include"];
+const APPENDED_OPTIONS: readonly string[] = ["tools", "include"];
 
-/** Settings that are one of several kinds: half of ours and half of the caller's would be neither. */
+/** Leaves out settings with a `type` that the caller's options replace: two types cannot be merged. */
 function withoutReplaced(own: JsonObject, options: JsonObject): JsonObject {
-  const replaced = ["thinking", "tool_choice"].filter((key) => asObject(options[key])?.type !== undefined);
-  return without(own, ...replaced);
+  const typed: readonly (keyof MessageCreateParams)[] = ["thinking", "tool_choice"];
+  return without(own, ...typed.filter((key) => asObject(options[key])?.type !== undefined));
 }
 
-async function ownBody(translation: Translation, streaming: boolean): Promise<JsonObject> {
-  const { request, traits, options, loss, budget } = translation;
-  const { documentCitations } = options;
-  const { messages, system, container } = await toConversation({ ...translation, documentCitations });
-  const { thinking, effort } = reasoningFor(translation, messages);
-  const inForce = effectiveThinking(thinking, options.body);
-  const format = answerFormat(request, traits, loss, budget);
+/** The body without the caller's options. Fields that are undefined are not sent. */
+async function translate(
+  context: RequestContext,
+  streaming: boolean,
+): Promise<Untrusted<MessageCreateParams>> {
+  const { request, traits, options, loss } = context;
+  const { messages, system, container } = await toConversation(context);
+  const { thinking, effort } = reasoningSettings(context, messages);
+  const effective = effectiveThinking(thinking, options.body);
+  const { format, instructions } = responseFormatSettings(context);
   return {
     model: request.model,
-    max_tokens: maxTokensOf(request, inForce, traits, loss),
-    ...(streaming ? { stream: true } : {}),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...outputConfig(effort, format),
-    ...sampling(translation, thinks(inForce, traits)),
-    ...stopSequences(request, loss),
-    ...metadata(request, loss),
-    ...(container === undefined ? {} : { container }),
-    ...toolsFor(translation, hasBudget(inForce)),
-    ...(system.length + format.instructions.length === 0
-      ? {}
-      : { system: [...system, ...format.instructions] }),
+    max_tokens: maxTokensOf(request, effective, traits, loss),
+    stream: streaming ? true : undefined,
+    thinking,
+    output_config: outputConfig(effort, format),
+    ...samplingSettings(context, thinks(effective, traits)),
+    stop_sequences: stopSequences(request, loss),
+    metadata: metadata(request, loss),
+    container,
+    ...toolSettings(context, hasBudget(effective)),
+    system: unlessEmpty([...system, ...instructions]),
     messages,
   };
 }
 
-function reasoningFor({ request, traits, loss }: Translation, messages: readonly WireMessage[]) {
-  const reasoning = requestedReasoning(request, traits, loss);
-  if (!hasBudget(reasoning.thinking) || !continuesWithoutThinking(messages)) return reasoning;
-  loss.lose(
-    "reasoning_effort",
-    "adjusted_setting",
-    "the tool calls of this turn were made without thinking, which the model cannot take up in between; it stays off",
-  );
-  return { ...reasoning, thinking: { type: "disabled" } };
+function unlessEmpty<Element>(list: readonly Element[]): readonly Element[] | undefined {
+  return list.length === 0 ? undefined : list;
 }
 
-function outputConfig(effort: string | undefined, { format }: AnswerFormat): JsonObject {
-  if (effort === undefined && format === undefined) return {};
-  return {
-    output_config: {
-      ...(effort === undefined ? {} : { effort }),
-      ...(format === undefined ? {} : { format }),
-    },
-  };
+function outputConfig(
+  effort: string | undefined,
+  format: OutputFormat | undefined,
+): Untrusted<OutputConfig> | undefined {
+  return effort === undefined && format === undefined ? undefined : { effort, format };
 }
 
-function toolsFor(translation: Translation, withBudget: boolean): JsonObject {
-  const { request, options } = translation;
-  return toolSettings(request, {
-    ...translation,
-    tools: toolsOf(request, translation),
-    addsTools: objectsIn(options.body.tools).length > 0,
-    hasBudget: withBudget,
-    freesToolChoice: options.freesToolChoice,
-  });
-}
+/** The sampling parameters of a request. */
+type SamplingSettings = Untrusted<Pick<MessageCreateParams, "temperature" | "top_p">>;
 
-// Provider documentation: "API versions".
-const VERSION_WITHOUT_SAMPLING = "2026-10-21";
-
-function sampling({ request, traits, apiVersion, loss }: Translation, thinking: boolean): JsonObject {
+function samplingSettings(
+  { request, traits, apiVersion, loss }: RequestContext,
+  thinking: boolean,
+): SamplingSettings {
   const { temperature, topP } = request;
-  const isTaken =
-    apiVersion < VERSION_WITHOUT_SAMPLING &&
+  const isSupported =
+    apiVersion < FIRST_VERSION_WITHOUT_SAMPLING &&
     (traits.sampling === "always" || (traits.sampling === "without_reasoning" && !thinking));
-  if (isTaken) return takenSampling(request, traits, loss);
-  // 1 is what the model does anyway.
+  if (isSupported) return supportedSampling(request, traits, loss);
+  // 1 is the default.
   if (temperature !== undefined && temperature !== 1)
     loss.lose("temperature", "unsupported_setting", NO_SAMPLING);
   if (topP !== undefined && topP !== 1) loss.lose("top_p", "unsupported_setting", NO_SAMPLING);
@@ -170,30 +133,37 @@ function sampling({ request, traits, apiVersion, loss }: Translation, thinking: 
 
 const NO_SAMPLING = "the model does not take it in such a request; it was left out";
 
-function takenSampling({ temperature, topP }: Request, traits: ModelTraits, loss: LossReport): JsonObject {
+function supportedSampling(
+  { temperature, topP }: Request,
+  traits: ModelTraits,
+  loss: LossReport,
+): SamplingSettings {
   const isExclusive = traits.exclusiveSampling && temperature !== undefined && topP !== undefined;
   if (isExclusive)
     loss.lose("top_p", "unsupported_setting", "the model takes it only without temperature; it was left out");
   if (temperature !== undefined && temperature > 1)
-    loss.lose("temperature", "adjusted_setting", "the API takes 0 to 1; 1 was asked for");
+    loss.lose("temperature", "adjusted_setting", "the API takes 0 to 1; 1 was sent");
   return {
-    ...(temperature === undefined ? {} : { temperature: Math.min(temperature, 1) }),
-    ...(topP === undefined || isExclusive ? {} : { top_p: topP }),
+    temperature: temperature === undefined ? undefined : Math.min(temperature, 1),
+    top_p: isExclusive ? undefined : topP,
   };
 }
 
-function stopSequences({ stopSequences: sequences }: Request, loss: LossReport): JsonObject {
-  const taken = sequences.filter((sequence) => sequence.trim() !== "");
-  if (taken.length < sequences.length) {
+function stopSequences(
+  { stopSequences: sequences }: Request,
+  loss: LossReport,
+): readonly string[] | undefined {
+  const kept = sequences.filter((sequence) => sequence.trim() !== "");
+  if (kept.length < sequences.length) {
     const message = "the API takes no stop sequence that is only white space; it was left out";
     loss.lose("stop_sequences", "unsupported_setting", message);
   }
-  return taken.length === 0 ? {} : { stop_sequences: taken };
+  return unlessEmpty(kept);
 }
 
-function metadata({ metadata: pairs }: Request, loss: LossReport): JsonObject {
+function metadata({ metadata: pairs }: Request, loss: LossReport): Metadata | undefined {
   const { user_id: userId, ...rest } = pairs;
   if (Object.keys(rest).length > 0)
     loss.lose("metadata", "unsupported_setting", "the API takes user_id only; the rest was left out");
-  return userId === undefined ? {} : { metadata: { user_id: userId } };
+  return userId === undefined ? undefined : { user_id: userId };
 }

@@ -1,45 +1,38 @@
 /** Our response format -> `output_config.format` (provider documentation: "Structured outputs"). */
 
-import type { ModelTraits } from "../../catalog/model-traits.ts";
-import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
-import type { LossReport } from "../../kit/adapter/loss-report.ts";
-import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
+import { ResponseFormat_Type as Format } from "../../gen/outrigger/v1/request_pb.ts";
+import { parseObjectField } from "../../kit/json/json.ts";
 import { ANTHROPIC_OUTPUT, PLAIN } from "../../kit/json-schema/dialects.ts";
 import { enforceSchema, type SchemaForms } from "../../kit/json-schema/enforce-schema.ts";
-import type { SchemaBudget } from "../../kit/json-schema/limits.ts";
+import type { OutputFormat, TextBlockParam } from "../../wire/anthropic-messages/request.ts";
+import type { RequestContext } from "./context.ts";
 import { textBlocks } from "./user-content.ts";
-import type { Block } from "./wire.ts";
 
-/** How the model is brought to answer in a shape. */
-export interface AnswerFormat {
-  /** `output_config.format`: the provider holds the model to it. */
-  readonly format: JsonObject | undefined;
-  /** Blocks for the end of the system text, where the provider has no setting. */
-  readonly instructions: readonly Block[];
+/** How a request asks for an answer in a certain format. */
+export interface ResponseFormatSettings {
+  /** `output_config.format`, which the provider enforces. */
+  readonly format: OutputFormat | undefined;
+  /** Blocks for the end of the system prompt, where the provider has no setting. */
+  readonly instructions: readonly TextBlockParam[];
 }
 
 /**
- * The shape of the answer. The API has schemas for newer models, as far as they can be enforced,
- * and no mode for just any JSON; where it has nothing, an instruction asks for it, the same in
- * every turn.
- * @param budget What the enforced schemas of the request use up.
+ * The settings for `response_format`. The API has schemas for newer models, as far as they can be
+ * enforced, and no mode for JSON without a schema; where it has nothing, an instruction asks for
+ * the format, the same in every turn.
  */
-export function answerFormat(
-  { responseFormat: format }: Request,
-  traits: ModelTraits,
-  loss: LossReport,
-  budget: SchemaBudget,
-): AnswerFormat {
+export function responseFormatSettings(context: RequestContext): ResponseFormatSettings {
+  const { responseFormat: format } = context.request;
   switch (format?.type) {
     case Format.JSON:
-      loss.lose(
+      context.loss.lose(
         "response_format",
         "adjusted_setting",
         "the API has no JSON mode; an instruction asks for it",
       );
       return instruction(JSON_INSTRUCTION);
     case Format.JSON_SCHEMA:
-      return schemaFormat(format.schemaJson, traits, loss, budget);
+      return schemaFormat(format.schemaJson, context);
     default:
       return { format: undefined, instructions: [] };
   }
@@ -47,25 +40,20 @@ export function answerFormat(
 
 const SCHEMA_FIELD = "response_format.schema_json";
 
-const ANSWER: SchemaForms = { enforced: ANTHROPIC_OUTPUT, shown: PLAIN };
+const ANSWER_SCHEMA: SchemaForms = { enforced: ANTHROPIC_OUTPUT, shown: PLAIN };
 
-function schemaFormat(
-  schemaJson: string,
-  traits: ModelTraits,
-  loss: LossReport,
-  budget: SchemaBudget,
-): AnswerFormat {
+function schemaFormat(schemaJson: string, { traits, loss, budget }: RequestContext): ResponseFormatSettings {
   const given = parseObjectField(schemaJson, SCHEMA_FIELD);
-  const shown = instruction(`${SCHEMA_INSTRUCTION}\n${schemaJson}`);
+  const instructed = instruction(`${SCHEMA_INSTRUCTION}\n${schemaJson}`);
   if (!traits.jsonSchema) {
     loss.lose("response_format", "adjusted_setting", "the model takes no schema; an instruction asks for it");
-    return shown;
+    return instructed;
   }
-  const { schema, enforced } = enforceSchema(given, ANSWER, SCHEMA_FIELD, loss, budget);
-  return enforced ? { format: { type: "json_schema", schema }, instructions: [] } : shown;
+  const { schema, enforced } = enforceSchema(given, ANSWER_SCHEMA, SCHEMA_FIELD, loss, budget);
+  return enforced ? { format: { type: "json_schema", schema }, instructions: [] } : instructed;
 }
 
-function instruction(text: string): AnswerFormat {
+function instruction(text: string): ResponseFormatSettings {
   return { format: undefined, instructions: textBlocks(text) };
 }
 

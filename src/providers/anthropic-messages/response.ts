@@ -1,53 +1,45 @@
 /** Their body -> our Response. The blocks of `content` become content parts, in order. */
 import { create } from "@bufbuild/protobuf";
 import { ServerError } from "../../core/errors.ts";
-import {
-  type Citation,
-  CitationSchema,
-  type ContentPart,
-  ContentPartSchema,
-} from "../../gen/outrigger/v1/message_pb.ts";
-import {
-  type FinishReason,
-  FinishReasonSchema,
-  FinishReason_Reason as Reason,
-  type Response,
-  type Warning,
-} from "../../gen/outrigger/v1/response_pb.ts";
+import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
-import {
-  asObject,
-  asString,
-  type JsonObject,
-  objectIn,
-  objectsIn,
-  textIn,
-  tryParseJson,
-} from "../../kit/json/json.ts";
+import { asObject, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
 import { toolCallOf } from "../../kit/stream/stream-writer.ts";
+import type { FailureBody } from "../../wire/anthropic-messages/error.ts";
+import type {
+  ContentBlock,
+  ContextManagement,
+  InputTransformation,
+  Message,
+  StopDetails,
+  ToolCaller,
+} from "../../wire/anthropic-messages/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import { CONTAINER_KIND } from "./assistant.ts";
+import { citationsOf } from "./citations.ts";
 import { isFailure, reportedError } from "./error.ts";
+import { finishReasonOf } from "./finish-reason.ts";
 import { StateWriter } from "./state.ts";
 import { usageOf } from "./usage.ts";
-import type { Block, MessageObject } from "./wire.ts";
 
 /**
  * A whole answer as our Response.
- * @throws ServerError where the body is no Message object, and the failure that it reports.
+ * @throws ServerError where the body is not a Message object, and the failure that it reports.
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
-  const message = asObject(tryParseJson(body));
-  if (isFailure(message)) throw reportedError(objectIn(message), facts);
+  const message = asObject<Message | FailureBody>(tryParseJson(body));
+  if (message !== undefined && isFailure(message)) throw reportedError(message, facts);
   if (!Array.isArray(message?.content)) {
-    throw new ServerError("the provider answered with success and a body that is no message", {
+    throw new ServerError("the provider answered with success and a body that is not a message", {
       provider: facts.provider,
       requestId: facts.providerRequestId,
     });
   }
-  facts.warnings.push(...reportsIn(message));
+  facts.warnings.push(...warningsIn(message));
   const model = textIn(message.model);
   const states = new StateWriter(facts, model);
   const blocks = blocksIn(membersOf(body).get("content") ?? "");
@@ -69,23 +61,23 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   });
 }
 
-/** A block, and how the provider spelled it. */
-export interface SpelledBlock {
-  readonly block: Block;
+/** A block, and its JSON text exactly as the provider sent it. */
+export interface SourceBlock {
+  readonly block: Untrusted<ContentBlock>;
   readonly source: string;
 }
 
 /** The blocks of a `content` list, from its text. */
-export function blocksIn(content: string): SpelledBlock[] {
+export function blocksIn(content: string): SourceBlock[] {
   return elementsOf(content).flatMap((source) => {
-    const block = asObject(tryParseJson(source));
+    const block = asObject<ContentBlock>(tryParseJson(source));
     return block === undefined ? [] : [{ block, source }];
   });
 }
 
 /** The part of one block (provider documentation: "Message", `content`). */
 function partOf(
-  { block, source }: SpelledBlock,
+  { block, source }: SourceBlock,
   states: StateWriter,
   toolCallIds: ToolCallIdAllocator,
 ): ContentPart {
@@ -103,11 +95,11 @@ function partOf(
   }
 }
 
-function textPart(block: Block, states: StateWriter): ContentPart {
+function textPart(block: Untrusted<ContentBlock>, states: StateWriter): ContentPart {
   const providerState = states.ofText(block);
   return create(ContentPartSchema, {
     part: { case: "text", value: textIn(block.text).toWellFormed() },
-    citations: objectsIn(block.citations).map(citationOf),
+    citations: citationsOf(block.citations),
     ...(providerState === undefined ? {} : { providerState }),
   });
 }
@@ -122,7 +114,7 @@ function thinkingPart(
 }
 
 function toolCallPart(
-  { block, source }: SpelledBlock,
+  { block, source }: SourceBlock,
   states: StateWriter,
   toolCallIds: ToolCallIdAllocator,
 ): ContentPart {
@@ -138,71 +130,45 @@ function toolCallPart(
   });
 }
 
-/** The input of a tool call as it is spelled; empty where there is none. @param source The block's text. */
+/** The JSON text of a tool call's input as it was sent; empty where there is none. @param source The block's text. */
 export function inputOf(source: string): string {
   const input = membersOf(source).get("input");
   return input === undefined || input === "null" ? "" : input;
 }
 
-/** A block that has no unified form, as it is spelled. */
+/** A block that has no unified form, as it was sent. */
 export function nativePart(provider: string, kind: string, dataJson: string): ContentPart {
   return create(ContentPartSchema, { part: { case: "native", value: { provider, kind, dataJson } } });
 }
 
 /**
  * The container in which the provider's code waits for the results of the tool calls that it
- * made itself; the next request must name it. It is not in the content, so it goes last.
+ * made itself; the next request must name it. It is not in the content, so its part is the last.
  */
 export function containerParts(
   container: unknown,
-  blocks: readonly Block[],
+  blocks: readonly Untrusted<ContentBlock>[],
   { provider }: StateWriter,
 ): ContentPart[] {
-  const waiting = blocks.some(({ type, caller }) => type === "tool_use" && isCode(caller));
-  if (asObject(container) === undefined || !waiting) return [];
+  const isWaiting = blocks.some(({ type, caller }) => type === "tool_use" && isCode(caller));
+  if (asObject(container) === undefined || !isWaiting) return [];
   return [nativePart(provider, CONTAINER_KIND, JSON.stringify(container))];
 }
 
 function isCode(caller: unknown): boolean {
-  const type = asObject(caller)?.type;
+  const { type } = objectIn<ToolCaller>(caller);
   return type !== undefined && type !== "direct";
 }
 
-/** A citation (provider documentation: "Citations"). What it says of places is about the source, so no place in the text is set. */
-export function citationOf(citation: JsonObject): Citation {
-  return create(CitationSchema, {
-    type: textIn(citation.type),
-    title: asString(citation.document_title) ?? textIn(citation.title),
-    url: textIn(citation.url),
-    citedText: textIn(citation.cited_text).toWellFormed(),
-    sourceId: asString(citation.file_id) ?? textIn(citation.source),
-    rawJson: JSON.stringify(citation),
-  });
-}
-
-/** Why the model stopped (provider documentation: "Stop reasons"). */
-export function finishReasonOf(stopReason: unknown): FinishReason {
-  const raw = textIn(stopReason);
-  return create(FinishReasonSchema, { reason: REASONS.get(raw) ?? Reason.OTHER, raw });
-}
-
-const REASONS: ReadonlyMap<string, Reason> = new Map([
-  ["end_turn", Reason.STOP],
-  ["stop_sequence", Reason.STOP],
-  ["max_tokens", Reason.LENGTH],
-  ["model_context_window_exceeded", Reason.LENGTH],
-  ["tool_use", Reason.TOOL_CALLS],
-  ["refusal", Reason.CONTENT_FILTER],
-]);
-
-/** What the provider tells beside its answer: why it refused, and what it left out of the input. */
-export function reportsIn(message: MessageObject): Warning[] {
-  const { category, explanation } = objectIn(message.stop_details);
+/** What the provider reports beside its answer: why it refused, and what it left out of the input. */
+export function warningsIn(message: Untrusted<Message>): Warning[] {
+  const { category, explanation } = objectIn<StopDetails>(message.stop_details);
   const details = [textIn(category), textIn(explanation)].filter((text) => text !== "");
   const refusals = details.length === 0 ? [] : [`the provider refused: ${details.join(": ")}`];
+  const edits = objectIn<ContextManagement>(message.context_management).applied_edits;
   const changes = [
-    ...objectsIn(message.input_transformations),
-    ...objectsIn(objectIn(message.context_management).applied_edits),
+    ...objectsIn<InputTransformation>(message.input_transformations),
+    ...objectsIn<InputTransformation>(edits),
   ].map(({ type, reason }) => `the provider changed the input: ${textIn(reason) || textIn(type)}`);
   return [
     ...refusals.map((text) => warning("", "provider_message", text)),

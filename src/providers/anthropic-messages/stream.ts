@@ -1,71 +1,72 @@
 /**
- * Their events -> our events. `#dispatch` is the table of contents of the protocol (provider
- * documentation: "Streaming messages"); each case is a method. Blocks come one after the other,
- * but state is kept by `index`, as the protocol names them.
+ * Their events -> our events. `#dispatch` lists the events of the protocol (provider
+ * documentation: "Streaming messages"); each is handled by a method. Blocks usually come one
+ * after the other, but the protocol identifies them by `index`, and so does the state here.
  */
 
 import { StreamError } from "../../core/errors.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
-import {
-  asInt32,
-  asObject,
-  asString,
-  isObject,
-  type JsonObject,
-  objectIn,
-  textIn,
-  tryParseJson,
-  without,
-} from "../../kit/json/json.ts";
+import { asInt32, asObject, asString, objectIn, textIn, tryParseJson, without } from "../../kit/json/json.ts";
 import { membersOf, stringifyJson } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
+import type { FailureBody } from "../../wire/anthropic-messages/error.ts";
+import type { ContentBlock, Message, Usage } from "../../wire/anthropic-messages/response.ts";
+import type {
+  ContentBlockDelta,
+  FallbackModel,
+  MessageDelta,
+  StreamEvent,
+} from "../../wire/anthropic-messages/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import { isFailure, reportedError } from "./error.ts";
+import { finishReasonOf } from "./finish-reason.ts";
 import { addDelta, beginBlock, endBlock, type OpenBlock, wholeBlock } from "./open-blocks.ts";
-import { blocksIn, containerParts, finishReasonOf, reportsIn } from "./response.ts";
+import { blocksIn, containerParts, warningsIn } from "./response.ts";
 import { StateWriter } from "./state.ts";
-import { mergeUsage, usageOf } from "./usage.ts";
-import type { Block, MessageObject, WireEvent } from "./wire.ts";
+import { mergeUsage, usageOf, withoutNulls } from "./usage.ts";
+
+type Event = Untrusted<StreamEvent>;
 
 /** Decodes one stream of the Messages API. */
 export class MessagesDecoder implements StreamDecoder {
   readonly #facts: CallFacts;
   readonly #writer: StreamWriter;
   readonly #open = new Map<number, OpenBlock>();
-  /** The blocks that are done; as the API has them where the caller asked for everything. */
-  readonly #done: Block[] = [];
+  /** The blocks that have ended; with all of their content where `include_raw` asks for it. */
+  readonly #done: Untrusted<ContentBlock>[] = [];
   #states: StateWriter;
-  /** The Message object as far as the first and the last events tell it. */
-  #message: MessageObject = {};
-  #usage: JsonObject | undefined;
+  /** The Message object so far, without its content. */
+  #message: Untrusted<Message> = {};
+  #usage: Untrusted<Usage> | undefined;
 
   constructor(facts: CallFacts, writer: StreamWriter) {
     this.#facts = facts;
     this.#writer = writer;
-    this.#states = new StateWriter(facts, "");
+    this.#states = new StateWriter(facts);
   }
 
   push({ data, type }: SseEvent): void {
-    const event = tryParseJson(data);
-    if (!isObject(event)) throw new StreamError("an event of the provider's stream is no JSON object");
+    const event = asObject<StreamEvent>(tryParseJson(data));
+    if (event === undefined) throw new StreamError("an event of the provider's stream is not a JSON object");
     this.#dispatch(asString(event.type) ?? type, event, data);
   }
 
-  /** Only `message_stop` ends this protocol. A failure may stand in the stream without being an event. */
-  end(stray: string): void {
-    const body = asObject(tryParseJson(stray));
-    if (isFailure(body)) throw reportedError(objectIn(body), this.#facts);
+  /** Only `message_stop` ends this protocol. A failure may be in the stream as plain JSON instead of an event. */
+  end(remainder: string): void {
+    const body = asObject<FailureBody>(tryParseJson(remainder));
+    if (body !== undefined && isFailure(body)) throw reportedError(body, this.#facts);
   }
 
-  #dispatch(type: string, event: WireEvent, data: string): void {
+  #dispatch(type: string, event: Event, data: string): void {
     switch (type) {
       case "ping":
         return;
       case "error":
         throw reportedError(event, this.#facts);
       case "message_start":
-        return this.#startMessage(objectIn(event.message), data);
+        return this.#startMessage(objectIn<Message>(event.message), data);
       case "content_block_start":
         return this.#startBlock(event, data);
       case "content_block_delta":
@@ -77,12 +78,12 @@ export class MessagesDecoder implements StreamDecoder {
       case "message_stop":
         return this.#finish();
       default:
-        return this.#passOn(type, data);
+        return this.#passThrough(type, data);
     }
   }
 
-  /** Some proxies repeat the first event; another message in the same stream is two answers in one. */
-  #startMessage(message: MessageObject, data: string): void {
+  /** Some proxies repeat the first event; a different message in the same stream is an error. */
+  #startMessage(message: Untrusted<Message>, data: string): void {
     if (this.#message.id !== undefined && this.#message.id === message.id) return;
     if (this.#writer.outputStarted)
       throw new StreamError("the provider began another message inside its stream");
@@ -91,39 +92,39 @@ export class MessagesDecoder implements StreamDecoder {
     this.#states = new StateWriter(this.#facts, model);
     this.#count(message.usage);
     this.#writer.start(model);
-    if (tellsMore(message, KNOWN_OF_MESSAGE)) this.#passOn("message_start", data);
+    if (hasOthers(message, MESSAGE_FIELDS)) this.#passThrough("message_start", data);
     this.#addBlocks(data);
   }
 
-  /** Blocks that a message already holds when it starts: code of the provider that goes on where it waited. */
+  /** Blocks that a message already holds when it starts: those of the provider's code that was waiting and continues. */
   #addBlocks(data: string): void {
     const content = membersOf(membersOf(data).get("message") ?? "").get("content") ?? "";
-    for (const spelled of blocksIn(content)) this.#close(beginBlock(spelled, this.#writer));
+    for (const block of blocksIn(content)) this.#close(beginBlock(block, this.#writer));
   }
 
-  #startBlock(event: WireEvent, data: string): void {
+  #startBlock(event: Event, data: string): void {
     const index = indexOf(event);
     if (!this.#writer.started || this.#open.has(index))
       throw new StreamError("the provider began a content block before its message, or twice");
-    const block = objectIn(event.content_block);
+    const block = objectIn<ContentBlock>(event.content_block);
     const source = membersOf(data).get("content_block") ?? "{}";
-    if (block.type === "fallback") this.#handOver(textIn(objectIn(block.to).model));
+    if (block.type === "fallback") this.#changeModel(textIn(objectIn<FallbackModel>(block.to).model));
     this.#open.set(index, beginBlock({ block, source }, this.#writer));
   }
 
-  /** Another model goes on where one refused; a whole answer reports the last one as its model. */
-  #handOver(model: string): void {
+  /** Another model continues where one refused; a whole answer reports the last one as its model. */
+  #changeModel(model: string): void {
     if (model === "") return;
     this.#message = { ...this.#message, model };
     this.#states = new StateWriter(this.#facts, model);
   }
 
-  #addDelta(event: WireEvent, data: string): void {
+  #addDelta(event: Event, data: string): void {
     const open = this.#open.get(indexOf(event));
     if (open === undefined) throw new StreamError("the provider sent a delta for a block that is not open");
-    const fate = addDelta(open, objectIn(event.delta));
-    if (fate === "unknown") this.#passOn("content_block_delta", data);
-    if (fate === "kept") this.#echo("content_block_delta", data);
+    const handling = addDelta(open, objectIn<ContentBlockDelta>(event.delta));
+    if (handling === "unknown") this.#passThrough("content_block_delta", data);
+    if (handling === "kept") this.#passThroughRaw("content_block_delta", data);
   }
 
   #endBlock(index: number): void {
@@ -137,14 +138,14 @@ export class MessagesDecoder implements StreamDecoder {
     this.#done.push(this.#facts.request.includeRaw ? wholeBlock(open) : open.block);
   }
 
-  /** Late news of the message: why it stopped, what it cost. */
-  #changeMessage(event: WireEvent, data: string): void {
-    const beside = without(event, "type", "delta", "usage");
-    const delta = objectIn(event.delta);
-    this.#message = { ...this.#message, ...told(beside), ...told(delta) };
+  /** The last fields of the message: why it stopped, and its usage. */
+  #changeMessage(event: Event, data: string): void {
+    const rest = without(event, "type", "delta", "usage");
+    const delta = objectIn<MessageDelta>(event.delta);
+    this.#message = { ...this.#message, ...withoutNulls(rest), ...withoutNulls(delta) };
     this.#count(event.usage);
-    if (tellsMore(delta, ["stop_reason"]) || tellsMore(beside, [])) this.#passOn("message_delta", data);
-    else this.#echo("message_delta", data);
+    if (hasOthers(delta, DELTA_FIELDS) || hasOthers(rest, [])) this.#passThrough("message_delta", data);
+    else this.#passThroughRaw("message_delta", data);
   }
 
   #count(usage: unknown): void {
@@ -162,7 +163,7 @@ export class MessagesDecoder implements StreamDecoder {
     const message = this.#message;
     for (const part of containerParts(message.container, this.#done, this.#states))
       this.#writer.addPart(part);
-    this.#facts.warnings.push(...reportsIn(message));
+    this.#facts.warnings.push(...warningsIn(message));
     this.#writer.finish({
       id: textIn(message.id),
       model: textIn(message.model),
@@ -178,30 +179,36 @@ export class MessagesDecoder implements StreamDecoder {
     return stringifyJson({ ...this.#message, content: this.#done, ...usage });
   }
 
-  /** Passes on an event whose content is elsewhere, where the caller asked for everything. */
-  #echo(type: string, data: string): void {
-    if (this.#facts.request.includeRaw) this.#passOn(type, data);
+  /** Passes through an event whose content is in other events too: only where `include_raw` asks for it. */
+  #passThroughRaw(type: string, data: string): void {
+    if (this.#facts.request.includeRaw) this.#passThrough(type, data);
   }
 
-  #passOn(type: string, data: string): void {
+  #passThrough(type: string, data: string): void {
     this.#writer.start(this.#model());
     this.#writer.providerEvent(type, data);
   }
 }
 
-/** What a Response has a place for; anything more goes on as an event. */
-const KNOWN_OF_MESSAGE = ["id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage"];
+/** Fields that a Response has; an event with any other field is passed through. */
+const MESSAGE_FIELDS: readonly (keyof Message)[] = [
+  "id",
+  "type",
+  "role",
+  "model",
+  "content",
+  "stop_reason",
+  "stop_sequence",
+  "usage",
+];
+const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason"];
 
-function tellsMore(object: JsonObject, known: readonly string[]): boolean {
-  return Object.keys(told(object)).some((key) => !known.includes(key));
-}
-
-/** What an object tells: a null tells nothing. */
-function told(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+/** Whether an object has fields beside the known ones. Null stands for nothing. */
+function hasOthers(object: object, known: readonly string[]): boolean {
+  return Object.keys(withoutNulls(object)).some((key) => !known.includes(key));
 }
 
 /** The index of the block that an event is about. */
-function indexOf({ index }: WireEvent): number {
+function indexOf({ index }: Event): number {
   return asInt32(index) ?? -1;
 }

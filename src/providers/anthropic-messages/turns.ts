@@ -1,6 +1,6 @@
 /**
- * The order of the conversation as the API wants it: turns of one role come together, results
- * come first in the turn after their calls, and each call has its result there. What stands
+ * The order of the conversation as the API wants it: messages of one role become one turn, results
+ * come first in the turn after their calls, and each call has its result there. What comes
  * earlier never depends on what comes later, so that the prompt cache finds the beginning of a
  * conversation again, and signatures that are bound to it stay valid.
  */
@@ -8,35 +8,36 @@
 import { invalidField } from "../../core/errors.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { textIn } from "../../kit/json/json.ts";
-import type { Block } from "./wire.ts";
+import type { MessageRole } from "../../wire/anthropic-messages/request.ts";
+import type { RequestBlock } from "./context.ts";
 
-/** A turn of the conversation on its way to the wire. */
+/** Consecutive messages of one role. */
 export interface Turn {
-  readonly role: "user" | "assistant" | "system";
-  /** Path of the message that it begins with, for errors. */
+  readonly role: MessageRole;
+  /** Path of its first message, for errors. */
   readonly field: string;
   /** Results of tool calls; they go before the content. */
-  readonly results: readonly Block[];
-  readonly content: readonly Block[];
-  /** Pictures of the assistant, which the API takes only from the user: they go into the next user turn. */
-  readonly pictures: readonly Block[];
+  readonly results: readonly RequestBlock[];
+  readonly content: readonly RequestBlock[];
+  /** Images of the assistant, which the API takes only from the user: they go into the next user turn. */
+  readonly images: readonly RequestBlock[];
   /** The tool calls that it makes. */
-  readonly calls: readonly CallPlace[];
+  readonly calls: readonly CallReference[];
   /** The tool calls that it answers. */
-  readonly answers: readonly CallPlace[];
+  readonly answers: readonly CallReference[];
 }
 
-/** Where a tool call or its result stands. */
-export interface CallPlace {
-  /** The id on the wire. */
+/** A tool call, or the result of one. */
+export interface CallReference {
+  /** The call's id as it is sent. */
   readonly id: string;
   /** Path of the part, for errors. */
   readonly field: string;
 }
 
-/** Makes a turn of what it has. */
+/** A turn of the given fields; the others are empty. */
 export function turnOf(turn: Pick<Turn, "role" | "field"> & Partial<Turn>): Turn {
-  return { results: [], content: [], pictures: [], calls: [], answers: [], ...turn };
+  return { results: [], content: [], images: [], calls: [], answers: [], ...turn };
 }
 
 /**
@@ -45,62 +46,63 @@ export function turnOf(turn: Pick<Turn, "role" | "field"> & Partial<Turn>): Turn
  * @throws InvalidRequestError naming a call without its result, or a result without its call.
  */
 export function arrangeTurns(turns: readonly Turn[], takesSystem: boolean, loss: LossReport): Turn[] {
-  const spoken = mergeTurns(handPicturesOn(turns).filter(saysSomething));
-  const settled = spoken.map((turn, index) =>
-    turn.role !== "system" || (takesSystem && standsWell(spoken, index)) ? turn : asUser(turn, loss),
+  const merged = mergeTurns(moveImages(turns).filter(hasContent));
+  const converted = merged.map((turn, index) =>
+    turn.role !== "system" || (takesSystem && isSystemAllowed(merged, index)) ? turn : asUser(turn, loss),
   );
-  const arranged = mergeTurns(settled);
+  const arranged = mergeTurns(converted);
   checkPairs(arranged);
   return arranged;
 }
 
-function saysSomething({ results, content }: Turn): boolean {
+function hasContent({ results, content }: Turn): boolean {
   return results.length > 0 || content.length > 0;
 }
 
-function handPicturesOn(turns: readonly Turn[]): Turn[] {
-  let waiting: readonly Block[] = [];
-  const arranged = turns.map((turn) => {
+/** Moves the assistant's images to the beginning of the next user turn; one is added where none follows. */
+function moveImages(turns: readonly Turn[]): Turn[] {
+  let pending: readonly RequestBlock[] = [];
+  const moved = turns.map((turn) => {
     if (turn.role === "user") {
-      const content = [...waiting, ...turn.content];
-      waiting = [];
+      const content = [...pending, ...turn.content];
+      pending = [];
       return { ...turn, content };
     }
-    waiting = [...waiting, ...turn.pictures];
+    pending = [...pending, ...turn.images];
     return turn;
   });
-  return [...arranged, turnOf({ role: "user", field: "messages", content: waiting })];
+  return [...moved, turnOf({ role: "user", field: "messages", content: pending })];
 }
 
 function mergeTurns(turns: readonly Turn[]): Turn[] {
   const merged: Turn[] = [];
   for (const turn of turns) {
     const last = merged.at(-1);
-    if (last?.role === turn.role) merged[merged.length - 1] = joined(last, turn);
+    if (last?.role === turn.role) merged[merged.length - 1] = mergeTwo(last, turn);
     else merged.push(turn);
   }
   return merged;
 }
 
-function joined(first: Turn, second: Turn): Turn {
+function mergeTwo(first: Turn, second: Turn): Turn {
   return {
     role: first.role,
     field: first.field,
     results: [...first.results, ...second.results],
     content: [...first.content, ...second.content],
-    pictures: [],
+    images: [],
     calls: [...first.calls, ...second.calls],
     answers: [...first.answers, ...second.answers],
   };
 }
 
-/** Provider documentation: "System messages" go behind a user turn, and last or before an assistant turn. */
-function standsWell(turns: readonly Turn[], index: number): boolean {
+/** Provider documentation: "System messages" follow a user turn, and are last or before an assistant turn. */
+function isSystemAllowed(turns: readonly Turn[], index: number): boolean {
   const next = turns[index + 1];
   return turns[index - 1]?.role === "user" && (next === undefined || next.role === "assistant");
 }
 
-/** Instructions as the user's words, in a tag that never changes. */
+/** Instructions as text of the user, in a tag that never changes. */
 function asUser(turn: Turn, loss: LossReport): Turn {
   loss.lose(
     turn.field,
@@ -114,21 +116,21 @@ function asUser(turn: Turn, loss: LossReport): Turn {
   return { ...turn, role: "user", content };
 }
 
-/** Every call must be answered once in the very next turn, and nothing else may be. */
+/** Checks that every call is answered once in the turn right after it, and that nothing else is answered. */
 function checkPairs(turns: readonly Turn[]): void {
   for (const [index, { calls }] of turns.entries()) {
     const { answers = [], field = "messages" } = turns[index + 1] ?? {};
     const answered = new Set(answers.map(({ id }) => id));
-    const open = calls.find(({ id }) => !answered.has(id));
-    if (open !== undefined)
-      throw invalidField(open.field, `expected its result in ${field}, right after the call`);
+    const unanswered = calls.find(({ id }) => !answered.has(id));
+    if (unanswered !== undefined)
+      throw invalidField(unanswered.field, `expected its result in ${field}, right after the call`);
   }
   for (const [index, { answers }] of turns.entries()) {
-    const open = new Set(turns[index - 1]?.calls.map(({ id }) => id));
-    const stray = answers.find(({ id }) => !open.delete(id));
-    if (stray !== undefined)
+    const unanswered = new Set(turns[index - 1]?.calls.map(({ id }) => id));
+    const unmatched = answers.find(({ id }) => !unanswered.delete(id));
+    if (unmatched !== undefined)
       throw invalidField(
-        stray.field,
+        unmatched.field,
         "expected a tool call of the assistant's turn right before, answered once",
       );
   }

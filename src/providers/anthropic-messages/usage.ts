@@ -2,22 +2,30 @@ import { create } from "@bufbuild/protobuf";
 import { costOf } from "../../catalog/catalog.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { asInt32, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
-import { WIRE_NAME } from "./wire.ts";
+import type {
+  CacheCreation,
+  OutputTokensDetails,
+  Usage as WireUsage,
+} from "../../wire/anthropic-messages/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { PROVIDER_NAME } from "./context.ts";
 
 /**
- * Token counts, alike for every provider: the API counts what it reads from and writes to its
- * cache apart, here `input_tokens` includes both (provider documentation: "Prompt caching",
- * "Tracking cache performance"). Passes of `iterations` are not in the API's own sums and stay
- * in `raw_json`. With the cost where the catalog knows the model.
+ * Token counts, with the same meaning for every provider: the API counts cached tokens separately,
+ * here `input_tokens` includes those read from and written to the cache (provider documentation:
+ * "Prompt caching", "Tracking cache performance"). The API's own sums do not include `iterations`,
+ * which stay in `raw_json`. With the cost where the catalog knows the model.
  * @param model The model that answered.
- * @returns undefined where the provider said nothing.
+ * @returns undefined where the provider reported no usage.
  */
 export function usageOf(usage: unknown, model: string, includeRaw: boolean): Usage | undefined {
-  const counts = asObject(usage);
+  const counts = asObject<WireUsage>(usage);
   if (counts === undefined) return undefined;
   const cacheReadTokens = asInt32(counts.cache_read_input_tokens);
   const cacheWriteTokens = asInt32(counts.cache_creation_input_tokens);
-  const reasoningTokens = asInt32(objectIn(counts.output_tokens_details).thinking_tokens);
+  const reasoningTokens = asInt32(
+    objectIn<OutputTokensDetails>(counts.output_tokens_details).thinking_tokens,
+  );
   const inputTokens = (asInt32(counts.input_tokens) ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
   const outputTokens = asInt32(counts.output_tokens) ?? 0;
   const result = create(UsageSchema, {
@@ -29,18 +37,26 @@ export function usageOf(usage: unknown, model: string, includeRaw: boolean): Usa
     ...(cacheWriteTokens === undefined ? {} : { cacheWriteTokens }),
     rawJson: includeRaw ? JSON.stringify(counts) : "",
   });
-  const longCacheWriteTokens = asInt32(objectIn(counts.cache_creation).ephemeral_1h_input_tokens) ?? 0;
-  const cost = costOf(result, model, WIRE_NAME, { longCacheWriteTokens });
+  const longCacheWriteTokens =
+    asInt32(objectIn<CacheCreation>(counts.cache_creation).ephemeral_1h_input_tokens) ?? 0;
+  const cost = costOf(result, model, PROVIDER_NAME, { longCacheWriteTokens });
   if (cost !== undefined) result.costNanoUsd = cost;
   return result;
 }
 
 /**
- * The counts of a stream so far: they are cumulative, and a later event leaves out, or has
- * null for, what it does not tell.
+ * The counts of a stream so far. They are cumulative; what a later event leaves out or has null for is unchanged.
  */
-export function mergeUsage(known: JsonObject | undefined, told: unknown): JsonObject | undefined {
-  const counts = asObject(told);
-  if (counts === undefined) return known;
-  return { ...known, ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== null)) };
+export function mergeUsage(
+  earlier: Untrusted<WireUsage> | undefined,
+  reported: unknown,
+): Untrusted<WireUsage> | undefined {
+  const counts = asObject(reported);
+  if (counts === undefined) return earlier;
+  return { ...earlier, ...withoutNulls(counts) };
+}
+
+/** The fields of an object that are not null. */
+export function withoutNulls(object: object): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }

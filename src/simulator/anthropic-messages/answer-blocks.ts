@@ -1,10 +1,21 @@
+import type { ContentBlock, TextCitation } from "../../wire/anthropic-messages/response.ts";
+import type { ContentBlockDelta } from "../../wire/anthropic-messages/stream.ts";
 import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { ReasoningPart, TextPart, ToolCallPart, Turn, WebSearchPart } from "../script/turn.ts";
-import type { ConversationPrint } from "./conversation-print.ts";
+import type { ConversationFingerprint } from "./conversation-fingerprint.ts";
 import { serverToolUseIdOf, toolUseIdOf } from "./ids.ts";
 import { encryptSource, redactThinking, signThinking } from "./signatures.ts";
-import type { AnswerBlock } from "./wire.ts";
+
+/** A member of a union as it is sent: the API leaves out fields whose type in the SDK includes null. */
+type Sent<Union> = Union extends unknown
+  ? { readonly [Field in keyof Union as null extends Union[Field] ? never : Field]: Union[Field] } & {
+      readonly [Field in keyof Union as null extends Union[Field] ? Field : never]?: Union[Field];
+    }
+  : never;
+
+/** A content block as it is sent. */
+export type SentBlock = Sent<ContentBlock>;
 
 /** What the blocks of one answer are made from. */
 export interface BlockSettings {
@@ -12,41 +23,43 @@ export interface BlockSettings {
   /** The model, without its options. */
   readonly model: string;
   /** Fingerprint of the conversation before the answer. */
-  readonly before: ConversationPrint;
-  /** Whether thinking shows what it says. */
+  readonly before: ConversationFingerprint;
+  /** Whether the text of thinking is shown. */
   readonly showsThinking: boolean;
 }
 
-/** A block of an answer, whole and as a stream brings it. */
+/** A block of an answer, whole and as it is streamed. */
 export interface RenderedBlock {
-  readonly whole: AnswerBlock;
-  /** As it stands in `content_block_start`. */
-  readonly opening: AnswerBlock;
-  /** Tokens that it costs before any of it shows. */
+  readonly whole: SentBlock;
+  /** As it is in `content_block_start`. */
+  readonly opening: SentBlock;
+  /** Tokens that it costs before its first delta. */
   readonly hiddenTokens: number;
   readonly deltas: () => Iterable<BlockDelta>;
 }
 
+type SentDelta = Sent<ContentBlockDelta>;
+
 /** The `delta` of a `content_block_delta`. */
 export interface BlockDelta {
-  readonly delta: AnswerBlock;
-  /** Tokens of the answer that it brings. */
+  readonly delta: SentDelta;
+  /** Tokens of the answer in it. */
   readonly tokens: number;
 }
 
-/** What the blocks of an answer are written with, and what was written so far. */
+/** The settings of an answer, and its blocks so far. */
 interface Writer extends BlockSettings {
   readonly turn: Turn;
   readonly blocks: RenderedBlock[];
   /** Fingerprint of the conversation before the next block. */
-  here: ConversationPrint;
-  /** Blocks of thinking so far. */
+  current: ConversationFingerprint;
+  /** Number of thinking blocks so far. */
   thinking: number;
 }
 
-/** Renders what a model says as blocks. A refusal has none: it is told by the reason for which the answer ends. */
+/** Renders an answer as blocks. A refusal has none: only the stop reason reports it. */
 export function renderBlocks(turn: Turn, settings: BlockSettings): readonly RenderedBlock[] {
-  const writer: Writer = { ...settings, turn, blocks: [], here: settings.before, thinking: 0 };
+  const writer: Writer = { ...settings, turn, blocks: [], current: settings.before, thinking: 0 };
   for (const part of turn.parts) {
     switch (part.kind) {
       case "reasoning":
@@ -73,22 +86,23 @@ export function renderBlocks(turn: Turn, settings: BlockSettings): readonly Rend
 
 function write(writer: Writer, block: Omit<RenderedBlock, "hiddenTokens"> & { hiddenTokens?: number }): void {
   writer.blocks.push({ hiddenTokens: 0, ...block });
-  writer.here = writer.here.with("assistant", block.whole);
+  writer.current = writer.current.with("assistant", block.whole);
 }
 
-/** Thinking is one block, or where it is redacted one for each paragraph. */
+/** Thinking is one block; redacted thinking is one for each paragraph. */
 function writeThinking(writer: Writer, part: ReasoningPart): void {
   const { model, showsThinking } = writer;
   if (part.redacted) {
     for (const [index, paragraph] of part.paragraphs.entries()) {
-      const whole = { type: "redacted_thinking", data: redactThinking(model, writer.here, paragraph) };
+      const data = redactThinking(model, writer.current, paragraph);
+      const whole: SentBlock = { type: "redacted_thinking", data };
       writer.thinking += 1;
       write(writer, { whole, opening: whole, hiddenTokens: index === 0 ? part.tokens : 0, deltas: () => [] });
     }
     return;
   }
   const thinking = showsThinking ? part.paragraphs.join("\n\n") : "";
-  const signature = signThinking(model, writer.here, thinking);
+  const signature = signThinking(model, writer.current, thinking);
   writer.thinking += 1;
   write(writer, {
     whole: { type: "thinking", thinking, signature },
@@ -101,13 +115,13 @@ function writeThinking(writer: Writer, part: ReasoningPart): void {
   });
 }
 
-/** A text is one block where nothing is cited, else one for each stretch that is cited or is not. */
+/** A text without citations is one block; otherwise each cited and each uncited passage is one. */
 function writeText(writer: Writer, part: TextPart): void {
   let end = 0;
   for (const [index, source] of part.citations.entries()) {
     if (source.start > end)
       writePlainText(writer, part.text.slice(end, source.start), end === 0 ? part.firstDelta : 0);
-    const citation = {
+    const citation: TextCitation = {
       type: "web_search_result_location",
       cited_text: `${source.title} says so.`,
       url: source.url,
@@ -128,7 +142,7 @@ function writePlainText(writer: Writer, text: string, firstDelta: number): void 
   });
 }
 
-function writeCitedText(writer: Writer, text: string, citation: AnswerBlock): void {
+function writeCitedText(writer: Writer, text: string, citation: TextCitation): void {
   write(writer, {
     whole: { type: "text", text, citations: [citation] },
     opening: { type: "text", text: "", citations: [] },
@@ -141,8 +155,8 @@ function writeCitedText(writer: Writer, text: string, citation: AnswerBlock): vo
 
 function writeToolUse(writer: Writer, part: ToolCallPart): void {
   const { turn } = writer;
-  const head = { type: "tool_use", id: callIdOf(writer), name: part.name };
-  const caller = { type: "direct" };
+  const head = { type: "tool_use", id: callIdOf(writer), name: part.name } as const;
+  const caller = { type: "direct" } as const;
   write(writer, {
     whole: { ...head, input: parseInput(part), caller },
     opening: { ...head, input: {}, caller },
@@ -164,7 +178,7 @@ function callIdOf(writer: Writer): string {
   }
 }
 
-/** The arguments as an object; what the limit of tokens cut off is none. */
+/** The arguments as an object; empty where the token limit cut them off. */
 function parseInput({ input, cut }: ToolCallPart): unknown {
   return cut ? {} : JSON.parse(input);
 }
@@ -172,26 +186,31 @@ function parseInput({ input, cut }: ToolCallPart): unknown {
 function writeSearch(writer: Writer, { query, sources }: WebSearchPart): void {
   const { requestNumber, turn } = writer;
   const id = serverToolUseIdOf(requestNumber, writer.blocks.length);
-  const head = { type: "server_tool_use", id, name: "web_search" };
+  const head = { type: "server_tool_use", id, name: "web_search" } as const;
   write(writer, {
     whole: { ...head, input: { query } },
     opening: { ...head, input: {} },
     deltas: () => inputDeltas(turn, JSON.stringify({ query }), 0),
   });
   const content = sources.map(({ url, title }, index) => ({
-    type: "web_search_result",
+    type: "web_search_result" as const,
     title,
     url,
     encrypted_content: encryptSource(requestNumber, `source ${index}`),
     page_age: null,
   }));
-  const result = { type: "web_search_tool_result", tool_use_id: id, content, caller: { type: "direct" } };
+  const result: SentBlock = {
+    type: "web_search_tool_result",
+    tool_use_id: id,
+    content,
+    caller: { type: "direct" },
+  };
   write(writer, { whole: result, opening: result, deltas: () => [] });
 }
 
-/** Arguments come after an empty delta; no arguments are no more than that. */
+/** Arguments come after an empty delta, which is the only one where there are no arguments. */
 function* inputDeltas(turn: Turn, input: string, firstDelta: number): Generator<BlockDelta> {
-  const toDelta = (partial_json: string): AnswerBlock => ({ type: "input_json_delta", partial_json });
+  const toDelta = (partial_json: string): SentDelta => ({ type: "input_json_delta", partial_json });
   yield { delta: toDelta(""), tokens: 0 };
   if (input !== "{}") yield* textDeltas(turn, input, firstDelta, toDelta);
 }
@@ -200,7 +219,7 @@ function* textDeltas(
   { halfSurrogates }: Turn,
   text: string,
   firstDelta: number,
-  toDelta: (text: string) => AnswerBlock,
+  toDelta: (text: string) => SentDelta,
 ): Generator<BlockDelta> {
   const style: DeltaStyle = { firstDelta, halfSurrogates };
   for (const delta of deltasOf(text, style)) yield { delta: toDelta(delta), tokens: countDeltaTokens(delta) };

@@ -1,14 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { FIRST_VERSION_WITHOUT_SAMPLING } from "../../wire/anthropic-messages/request.ts";
 import { invalidAt, Problem } from "./problem.ts";
 
-/** The one key that is refused, for tests of refused keys. Every other one is accepted. */
+/** The only key that is refused, for tests of refused keys. */
 const refusedKey = "invalid";
 
 /** Versions of the API, by the header `anthropic-version`. */
 const versions = ["2023-01-01", "2023-06-01", "2026-10-21"];
-
-/** The version from which on there are no sampling settings. */
-const versionWithoutSampling = "2026-10-21";
 
 /** Checks that a request carries a key, as `x-api-key` or as a bearer. Throws the 401 that Anthropic answers. */
 export function authenticate(headers: IncomingHttpHeaders): void {
@@ -18,7 +16,7 @@ export function authenticate(headers: IncomingHttpHeaders): void {
   if (key === refusedKey) throw unauthenticated("API key is invalid.");
 }
 
-/** What a version of the API takes. */
+/** What a version of the API supports. */
 export interface ApiVersion {
   /** Whether requests may set `temperature`, `top_p` and `top_k`. */
   readonly takesSampling: boolean;
@@ -31,7 +29,7 @@ export function readVersion(headers: IncomingHttpHeaders): ApiVersion {
   if (!versions.includes(version)) {
     throw invalidAt("anthropic-version", `"${version.slice(0, 32)}" is not a valid version for this API`);
   }
-  return { takesSampling: version < versionWithoutSampling };
+  return { takesSampling: version < FIRST_VERSION_WITHOUT_SAMPLING };
 }
 
 function unauthenticated(message: string): Problem {

@@ -1,3 +1,4 @@
+import { type ContentBlockParam, IMAGE_MEDIA_TYPES } from "../../wire/anthropic-messages/request.ts";
 import {
   anything,
   array,
@@ -43,7 +44,7 @@ const image = cacheable({
     tagged({
       base64: object({
         type: anything,
-        media_type: required(oneOf(["image/jpeg", "image/png", "image/gif", "image/webp"])),
+        media_type: required(oneOf(IMAGE_MEDIA_TYPES)),
         data: required(string({ minimum: 1 })),
       }),
       ...mediaSources,
@@ -80,12 +81,12 @@ const searchResult = cacheable({
   citations: anything,
 });
 
-/** Blocks that the user and tools give. */
-const given: Readonly<Record<string, Check>> = { text, image, document, search_result: searchResult };
+/** Blocks of users and of tools. */
+const inputBlocks: Readonly<Record<string, Check>> = { text, image, document, search_result: searchResult };
 
-/** Blocks that the simulator reads. They are checked field by field. */
-const known: Readonly<Record<string, Check>> = {
-  ...given,
+/** Blocks that the simulator reads, whose fields are checked. */
+const checkedBlocks: Readonly<Record<string, Check>> = {
+  ...inputBlocks,
   thinking: object({ type: anything, thinking: required(string()), signature: required(string()) }),
   redacted_thinking: object({ type: anything, data: required(string()) }),
   tool_use: cacheable({
@@ -97,7 +98,7 @@ const known: Readonly<Record<string, Check>> = {
   }),
   tool_result: cacheable({
     tool_use_id: required(toolId),
-    content: nullable(stringOrArray(tagged({ ...given, tool_reference: openObject() }))),
+    content: nullable(stringOrArray(tagged({ ...inputBlocks, tool_reference: openObject() }))),
     is_error: nullable(boolean),
   }),
   server_tool_use: cacheable({
@@ -113,8 +114,8 @@ const known: Readonly<Record<string, Check>> = {
   }),
 };
 
-/** Blocks of hosted tools and of features in beta. The simulator takes them as they are. */
-const taken = [
+/** Blocks of hosted tools and of features in beta, whose fields are not checked. */
+const uncheckedBlocks: readonly ContentBlockParam["type"][] = [
   "web_fetch_tool_result",
   "code_execution_tool_result",
   "bash_code_execution_tool_result",
@@ -133,6 +134,6 @@ const taken = [
 
 /** Checks a block of a message. Which blocks a role may use is checked elsewhere. */
 export const messageBlock: Check = tagged({
-  ...known,
-  ...Object.fromEntries(taken.map((type) => [type, openObject()])),
+  ...checkedBlocks,
+  ...Object.fromEntries(uncheckedBlocks.map((type) => [type, openObject()])),
 });

@@ -1,53 +1,61 @@
+import { type CacheControl, MAX_CACHE_BREAKPOINTS } from "../../wire/anthropic-messages/request.ts";
 import type { CacheBreakpoint, Caching } from "../script/prompt.ts";
+import type { CreateRequest } from "./create-request.ts";
 import { invalidAt, invalidRequest } from "./problem.ts";
 import type { PromptSegment } from "./prompt-segments.ts";
-import type { CacheControl, CreateRequest } from "./wire.ts";
 
-/** Most cache marks of one request. */
-const mostMarks = 4;
-
-/** Least tokens of a prompt's beginning that is cached. */
+/** Tokens that the beginning of a prompt must have to be cached. */
 const minimumTokens = 1024;
 
-interface PlacedMark {
+interface Breakpoint {
   readonly segment: number;
   readonly path: string;
-  readonly mark: CacheControl;
+  readonly control: CacheControl;
 }
 
 /**
- * Reads where a request wants its prompt cached: at its marks, and with `cache_control` at the top also at its end. Throws
- * the problem that Anthropic would find: more than four marks, or a long one behind a short one.
+ * Reads where a request wants its prompt cached: at its breakpoints, and with `cache_control` at the top also at its
+ * end. Throws the problem that Anthropic would find: more than four breakpoints, or one of an hour after a shorter one.
  */
 export function readCaching(
   { cache_control: automatic }: CreateRequest,
   segments: readonly PromptSegment[],
 ): Caching {
-  const marks = [...explicitMarks(segments), ...automaticMark(automatic ?? undefined, segments)];
-  if (marks.length > mostMarks) {
+  const breakpoints = [
+    ...explicitBreakpoints(segments),
+    ...automaticBreakpoint(automatic ?? undefined, segments),
+  ];
+  if (breakpoints.length > MAX_CACHE_BREAKPOINTS) {
     throw invalidRequest(
-      `A maximum of ${mostMarks} blocks with cache_control may be provided. Found ${marks.length}.`,
+      `A maximum of ${MAX_CACHE_BREAKPOINTS} blocks with cache_control may be provided. Found ${breakpoints.length}.`,
     );
   }
-  checkOrder(marks);
-  return { kind: "breakpoints", minimumTokens, breakpoints: marks.map(toBreakpoint) };
+  checkOrder(breakpoints);
+  return { kind: "breakpoints", minimumTokens, breakpoints: breakpoints.map(toCacheBreakpoint) };
 }
 
-function explicitMarks(segments: readonly PromptSegment[]): PlacedMark[] {
-  return segments.flatMap(({ mark, path }, segment) => (mark === undefined ? [] : [{ segment, path, mark }]));
+function explicitBreakpoints(segments: readonly PromptSegment[]): Breakpoint[] {
+  return segments.flatMap(({ control, path }, segment) =>
+    control === undefined ? [] : [{ segment, path, control }],
+  );
 }
 
-/** Automatic caching marks the last block that can be, unless it is marked already. */
-function automaticMark(mark: CacheControl | undefined, segments: readonly PromptSegment[]): PlacedMark[] {
+/** Automatic caching adds a breakpoint to the last block that can have one, unless it has one already. */
+function automaticBreakpoint(
+  control: CacheControl | undefined,
+  segments: readonly PromptSegment[],
+): Breakpoint[] {
   const segment = segments.findLastIndex(({ cacheable }) => cacheable);
   const last = segments[segment];
-  if (mark === undefined || last === undefined || last.mark !== undefined) return [];
-  return [{ segment, path: "cache_control", mark }];
+  if (control === undefined || last === undefined || last.control !== undefined) return [];
+  return [{ segment, path: "cache_control", control }];
 }
 
-function checkOrder(marks: readonly PlacedMark[]): void {
-  const firstShort = marks.findIndex((each) => !isLong(each.mark));
-  const late = marks.find((each, index) => firstShort !== -1 && index > firstShort && isLong(each.mark));
+function checkOrder(breakpoints: readonly Breakpoint[]): void {
+  const firstShort = breakpoints.findIndex((each) => !isLong(each.control));
+  const late = breakpoints.find((each, index) => {
+    return firstShort !== -1 && index > firstShort && isLong(each.control);
+  });
   if (late === undefined) return;
   throw invalidAt(
     `${late.path}.cache_control.ttl`,
@@ -55,8 +63,8 @@ function checkOrder(marks: readonly PlacedMark[]): void {
   );
 }
 
-function toBreakpoint({ segment, mark }: PlacedMark): CacheBreakpoint {
-  return { segment, long: isLong(mark) };
+function toCacheBreakpoint({ segment, control }: Breakpoint): CacheBreakpoint {
+  return { segment, long: isLong(control) };
 }
 
 function isLong({ ttl }: CacheControl): boolean {

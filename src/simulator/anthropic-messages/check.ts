@@ -1,12 +1,12 @@
 import { invalidAt, type Problem } from "./problem.ts";
 
 /**
- * Checks a value that stands at a path such as `messages.0.role`, and throws the problem that Anthropic would find. A check
- * never sees undefined: {@link object} sorts out what is missing.
+ * Checks the value at a path such as `messages.0.role`, and throws the problem that Anthropic would find. A check
+ * never gets undefined: {@link object} handles missing fields.
  */
 export type Check = (value: unknown, path: string) => void;
 
-/** The fields of an object: how each is checked, and which must be there. */
+/** The fields of an object: how each is checked, and which are required. */
 export interface Fields {
   readonly [name: string]: Check | RequiredField;
 }
@@ -15,7 +15,7 @@ interface RequiredField {
   readonly required: Check;
 }
 
-/** Marks a field that must be there. */
+/** A required field. */
 export function required(check: Check): RequiredField {
   return { required: check };
 }
@@ -23,7 +23,7 @@ export function required(check: Check): RequiredField {
 /** Accepts anything. */
 export const anything: Check = () => {};
 
-/** Accepts what another check accepts, and null. */
+/** Accepts null and what another check accepts. */
 export function nullable(check: Check): Check {
   return (value, path) => {
     if (value !== null) check(value, path);
@@ -48,7 +48,7 @@ export function string(limits: { minimum?: number; maximum?: number; pattern?: R
   };
 }
 
-/** A whole number of at least so much. */
+/** A whole number with a minimum. */
 export function integer(minimum: number): Check {
   return (value, path) => {
     if (typeof value !== "number") throw invalidAt(path, "Input should be a valid integer");
@@ -65,16 +65,16 @@ export const fraction: Check = (value, path) => {
   if (value < 0 || value > 1) throw invalidAt(path, "range: 0..1");
 };
 
-/** One of some words. */
-export function oneOf(words: readonly string[]): Check {
+/** One of several strings. */
+export function oneOf(values: readonly string[]): Check {
   return (value, path) => {
-    if (typeof value !== "string" || !words.includes(value)) {
-      throw invalidAt(path, `Input should be ${enumerate(words)}`);
+    if (typeof value !== "string" || !values.includes(value)) {
+      throw invalidAt(path, `Input should be ${enumerate(values)}`);
     }
   };
 }
 
-/** A list whose elements are all checked alike. */
+/** A list, with one check for all elements. */
 export function array(element: Check): Check {
   return (value, path) => {
     if (!Array.isArray(value)) throw invalidAt(path, "Input should be a valid list");
@@ -82,7 +82,7 @@ export function array(element: Check): Check {
   };
 }
 
-/** A string, or a list whose elements are all checked alike. */
+/** A string, or a list with one check for all elements. */
 export function stringOrArray(element: Check): Check {
   const list = array(element);
   return (value, path) => {
@@ -95,7 +95,7 @@ export const dictionary: Check = (value, path) => {
   if (!isObject(value)) throw invalidAt(path, "Input should be a valid dictionary");
 };
 
-/** An object that has the fields and no others. At the top, the path is empty. */
+/** An object with these fields and no others. The path of the body is empty. */
 export function object(fields: Fields): Check {
   const check = openObject(fields);
   return (value, path) => {
@@ -108,7 +108,7 @@ export function object(fields: Fields): Check {
   };
 }
 
-/** An object that has the fields, and may have others. */
+/** An object with these fields, and any others. */
 export function openObject(fields: Fields = {}): Check {
   return (value, path) => {
     if (!isObject(value)) {
@@ -124,8 +124,8 @@ export function openObject(fields: Fields = {}): Check {
 }
 
 /**
- * An object whose check is chosen by the word in its field `type`, which may be missing where a default is given. The
- * word is part of the path of what is wrong within.
+ * An object whose check depends on its field `type`, which may be missing where a fallback is given. The type is part
+ * of the paths inside the object.
  */
 export function tagged(checks: Readonly<Record<string, Check>>, fallback?: string): Check {
   return (value, path) => {
@@ -138,14 +138,14 @@ export function tagged(checks: Readonly<Record<string, Check>>, fallback?: strin
   };
 }
 
-/** A field that must be there and is not. */
+/** A required field that is missing. */
 export function missing(path: string): Problem {
   return invalidAt(path, "Field required");
 }
 
 function unexpectedTag(tag: unknown, path: string, expected: readonly string[]): Problem {
   const shown = String(tag).slice(0, 64);
-  const tags = expected.map((word) => `'${word}'`).join(", ");
+  const tags = expected.map((value) => `'${value}'`).join(", ");
   return invalidAt(
     path,
     `Input tag '${shown}' found using 'type' does not match any of the expected tags: ${tags}`,
@@ -164,9 +164,9 @@ function characters(count: number): string {
   return `${count} character${count === 1 ? "" : "s"}`;
 }
 
-/** Joins words as the API does: `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`. */
-function enumerate(words: readonly string[]): string {
-  const quoted = words.map((word) => `'${word}'`);
+/** Joins strings as the API does: `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`. */
+function enumerate(values: readonly string[]): string {
+  const quoted = values.map((value) => `'${value}'`);
   if (quoted.length < 2) return quoted.join("");
   return `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
 }

@@ -1,10 +1,16 @@
+import type {
+  ContentBlockParam,
+  MessageRole,
+  ToolResultBlockParam,
+  WebSearchToolResultBlockParam,
+} from "../../wire/anthropic-messages/request.ts";
+import type { CreateRequest } from "./create-request.ts";
 import { invalidAt, invalidRequest } from "./problem.ts";
 import { isEncryptedSource } from "./signatures.ts";
-import { blocksOf, bringsResults, type ConversationTurn, type PlacedBlock, turnsOf } from "./turns.ts";
-import type { CreateRequest } from "./wire.ts";
+import { type BlockAtPath, type ConversationTurn, hasResults, turnsOf } from "./turns.ts";
 
-/** Blocks that only one side may use. Hosted tools are the assistant's, too. */
-const sideOf: Readonly<Record<string, string>> = {
+/** Blocks that only messages of one role may have. Those of hosted tools are the assistant's, too. */
+const roleOf: { readonly [Type in ContentBlockParam["type"]]?: MessageRole } = {
   tool_use: "assistant",
   server_tool_use: "assistant",
   thinking: "assistant",
@@ -15,14 +21,15 @@ const sideOf: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks what the messages of a request say together: who says what, that no text is empty, that calls and results
- * match, and that the user has the last word. Throws the problem that Anthropic would find. Returns the turns.
+ * Checks the messages of a request together: which roles have which blocks, that no text is empty, that calls and
+ * results match, and that the last message is not the assistant's. Throws the problem that Anthropic would find.
+ * Returns the turns.
  */
 export function checkConversation(request: CreateRequest): readonly ConversationTurn[] {
   const turns = turnsOf(request);
   checkTexts(turns);
   turns.forEach((turn, index) => {
-    for (const placed of turn.blocks) checkSide(turn, placed);
+    for (const block of turn.blocks) checkRole(turn, block);
     if (turn.role === "system") checkSystemTurn(turn, turns[index - 1]);
     checkResults(turn, turns[index - 1]);
     if (turn.role === "assistant") checkServerTools(turn);
@@ -43,17 +50,17 @@ function checkTexts(turns: readonly ConversationTurn[]): void {
     for (const { block } of blocks) {
       if (block.type !== "text") continue;
       if (block.text === "") throw invalidRequest("messages: text content blocks must be non-empty");
-      if (block.text?.trim() === "") {
+      if (block.text.trim() === "") {
         throw invalidRequest("messages: text content blocks must contain non-whitespace text");
       }
     }
   }
 }
 
-function checkSide({ role, message }: ConversationTurn, { block }: PlacedBlock): void {
-  const side = sideOf[block.type];
-  if (side === undefined || side === role || role === "system") return;
-  throw invalidAt(`messages.${message}`, `\`${block.type}\` blocks can only be in \`${side}\` messages`);
+function checkRole({ role, message }: ConversationTurn, { block }: BlockAtPath): void {
+  const required = roleOf[block.type];
+  if (required === undefined || required === role || role === "system") return;
+  throw invalidAt(`messages.${message}`, `\`${block.type}\` blocks can only be in \`${required}\` messages`);
 }
 
 function checkSystemTurn({ message, blocks }: ConversationTurn, before: ConversationTurn | undefined): void {
@@ -64,14 +71,14 @@ function checkSystemTurn({ message, blocks }: ConversationTurn, before: Conversa
   if (before?.role !== "user") throw invalidAt(path, "`system` messages must come after a `user` message");
 }
 
-/** Each result answers one call of the assistant's turn right before it, and no two the same. */
+/** Checks that each result answers one call of the assistant's turn right before it, and no two the same one. */
 function checkResults({ blocks }: ConversationTurn, before: ConversationTurn | undefined): void {
-  const open = callIdsIn(before);
+  const called = callIdsIn(before);
   const answered = new Set<string>();
   for (const { block, path } of blocks) {
-    const id = block.tool_use_id ?? "";
     if (block.type !== "tool_result") continue;
-    if (!open.includes(id)) {
+    const id = block.tool_use_id;
+    if (!called.includes(id)) {
       throw invalidAt(
         path,
         `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
@@ -87,12 +94,12 @@ function checkResults({ blocks }: ConversationTurn, before: ConversationTurn | u
   }
 }
 
-/** Each call has its result at the beginning of the turn right behind it. */
+/** Checks that each call has its result at the beginning of the turn right after it. */
 function checkCalls(turns: readonly ConversationTurn[]): void {
   const all = turns.flatMap((turn) => callIdsIn(turn));
   if (new Set(all).size < all.length) throw invalidRequest("messages: `tool_use` ids must be unique");
   for (const [index, turn] of turns.entries()) {
-    const answered = leadingResults(turns[index + 1]);
+    const answered = firstResultIds(turns[index + 1]);
     const missing = callIdsIn(turn).filter((id) => !answered.includes(id));
     if (missing.length === 0) continue;
     throw invalidAt(
@@ -104,22 +111,24 @@ function checkCalls(turns: readonly ConversationTurn[]): void {
 
 function callIdsIn(turn: ConversationTurn | undefined): string[] {
   const blocks = turn?.blocks ?? [];
-  return blocks.filter(({ block }) => block.type === "tool_use").map(({ block }) => block.id ?? "");
+  return blocks.flatMap(({ block }) => (block.type === "tool_use" ? [block.id] : []));
 }
 
-function leadingResults(turn: ConversationTurn | undefined): string[] {
-  if (turn === undefined || !bringsResults(turn)) return [];
+/** The calls that the results at the beginning of a turn answer. */
+function firstResultIds(turn: ConversationTurn | undefined): string[] {
+  if (turn === undefined || !hasResults(turn)) return [];
   const end = turn.blocks.findIndex(({ block }) => block.type !== "tool_result");
-  return turn.blocks.slice(0, end === -1 ? undefined : end).map(({ block }) => block.tool_use_id ?? "");
+  const results = turn.blocks.slice(0, end === -1 ? undefined : end);
+  return results.map(({ block }) => (block as ToolResultBlockParam).tool_use_id);
 }
 
-/** Hosted tools answer themselves, within the assistant's turn, and what they found comes back as it was. */
+/** Checks that results of hosted tools are in the assistant's turn after their calls, and unchanged. */
 function checkServerTools({ blocks }: ConversationTurn): void {
   const called = new Set<string>();
   for (const { block, path } of blocks) {
-    if (block.type === "server_tool_use") called.add(block.id ?? "");
+    if (block.type === "server_tool_use") called.add(block.id);
     if (block.type !== "web_search_tool_result") continue;
-    const id = block.tool_use_id ?? "";
+    const id = block.tool_use_id;
     if (!called.delete(id)) {
       throw invalidAt(
         path,
@@ -130,8 +139,9 @@ function checkServerTools({ blocks }: ConversationTurn): void {
   }
 }
 
-function checkSources(content: unknown, path: string): void {
-  blocksOf(content).forEach(({ encrypted_content: source }, index) => {
+function checkSources(content: WebSearchToolResultBlockParam["content"], path: string): void {
+  if (!Array.isArray(content)) return;
+  content.forEach(({ encrypted_content: source }, index) => {
     if (isEncryptedSource(source)) return;
     throw invalidAt(`${path}.content.${index}`, "Invalid `encrypted_content` in `web_search_result` block");
   });

@@ -1,12 +1,13 @@
+import type { ErrorType } from "../../wire/anthropic-messages/error.ts";
 import type { Failure, ReceivedRequest, WholeAnswer } from "../wire-format.ts";
 import { anthropicHeaders } from "./headers.ts";
 import { type AnthropicError, invalidRequest, Problem, renderProblem } from "./problem.ts";
 
-/** How long a 429 says to wait where the model string does not, in milliseconds. */
-const usualRetry = 1000;
+/** The delay of a 429 where the model string gives none, in milliseconds. */
+const defaultRetryAfter = 1000;
 
 /** The type of an error with a status, where the model string names no code. */
-const typeByStatus: Readonly<Record<number, string>> = {
+const typeByStatus: Readonly<Record<number, ErrorType>> = {
   401: "authentication_error",
   402: "billing_error",
   403: "permission_error",
@@ -22,7 +23,7 @@ const typeByStatus: Readonly<Record<number, string>> = {
 };
 
 /** The status of a whole answer that failed with an error of that type. */
-const statusByType: Readonly<Record<string, number>> = {
+const statusByType: { readonly [Type in ErrorType]?: number } = {
   invalid_request_error: 400,
   authentication_error: 401,
   billing_error: 402,
@@ -46,8 +47,8 @@ const internal: AnthropicError = { type: "api_error", message: "Internal server 
 
 const overloaded: AnthropicError = { type: "overloaded_error", message: "Overloaded" };
 
-/** What Anthropic says with each type. */
-const wordingByType: Readonly<Record<string, AnthropicError>> = {
+/** Anthropic's error of each type. */
+const errorByType: Readonly<Record<string, AnthropicError>> = {
   authentication_error: { type: "authentication_error", message: "API key is invalid." },
   billing_error: {
     type: "billing_error",
@@ -66,8 +67,8 @@ const wordingByType: Readonly<Record<string, AnthropicError>> = {
   overloaded_error: overloaded,
 };
 
-/** What Anthropic says where others have a code of their own, by the codes that all simulated providers know. */
-const wordingByCode: Readonly<Record<string, AnthropicError>> = {
+/** Anthropic's error for each code that all simulated providers know. */
+const errorByCode: Readonly<Record<string, AnthropicError>> = {
   rate_limit_exceeded: rateLimited,
   server_error: internal,
   server_is_overloaded: overloaded,
@@ -83,7 +84,7 @@ const wordingByCode: Readonly<Record<string, AnthropicError>> = {
   content_filter: { type: "invalid_request_error", message: "Output blocked by content filtering policy" },
 };
 
-/** Says in Anthropic's words that a request failed. */
+/** Renders a failed request as Anthropic would. */
 export function rejectAsAnthropic(failure: Failure, request: ReceivedRequest): WholeAnswer {
   switch (failure.kind) {
     case "unknown_model": {
@@ -108,14 +109,14 @@ export function renderFailed(request: ReceivedRequest, code: string | undefined)
 }
 
 /**
- * The error for a code: a type, a code that all simulated providers know, or one that Anthropic tells in the details of an
- * error, whose type then goes with the status.
+ * The error for a code: a type, a code that all simulated providers know, or else a code for the details of an error,
+ * whose type then follows from the status.
  */
 export function describeFailure(code = "api_error", status = 500): AnthropicError {
-  const known = wordingByType[code] ?? wordingByCode[code];
+  const known = errorByType[code] ?? errorByCode[code];
   if (known !== undefined) return known;
   const type = typeOfStatus(status);
-  const message = wordingByType[type]?.message ?? `The simulator was asked to fail with ${code}.`;
+  const message = errorByType[type]?.message ?? `The simulator was asked to fail with ${code}.`;
   return { type, message, details: { error_code: code } };
 }
 
@@ -127,7 +128,7 @@ function renderFailure(
 ): WholeAnswer {
   const answer = renderProblem(request, new Problem(status, errorOf(status, code)));
   if (status !== 429) return answer;
-  const exhaustedForMs = retryAfterMs ?? usualRetry;
+  const exhaustedForMs = retryAfterMs ?? defaultRetryAfter;
   return {
     ...answer,
     headers: anthropicHeaders(request, { contentType: "application/json", usage: undefined, exhaustedForMs }),
@@ -137,9 +138,9 @@ function renderFailure(
 function errorOf(status: number, code: string | undefined): AnthropicError {
   if (code !== undefined) return describeFailure(code, status);
   const type = typeOfStatus(status);
-  return wordingByType[type] ?? { type, message: `The simulator was asked to answer ${status}.` };
+  return errorByType[type] ?? { type, message: `The simulator was asked to answer ${status}.` };
 }
 
-function typeOfStatus(status: number): string {
+function typeOfStatus(status: number): ErrorType {
   return typeByStatus[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
 }

@@ -6,7 +6,8 @@ import { type RenderedBlock, renderBlocks } from "./answer-blocks.ts";
 import { authenticate, readVersion } from "./authenticate.ts";
 import { missing, string } from "./check.ts";
 import { checkConversation } from "./conversation.ts";
-import type { ConversationPrint } from "./conversation-print.ts";
+import type { ConversationFingerprint } from "./conversation-fingerprint.ts";
+import type { CreateRequest } from "./create-request.ts";
 import { rejectAsAnthropic, renderFailed } from "./failure.ts";
 import { anthropicHeaders } from "./headers.ts";
 import { withoutOptions } from "./ids.ts";
@@ -17,7 +18,6 @@ import { readPrompt } from "./read-prompt.ts";
 import { renderEvents } from "./stream.ts";
 import { checkThinkingBlocks } from "./thinking-checks.ts";
 import { checkToolUse } from "./tool-checks.ts";
-import type { CreateRequest } from "./wire.ts";
 
 const messagesPath = "/v1/messages";
 
@@ -82,7 +82,7 @@ interface Call {
   readonly request: CreateRequest;
   readonly model: string;
   /** Fingerprint of the conversation before the answer. */
-  readonly before: ConversationPrint;
+  readonly before: ConversationFingerprint;
 }
 
 function blocksOf({ received, request, model, before }: Call, turn: Turn): readonly RenderedBlock[] {
@@ -94,9 +94,10 @@ function blocksOf({ received, request, model, before }: Call, turn: Turn): reado
   });
 }
 
-/** Models that steer their thinking themselves keep it to themselves, unless asked; those with a budget show it. */
+/** Adaptive thinking is hidden unless the request asks for it; thinking with a budget is shown. */
 function showsThinking({ thinking }: CreateRequest): boolean {
-  const display = thinking?.display ?? (thinking?.type === "enabled" ? "summarized" : "omitted");
+  const requested = thinking != null && "display" in thinking ? thinking.display : undefined;
+  const display = requested ?? (thinking?.type === "enabled" ? "summarized" : "omitted");
   return display === "summarized";
 }
 

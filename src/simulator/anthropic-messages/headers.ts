@@ -1,21 +1,21 @@
 import type { Turn } from "../script/turn.ts";
 import type { ReceivedRequest } from "../wire-format.ts";
 
-/** Limits a minute that the headers tell. They are never enforced: the option `status=429` does that. */
+/** Limits per minute in the headers. They are not enforced; the option `status=429` simulates that. */
 const limits = { requests: 4000, inputTokens: 2_000_000, outputTokens: 400_000 };
 
 const minute = 60_000;
 
-/** What the headers of an answer say besides the request's id. */
+/** What the headers of an answer contain besides the request's id. */
 export interface HeaderFacts {
   readonly contentType: string;
   /** Tokens that count against the limits; undefined where the request never reached a model. */
   readonly usage: Turn["usage"] | undefined;
-  /** When the limits are free again, in milliseconds, where they are used up. */
+  /** Milliseconds until the limits reset, where they are used up. */
   readonly exhaustedForMs?: number;
 }
 
-/** The headers of Anthropic's answers. Rate limits are in those that reached a model, and in those that met a limit. */
+/** The headers of Anthropic's answers. Rate limits are in answers of a model and in those that exceeded a limit. */
 export function anthropicHeaders(request: ReceivedRequest, facts: HeaderFacts): Record<string, string> {
   const { usage, exhaustedForMs } = facts;
   const counts = usage !== undefined || exhaustedForMs !== undefined;
@@ -27,7 +27,7 @@ export function anthropicHeaders(request: ReceivedRequest, facts: HeaderFacts): 
   };
 }
 
-/** Cached tokens are read for free. */
+/** Tokens read from the cache do not count. */
 function rateLimits(
   request: ReceivedRequest,
   { usage, exhaustedForMs }: HeaderFacts,
@@ -35,8 +35,8 @@ function rateLimits(
   const input = (usage?.inputTokens ?? 0) - (usage?.cachedTokens ?? 0);
   const output = usage?.outputTokens ?? 0;
   const requests = 1 + ((request.number - 1) % limits.requests);
-  const limit = (what: string, most: number, used: number): Record<string, string> =>
-    rateLimit(what, most, Math.min(used, most), exhaustedForMs);
+  const limit = (name: string, max: number, used: number): Record<string, string> =>
+    rateLimit(name, max, Math.min(used, max), exhaustedForMs);
   return {
     ...limit("requests", limits.requests, requests),
     ...limit("input-tokens", limits.inputTokens, input),
@@ -46,12 +46,12 @@ function rateLimits(
 }
 
 function rateLimit(
-  what: string,
+  window: string,
   limit: number,
   used: number,
   exhaustedForMs: number | undefined,
 ): Record<string, string> {
-  const name = `anthropic-ratelimit-${what}`;
+  const name = `anthropic-ratelimit-${window}`;
   return {
     [`${name}-limit`]: String(limit),
     [`${name}-remaining`]: String(exhaustedForMs === undefined ? limit - used : 0),
@@ -59,7 +59,7 @@ function rateLimit(
   };
 }
 
-/** Writes the time in so many milliseconds as RFC 3339 does, in whole seconds. */
+/** The time after a number of milliseconds, as RFC 3339, in whole seconds. */
 function formatTime(milliseconds: number): string {
   const seconds = Math.ceil((Date.now() + milliseconds) / 1000);
   return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");

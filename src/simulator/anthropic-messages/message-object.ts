@@ -1,19 +1,25 @@
+import type { Message, StopDetails, StopReason, Usage } from "../../wire/anthropic-messages/response.ts";
 import type { Turn } from "../script/turn.ts";
+import type { SentBlock } from "./answer-blocks.ts";
 import { messageIdOf } from "./ids.ts";
-import type { AnswerBlock } from "./wire.ts";
 
-/** Why an answer ended, as `message_delta` and the whole message tell it. */
+/** Why an answer ended, in `message_delta` and in the whole message. */
 export interface StopFacts {
-  readonly stop_reason: string;
+  readonly stop_reason: StopReason;
   readonly stop_sequence: string | null;
-  readonly stop_details: object | null;
+  readonly stop_details: Partial<StopDetails> | null;
 }
 
-/** Counts of tokens in Anthropic's accounting: what was read from the cache or written to it is no input. */
-type UsageCounts = Readonly<Record<string, unknown>>;
+/** Token counts. `input_tokens` does not include tokens read from the cache or written to it. */
+type SentUsage = Readonly<Partial<Usage>>;
 
-/** The message while it is written, as `message_start` holds it. */
-export function openMessage(requestNumber: number, model: string, turn: Turn): object {
+/** A message as it is sent: the API leaves out fields that the SDK's types declare as null. */
+type SentMessage = Readonly<Partial<Omit<Message, "content" | "usage" | keyof StopFacts>>> & {
+  readonly [Field in keyof StopFacts]: StopFacts[Field] | null;
+} & { readonly content: readonly SentBlock[]; readonly usage: SentUsage };
+
+/** The message before its content, for `message_start`. */
+export function openMessage(requestNumber: number, model: string, turn: Turn): SentMessage {
   return {
     ...head(requestNumber, model),
     content: [],
@@ -29,8 +35,8 @@ export function finishedMessage(
   requestNumber: number,
   model: string,
   turn: Turn,
-  content: readonly AnswerBlock[],
-): object {
+  content: readonly SentBlock[],
+): SentMessage {
   return {
     ...head(requestNumber, model),
     content,
@@ -48,8 +54,8 @@ export function stopFactsOf(turn: Turn): StopFacts {
   return { stop_reason: stopReasonOf(turn), stop_sequence, stop_details: null };
 }
 
-/** The counts that `message_delta` tells. */
-export function finalUsage(turn: Turn): UsageCounts {
+/** The counts of `message_delta`. */
+export function finalUsage(turn: Turn): SentUsage {
   const searches = turn.parts.filter((part) => part.kind === "web_search").length;
   const { outputTokens, reasoningTokens } = turn.usage;
   return {
@@ -60,13 +66,13 @@ export function finalUsage(turn: Turn): UsageCounts {
   };
 }
 
-const serviceFacts: UsageCounts = { service_tier: "standard", inference_geo: "global" };
+const serviceFacts: SentUsage = { service_tier: "standard", inference_geo: "global" };
 
-function head(requestNumber: number, model: string): object {
+function head(requestNumber: number, model: string): Pick<Message, "model" | "id" | "type" | "role"> {
   return { model, id: messageIdOf(requestNumber), type: "message", role: "assistant" };
 }
 
-function refused(category: string | null, explanation: string | null): StopFacts {
+function refused(category: StopDetails["category"], explanation: string | null): StopFacts {
   return {
     stop_reason: "refusal",
     stop_sequence: null,
@@ -74,13 +80,13 @@ function refused(category: string | null, explanation: string | null): StopFacts
   };
 }
 
-function stopReasonOf(turn: Turn): string {
+function stopReasonOf(turn: Turn): StopReason {
   if (turn.stop === "length") return "max_tokens";
   if (turn.stopSequence !== undefined) return "stop_sequence";
   return turn.parts.some((part) => part.kind === "tool_call") ? "tool_use" : "end_turn";
 }
 
-function inputCounts({ usage }: Turn): UsageCounts {
+function inputCounts({ usage }: Turn): SentUsage {
   const { inputTokens, cachedTokens, cacheWriteTokens } = usage;
   return {
     input_tokens: inputTokens - cachedTokens - cacheWriteTokens,
@@ -89,7 +95,7 @@ function inputCounts({ usage }: Turn): UsageCounts {
   };
 }
 
-function cacheCreation({ usage }: Turn): UsageCounts {
+function cacheCreation({ usage }: Turn): SentUsage {
   const { cacheWriteTokens, longCacheWriteTokens } = usage;
   return {
     cache_creation: {

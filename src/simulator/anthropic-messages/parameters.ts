@@ -18,10 +18,10 @@ import {
   stringOrArray,
   tagged,
 } from "./check.ts";
+import type { CreateRequest } from "./create-request.ts";
 import { invalidAt, invalidRequest, Problem } from "./problem.ts";
 import { checkClosedSchema } from "./schema-checks.ts";
 import { tool, toolChoice } from "./tool-checks.ts";
-import type { CreateRequest } from "./wire.ts";
 
 const message = object({
   role: required(oneOf(["user", "assistant", "system"])),
@@ -76,14 +76,14 @@ const fields: Fields = {
   workspace_id: nullable(string()),
 };
 
-/** Settings that newer versions of the API have no more. */
+/** Settings that newer versions of the API no longer have. */
 const sampling: Fields = {
   temperature: nullable(fraction),
   top_k: nullable(integer(0)),
   top_p: nullable(fraction),
 };
 
-/** Parameters in beta, which need the header `anthropic-beta`. They are taken and left alone. */
+/** Parameters in beta, which need the header `anthropic-beta`. They are accepted and not used. */
 const betas: Fields = {
   context_management: anything,
   fallbacks: anything,
@@ -91,7 +91,7 @@ const betas: Fields = {
   thread: nullable(noThread),
 };
 
-/** Conversations that the server keeps are not simulated. Anthropic's SDK then sends the whole conversation each time. */
+/** Conversations kept by the server are not simulated; Anthropic's SDK then sends the whole conversation each time. */
 function noThread(): void {
   throw new Problem(400, {
     type: "invalid_request_error",
@@ -116,7 +116,7 @@ export function checkCreateRequest({ body, headers }: ReceivedRequest): CreateRe
 
 function checkThinking({ thinking: config, max_tokens: limit, temperature }: CreateRequest): void {
   if (config?.type !== "enabled" && config?.type !== "adaptive") return;
-  if (limit <= (config.budget_tokens ?? 0)) {
+  if (limit <= (config.type === "enabled" ? config.budget_tokens : 0)) {
     throw invalidRequest("`max_tokens` must be greater than `thinking.budget_tokens`.");
   }
   if ((temperature ?? 1) !== 1) {

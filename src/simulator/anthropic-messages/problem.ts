@@ -1,15 +1,14 @@
+import type { ErrorObject } from "../../wire/anthropic-messages/error.ts";
 import { type ReceivedRequest, Rejection, type WholeAnswer } from "../wire-format.ts";
 import { anthropicHeaders } from "./headers.ts";
 
 /** The `error` object of Anthropic's API. */
-export interface AnthropicError {
-  readonly type: string;
-  readonly message: string;
-  /** More of it, where the API has more. */
+export interface AnthropicError extends Readonly<Omit<ErrorObject, "details">> {
+  /** Where the API reports a code. Model options may choose any code. */
   readonly details?: { readonly error_code: string; readonly unsupported?: readonly string[] };
 }
 
-/** Thrown by whatever checks a request: what Anthropic would say against it. */
+/** Why Anthropic would refuse a request: the status and the error that it would answer. */
 export class Problem extends Error {
   readonly status: number;
   readonly error: AnthropicError;
@@ -27,12 +26,12 @@ export function invalidRequest(message: string): Problem {
   return new Problem(400, { type: "invalid_request_error", message });
 }
 
-/** A problem with what stands at a path such as `messages.0.content`. */
+/** A problem with the value at a path such as `messages.0.content`. */
 export function invalidAt(path: string, message: string): Problem {
   return invalidRequest(`${path}: ${message}`);
 }
 
-/** Runs what may find a problem, and turns it into the answer to the request. */
+/** Runs a check, and turns a problem that it throws into the answer to the request. */
 export function rejectingProblems<Result>(request: ReceivedRequest, run: () => Result): Result {
   try {
     return run();

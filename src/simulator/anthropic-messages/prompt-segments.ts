@@ -1,21 +1,22 @@
+import type { CacheControl, ContentBlockParam, Tool } from "../../wire/anthropic-messages/request.ts";
+import type { CreateRequest } from "./create-request.ts";
 import { readBlock } from "./read-content.ts";
 import { blocksOf, type ConversationTurn } from "./turns.ts";
-import type { CacheControl, CreateRequest, InputBlock } from "./wire.ts";
 
-/** A stretch of the prompt after which the cache may end: a tool, or a block. */
+/** A part of the prompt after which the cache may end: a tool, or a block. */
 export interface PromptSegment {
   readonly text: string;
   /** Path such as `messages.0.content.1`. */
   readonly path: string;
-  /** The cache mark on it; undefined where it has none. */
-  readonly mark: CacheControl | undefined;
-  /** Whether a mark may stand on it. */
+  /** Its cache breakpoint; undefined where it has none. */
+  readonly control: CacheControl | undefined;
+  /** Whether it can have a breakpoint. */
   readonly cacheable: boolean;
 }
 
 /**
- * Takes a prompt apart in the order in which it is cached: tools, instructions, messages. What decides how messages are
- * read stands before them, so that changing it spoils their cache and no other.
+ * Splits a prompt in the order in which it is cached: tools, instructions, messages. The settings that decide how
+ * messages are read come before them, so that changing those invalidates the cache of the messages alone.
  */
 export function segmentsOf(
   request: CreateRequest,
@@ -25,33 +26,37 @@ export function segmentsOf(
   const settings = JSON.stringify([choice ?? null, thinking ?? null, output?.format ?? null]);
   return [
     ...(tools ?? []).map((tool, index) =>
-      segment(JSON.stringify({ ...tool, cache_control: undefined }), `tools.${index}`, tool.cache_control),
+      segment(JSON.stringify({ ...tool, cache_control: undefined }), `tools.${index}`, cacheControlOf(tool)),
     ),
     ...blocksOf(system).map((block, index) =>
-      segment(`system: ${block.text}`, `system.${index}`, block.cache_control),
+      segment(`system: ${readBlock(block).text}`, `system.${index}`, cacheControlOf(block)),
     ),
-    { text: settings, path: "", mark: undefined, cacheable: false },
+    { text: settings, path: "", control: undefined, cacheable: false },
     ...turns.flatMap(({ role, blocks }) =>
       blocks.map(({ block, path }) => ({
-        ...segment(`${role}: ${describe(block)}`, path, markOf(block)),
+        ...segment(`${role}: ${describe(block)}`, path, innerCacheControlOf(block)),
         cacheable: !block.type.endsWith("thinking"),
       })),
     ),
   ];
 }
 
-function segment(text: string, path: string, mark: CacheControl | null | undefined): PromptSegment {
-  return { text, path, mark: mark ?? undefined, cacheable: true };
+function segment(text: string, path: string, control: CacheControl | undefined): PromptSegment {
+  return { text, path, control, cacheable: true };
 }
 
-/** The mark on a block, or on one within it. */
-function markOf(block: InputBlock): CacheControl | undefined {
-  const marks = [block, ...blocksOf(block.content)].map((each) => each.cache_control ?? undefined);
-  return marks.find((mark) => mark !== undefined);
+function cacheControlOf(block: ContentBlockParam | Tool): CacheControl | undefined {
+  return "cache_control" in block ? (block.cache_control ?? undefined) : undefined;
+}
+
+/** The breakpoint of a block, or of one inside it. */
+function innerCacheControlOf(block: ContentBlockParam): CacheControl | undefined {
+  const inner = "content" in block ? blocksOf(block.content) : [];
+  return [block, ...inner].map(cacheControlOf).find((control) => control !== undefined);
 }
 
 /** A block as the model reads it. */
-function describe(block: InputBlock): string {
+function describe(block: ContentBlockParam): string {
   switch (block.type) {
     case "tool_use":
       return `call ${block.id} ${block.name}: ${JSON.stringify(block.input)}`;

@@ -1,10 +1,12 @@
+import type { ContentBlockParam, MediaSource } from "../../wire/anthropic-messages/request.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
 import { blocksOf } from "./turns.ts";
-import type { InputBlock, MediaSource } from "./wire.ts";
 
 /** Reads a block of a message, or a tool's result with all that is in it. */
-export function readBlock(block: InputBlock): ReadContent {
+export function readBlock(block: ContentBlockParam): ReadContent {
   switch (block.type) {
+    case "text":
+      return readText(block.text);
     case "image":
       return readImage(sourceOf(block.source));
     case "document":
@@ -13,13 +15,20 @@ export function readBlock(block: InputBlock): ReadContent {
     case "search_result":
       return joinContents(blocksOf(block.content).map(readBlock));
     default:
-      return readText(block.text ?? "");
+      return readText("");
   }
 }
 
-/** A URL or a file's id as it is, data as a data URI. */
-function sourceOf(
-  { type, url, file_id: fileId, media_type: mediaType, data }: MediaSource = { type: "" },
-): string {
-  return url ?? fileId ?? `data:${mediaType};${type},${data ?? ""}`;
+/** The URL or the id of a file; data as a data URI. */
+function sourceOf(source: MediaSource): string {
+  switch (source.type) {
+    case "url":
+      return source.url;
+    case "file":
+      return source.file_id;
+    case "content":
+      return "data:;content,";
+    default:
+      return `data:${source.media_type};${source.type},${source.data}`;
+  }
 }

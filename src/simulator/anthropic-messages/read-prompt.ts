@@ -1,19 +1,21 @@
+import type { CustomTool, Tool } from "../../wire/anthropic-messages/request.ts";
 import type { CallableTool, Effort, HostedTool, Prompt, ToolChoice, ToolResult } from "../script/prompt.ts";
 import { joinContents } from "../script/read-content.ts";
 import { readCaching } from "./cache-control.ts";
+import type { CreateRequest } from "./create-request.ts";
 import { segmentsOf } from "./prompt-segments.ts";
 import { readBlock } from "./read-content.ts";
-import { bringsResults, type ConversationTurn } from "./turns.ts";
-import type { CreateRequest, Tool } from "./wire.ts";
+import { nameOf } from "./tool-name.ts";
+import { type ConversationTurn, hasResults } from "./turns.ts";
 
-/** How much the model thinks where it decides itself and the request does not say. */
-const usualEffort: Effort = "high";
+/** The effort of a request that names none. */
+const defaultEffort: Effort = "high";
 
-/** Says what a checked request asks, free of Anthropic's wire format. */
+/** Reads a checked request as a prompt, independent of Anthropic's wire format. */
 export function readPrompt(request: CreateRequest, turns: readonly ConversationTurn[]): Prompt {
   const segments = segmentsOf(request, turns);
-  const lastQuestion = turns.findLastIndex(asks);
-  const toolRounds = turns.slice(lastQuestion + 1).filter(bringsResults).length;
+  const lastQuestion = turns.findLastIndex(isQuestion);
+  const toolRounds = turns.slice(lastQuestion + 1).filter(hasResults).length;
   return {
     question: textOf(turns[lastQuestion]),
     segments: segments.map(({ text }) => text),
@@ -22,7 +24,7 @@ export function readPrompt(request: CreateRequest, turns: readonly ConversationT
     tools: (request.tools ?? []).filter(isCallable).map(readTool),
     hostedTools: (request.tools ?? []).flatMap(readHostedTool),
     toolChoice: readToolChoice(request),
-    parallelToolCalls: request.tool_choice?.disable_parallel_tool_use !== true,
+    parallelToolCalls: !disablesParallelCalls(request),
     toolResults: readToolResults(turns),
     toolRounds,
     answerFormat: readFormat(request),
@@ -32,22 +34,26 @@ export function readPrompt(request: CreateRequest, turns: readonly ConversationT
   };
 }
 
-/** Whether the user speaks in a turn, instead of only handing in results. */
-function asks({ role, blocks }: ConversationTurn): boolean {
+/** Whether a turn is the user's and has more than results of tools. */
+function isQuestion({ role, blocks }: ConversationTurn): boolean {
   return role === "user" && blocks.some(({ block }) => block.type !== "tool_result");
 }
 
-/** What the user says in a turn, without the results that come with it. */
+/** The text of a turn, without results of tools. */
 function textOf(turn: ConversationTurn | undefined): string {
-  const said = (turn?.blocks ?? []).filter(({ block }) => block.type !== "tool_result");
-  return joinContents(said.map(({ block }) => readBlock(block))).text;
+  const blocks = (turn?.blocks ?? []).filter(({ block }) => block.type !== "tool_result");
+  return joinContents(blocks.map(({ block }) => readBlock(block))).text;
 }
 
-function isCallable({ type }: Tool): boolean {
-  return (type ?? "custom") === "custom";
+function disablesParallelCalls({ tool_choice: choice }: CreateRequest): boolean {
+  return choice != null && choice.type !== "none" && choice.disable_parallel_tool_use === true;
 }
 
-function readTool({ name, input_schema: parameters }: Tool): CallableTool {
+function isCallable(tool: Tool): tool is CustomTool {
+  return (tool.type ?? "custom") === "custom";
+}
+
+function readTool({ name, input_schema: parameters }: CustomTool): CallableTool {
   return { name, parameters, freeform: false };
 }
 
@@ -60,8 +66,8 @@ function readToolChoice({ tool_choice: choice, tools }: CreateRequest): ToolChoi
     case "any":
       return { mode: "required" };
     case "tool": {
-      const named = tools?.find(({ name }) => name === choice.name);
-      // A tool that the provider runs is used, and then there is nothing to call.
+      const named = tools?.find((tool) => nameOf(tool) === choice.name);
+      // A tool that the provider runs is not called by the caller.
       return named !== undefined && isCallable(named)
         ? { mode: "named", name: named.name }
         : { mode: "auto" };
@@ -73,16 +79,21 @@ function readToolChoice({ tool_choice: choice, tools }: CreateRequest): ToolChoi
   }
 }
 
-/** The results behind the assistant's last turn. */
+/** The results after the assistant's last turn. */
 function readToolResults(turns: readonly ConversationTurn[]): ToolResult[] {
-  const lastWritten = turns.findLastIndex(({ role }) => role === "assistant");
-  const written = turns.flatMap(({ blocks }) => blocks.map(({ block }) => block));
-  const names = new Map(written.map(({ id, name }) => [id, name]));
+  const lastAnswer = turns.findLastIndex(({ role }) => role === "assistant");
+  const blocks = turns.flatMap((turn) => turn.blocks.map(({ block }) => block));
+  const names = new Map(
+    blocks.flatMap((block) => (block.type === "tool_use" ? [[block.id, block.name] as const] : [])),
+  );
   return turns
-    .slice(lastWritten + 1)
-    .flatMap(({ blocks }) => blocks.map(({ block }) => block))
-    .filter(({ type }) => type === "tool_result")
-    .map((block) => ({ name: names.get(block.tool_use_id) ?? "", text: readBlock(block).text }));
+    .slice(lastAnswer + 1)
+    .flatMap((turn) => turn.blocks)
+    .flatMap(({ block }) =>
+      block.type === "tool_result"
+        ? [{ name: names.get(block.tool_use_id) ?? "", text: readBlock(block).text }]
+        : [],
+    );
 }
 
 function readFormat({ output_config: config }: CreateRequest): Prompt["answerFormat"] {
@@ -90,16 +101,16 @@ function readFormat({ output_config: config }: CreateRequest): Prompt["answerFor
   return schema === undefined ? { type: "text" } : { type: "json_schema", schema };
 }
 
-/** Thinking steers itself by the effort, or has a budget. */
+/** Thinking is controlled by the effort, or by a budget. */
 function readEffort({ thinking, output_config: config }: CreateRequest, toolRounds: number): Effort {
-  const effort = config?.effort ?? usualEffort;
+  const effort = config?.effort ?? defaultEffort;
   switch (thinking?.type) {
     case "disabled":
       return "none";
     case "between_tools":
       return toolRounds > 0 ? effort : "none";
     case "enabled":
-      return effortOfBudget(thinking.budget_tokens ?? 0);
+      return effortOfBudget(thinking.budget_tokens);
     default:
       return effort;
   }

@@ -2,7 +2,7 @@ import { invalidAt } from "./problem.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Keywords that enforced schemas may not have, by type. */
+/** Keywords that enforced schemas cannot have, by type. */
 const unsupported: Readonly<Record<string, readonly string[]>> = {
   integer: ["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"],
   number: ["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"],
@@ -11,19 +11,19 @@ const unsupported: Readonly<Record<string, readonly string[]>> = {
   object: ["maxProperties", "minProperties"],
 };
 
-/** Keywords below which a list or a table of further schemas stands. */
-const branches = ["anyOf", "allOf", "properties", "$defs", "definitions"];
+/** Keywords whose value is a list or an object of schemas. */
+const nestedKeywords = ["anyOf", "allOf", "properties", "$defs", "definitions"];
 
 /**
- * Checks that a schema is one that the API can hold an answer or a call to: its objects are closed, and it has no limits
- * that cannot be enforced. Throws the problem that Anthropic would find; `path` is where the schema stands.
+ * Checks that the API can enforce a schema: its objects are closed, and it has no limits that cannot be enforced. Throws
+ * the problem that Anthropic would find; `path` is that of the schema.
  */
 export function checkClosedSchema(schema: unknown, path: string): void {
   if (!isSchema(schema)) return;
   checkObject(schema, path);
   checkKeywords(schema, path);
-  const below = branches.flatMap((keyword) => Object.values(schema[keyword] ?? {}));
-  for (const each of [schema.items, ...below]) checkClosedSchema(each, path);
+  const nested = nestedKeywords.flatMap((keyword) => Object.values(schema[keyword] ?? {}));
+  for (const each of [schema.items, ...nested]) checkClosedSchema(each, path);
 }
 
 function checkObject(schema: Schema, path: string): void {

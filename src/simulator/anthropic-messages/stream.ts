@@ -1,3 +1,5 @@
+import type { StreamEvent } from "../../wire/anthropic-messages/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import type { Turn } from "../script/turn.ts";
 import type { StreamedAnswer, WireEvent } from "../wire-format.ts";
 import type { RenderedBlock } from "./answer-blocks.ts";
@@ -13,7 +15,7 @@ export interface StreamSource {
   readonly blocks: readonly RenderedBlock[];
 }
 
-/** Renders an answer as the events of Anthropic's Messages API. Failures have one form: the event `error`. */
+/** Renders an answer as the events of Anthropic's Messages API. Every failure is the event `error`. */
 export function renderEvents(
   source: StreamSource,
   headers: Readonly<Record<string, string>>,
@@ -50,7 +52,11 @@ function ping(): WireEvent {
   return event("ping", {});
 }
 
-function event(type: string, fields: Readonly<Record<string, unknown>>, tokens = 0): WireEvent {
+function event<Type extends StreamEvent["type"]>(
+  type: Type,
+  fields: Untrusted<Extract<StreamEvent, { type: Type }>>,
+  tokens = 0,
+): WireEvent {
   const data = JSON.stringify({ type, ...fields });
   return { text: `event: ${type}\ndata: ${data}\n\n`, tokens, terminal: type === "message_stop" };
 }

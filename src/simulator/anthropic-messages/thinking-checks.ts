@@ -1,57 +1,65 @@
+import type { ContentBlockParam } from "../../wire/anthropic-messages/request.ts";
 import type { ModelChoice } from "../model-choice.ts";
-import { beginPrint, type ConversationPrint } from "./conversation-print.ts";
+import { beginFingerprint, type ConversationFingerprint } from "./conversation-fingerprint.ts";
+import type { CreateRequest } from "./create-request.ts";
 import { thinkingBeforeOf, withoutOptions } from "./ids.ts";
 import { invalidAt } from "./problem.ts";
 import { checkSignature } from "./signatures.ts";
-import { bringsResults, type ConversationTurn, type PlacedBlock } from "./turns.ts";
-import type { CreateRequest, InputBlock } from "./wire.ts";
+import { type BlockAtPath, type ConversationTurn, hasResults } from "./turns.ts";
 
 /**
- * Checks the thinking that came back: each block byte for byte as it was given, behind the very conversation that it was
- * given for, and in the turn whose calls are being answered none of it missing. Throws the problem that Anthropic would
+ * Checks the thinking that was sent back: each block is byte for byte as it was sent, after the conversation that it was
+ * made for, and none is missing in the turn whose calls are being answered. Throws the problem that Anthropic would
  * find. Returns the fingerprint of the whole conversation.
  */
 export function checkThinkingBlocks(
   request: CreateRequest,
   turns: readonly ConversationTurn[],
   { script, model: modelString }: ModelChoice,
-): ConversationPrint {
+): ConversationFingerprint {
   const model = withoutOptions(modelString);
   const [latest, results] = turns.slice(-2);
-  if (latest !== undefined && results !== undefined && bringsResults(results)) {
+  if (latest !== undefined && results !== undefined && hasResults(results)) {
     checkCompleteness(latest.blocks, model);
     if (request.thinking?.type === "enabled" && script === "reasoning") checkBeginning(latest);
   }
-  let before = beginPrint(request);
+  let before = beginFingerprint(request);
   for (const { role, blocks } of turns) {
-    for (const placed of blocks) {
-      if (isThinking(placed.block)) checkBlock(placed, before, model);
-      before = before.with(role, placed.block);
+    for (const { block, path } of blocks) {
+      if (isThinking(block)) checkBlock(block, path, before, model);
+      before = before.with(role, block);
     }
   }
   return before;
 }
 
-function checkBlock({ block, path }: PlacedBlock, before: ConversationPrint, model: string): void {
-  const signature = (block.type === "thinking" ? block.signature : block.data) ?? "";
-  const state = checkSignature(signature, block.thinking, model, before);
-  if (state !== "intact") throw invalidSignature(block.type, path, state === "elsewhere");
+function checkBlock(
+  block: ThinkingBlock,
+  path: string,
+  before: ConversationFingerprint,
+  model: string,
+): void {
+  const state =
+    block.type === "thinking"
+      ? checkSignature(block.signature, block.thinking, model, before)
+      : checkSignature(block.data, undefined, model, before);
+  if (state !== "intact") throw invalidSignature(block.type, path, state === "moved");
 }
 
-function invalidSignature(type: string, path: string, elsewhere: boolean): Error {
+function invalidSignature(type: string, path: string, isMoved: boolean): Error {
   const field = type === "thinking" ? "signature" : "data";
-  const reason = elsewhere
-    ? ". The block is bound to a different conversation: the tools, the instructions or what was said before it have changed."
+  const reason = isMoved
+    ? ". The block is bound to a different conversation: the tools, the instructions or the messages before it have changed."
     : "";
   return invalidAt(path, `Invalid \`${field}\` in \`${type}\` block${reason}`);
 }
 
-/** The calls that the model made in the latest turn say how much thinking stood before them. */
-function checkCompleteness(blocks: readonly PlacedBlock[], model: string): void {
+/** The ids of the calls in the latest turn encode how many thinking blocks came before them. */
+function checkCompleteness(blocks: readonly BlockAtPath[], model: string): void {
   let thinking = 0;
   for (const { block, path } of blocks) {
     if (isThinking(block)) thinking += 1;
-    const expected = block.type === "tool_use" ? thinkingBeforeOf(block.id ?? "", model) : undefined;
+    const expected = block.type === "tool_use" ? thinkingBeforeOf(block.id, model) : undefined;
     if (expected === undefined || expected === thinking) continue;
     throw invalidAt(
       path,
@@ -60,7 +68,7 @@ function checkCompleteness(blocks: readonly PlacedBlock[], model: string): void 
   }
 }
 
-/** With a budget the model only goes on from calls that it thought about. */
+/** A model with a thinking budget only continues calls that it made after thinking. */
 function checkBeginning({ blocks }: ConversationTurn): void {
   const [first] = blocks;
   if (first === undefined || isThinking(first.block)) return;
@@ -70,6 +78,8 @@ function checkBeginning({ blocks }: ConversationTurn): void {
   );
 }
 
-function isThinking({ type }: InputBlock): boolean {
-  return type === "thinking" || type === "redacted_thinking";
+type ThinkingBlock = Extract<ContentBlockParam, { type: "thinking" | "redacted_thinking" }>;
+
+function isThinking(block: ContentBlockParam): block is ThinkingBlock {
+  return block.type === "thinking" || block.type === "redacted_thinking";
 }

@@ -1,3 +1,4 @@
+import type { Tool } from "../../wire/anthropic-messages/request.ts";
 import { cacheControl } from "./block-checks.ts";
 import {
   anything,
@@ -13,12 +14,13 @@ import {
   string,
   tagged,
 } from "./check.ts";
+import type { CreateRequest } from "./create-request.ts";
 import { invalidRequest } from "./problem.ts";
 import { checkClosedSchema } from "./schema-checks.ts";
-import type { CreateRequest } from "./wire.ts";
+import { nameOf } from "./tool-name.ts";
 
-/** Tools that the provider runs or knows itself. They are taken as they are. */
-const typedTools = [
+/** Tools that the provider runs or defines. Their fields are not checked. */
+const typedTools: readonly (Tool["type"] | "agent_toolset_20260401")[] = [
   "web_search_20250305",
   "web_search_20260209",
   "web_search_20260318",
@@ -46,7 +48,7 @@ const typedTools = [
   "mcp_toolset",
 ];
 
-/** Checks one of `tools`. One without a type is a tool of the caller. */
+/** Checks one of `tools`. One without a type is the caller's. */
 export const tool: Check = tagged(
   {
     custom: object({
@@ -66,37 +68,38 @@ export const tool: Check = tagged(
   "custom",
 );
 
-const parallelSwitch = { type: anything, disable_parallel_tool_use: nullable(boolean) };
+const parallelFields = { type: anything, disable_parallel_tool_use: nullable(boolean) };
 
 /** Checks `tool_choice`. */
 export const toolChoice: Check = tagged({
-  auto: object(parallelSwitch),
-  any: object(parallelSwitch),
-  tool: object({ ...parallelSwitch, name: required(string({ minimum: 1 })) }),
+  auto: object(parallelFields),
+  any: object(parallelFields),
+  tool: object({ ...parallelFields, name: required(string({ minimum: 1 })) }),
   none: object({ type: anything }),
 });
 
-/** Checks what the parameters about tools say together. Throws the problem that Anthropic would find. */
+/** Checks the parameters about tools together. Throws the problem that Anthropic would find. */
 export function checkToolUse(request: CreateRequest): void {
   const tools = request.tools ?? [];
-  const names = tools.map(({ name }) => name).filter((name) => name !== undefined);
+  const names = tools.map(nameOf).filter((name) => name !== undefined);
   if (new Set(names).size < names.length) throw invalidRequest("tools: Tool names must be unique.");
-  tools.forEach(({ strict, input_schema: schema }, index) => {
-    if (strict === true) checkClosedSchema(schema, `tools.${index}.custom.input_schema`);
+  tools.forEach((each, index) => {
+    if ("input_schema" in each && each.strict === true)
+      checkClosedSchema(each.input_schema, `tools.${index}.custom.input_schema`);
   });
   checkChoice(request, names);
 }
 
 function checkChoice({ tool_choice: choice, thinking }: CreateRequest, names: readonly string[]): void {
   if (choice === undefined || choice === null) return;
-  const forces = choice.type === "any" || choice.type === "tool";
-  if (forces && names.length === 0) {
+  const isForced = choice.type === "any" || choice.type === "tool";
+  if (isForced && names.length === 0) {
     throw invalidRequest("tool_choice: tool_choice may only be specified while providing tools");
   }
-  if (choice.type === "tool" && !names.includes(choice.name ?? "")) {
+  if (choice.type === "tool" && !names.includes(choice.name)) {
     throw invalidRequest(`Tool '${choice.name}' not found in provided tools`);
   }
-  if (forces && thinking?.type === "enabled") {
+  if (isForced && thinking?.type === "enabled") {
     throw invalidRequest("Thinking may not be enabled when tool_choice forces tool use.");
   }
 }

@@ -1,23 +1,24 @@
-import type { CreateRequest, InputBlock, Role } from "./wire.ts";
+import type { ContentBlockParam, MessageRole } from "../../wire/anthropic-messages/request.ts";
+import type { CreateRequest } from "./create-request.ts";
 
-/** A block and where it stands. */
-export interface PlacedBlock {
-  readonly block: InputBlock;
+/** A block and its path. */
+export interface BlockAtPath {
+  readonly block: ContentBlockParam;
   /** Path such as `messages.0.content.1`. */
   readonly path: string;
 }
 
-/** What one side says until the other side speaks. */
+/** Consecutive messages of one role. */
 export interface ConversationTurn {
-  readonly role: Role;
+  readonly role: MessageRole;
   /** Index of its first message. */
   readonly message: number;
-  readonly blocks: readonly PlacedBlock[];
+  readonly blocks: readonly BlockAtPath[];
 }
 
-/** Reads the messages as turns. Messages of the same role in a row are one turn, and a text for a content is one block. */
+/** Reads the messages as turns. Messages of the same role in a row are one turn, and a string as content is one text block. */
 export function turnsOf({ messages }: CreateRequest): readonly ConversationTurn[] {
-  const turns: { role: Role; message: number; blocks: PlacedBlock[] }[] = [];
+  const turns: { role: MessageRole; message: number; blocks: BlockAtPath[] }[] = [];
   messages.forEach(({ role, content }, message) => {
     const blocks = blocksOf(content).map((block, index) => ({
       block,
@@ -30,13 +31,13 @@ export function turnsOf({ messages }: CreateRequest): readonly ConversationTurn[
   return turns;
 }
 
-/** The blocks of a content, which may be a text instead. */
-export function blocksOf(content: unknown): readonly InputBlock[] {
+/** The blocks of checked content, which may be a string instead. */
+export function blocksOf(content: unknown): readonly ContentBlockParam[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return Array.isArray(content) ? content.filter((block) => typeof block === "object" && block !== null) : [];
 }
 
-/** Whether a turn hands in results of tools. */
-export function bringsResults({ blocks }: ConversationTurn): boolean {
+/** Whether a turn has results of tools. */
+export function hasResults({ blocks }: ConversationTurn): boolean {
   return blocks.some(({ block }) => block.type === "tool_result");
 }

@@ -14,8 +14,8 @@ import {
 } from "../../../src/providers/anthropic-messages/adapter.ts";
 import { serveHttp } from "../../kit/http/servers.ts";
 
-/** What the server was asked. */
-interface Asked {
+/** A request that the server received. */
+interface ReceivedRequest {
   url: string;
   headers: IncomingHttpHeaders;
   body: Record<string, unknown>;
@@ -31,24 +31,24 @@ const ANSWER = {
   usage: { input_tokens: 3, output_tokens: 2 },
 };
 
-/** An adapter, and a server that answers it and remembers what it was asked. */
+/** An adapter, and the requests that its server has received. */
 async function setUp(
   answer: (response: ServerResponse) => void,
   options: (base: string) => AnthropicAdapterOptions = (baseUrl) => ({ apiKey: "key-1", baseUrl }),
 ) {
-  const asked: Asked[] = [];
+  const received: ReceivedRequest[] = [];
   const { port } = await serveHttp((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-      asked.push({ url: request.url ?? "", headers: request.headers, body });
+      received.push({ url: request.url ?? "", headers: request.headers, body });
       answer(response);
     });
   });
   const adapter = new AnthropicAdapter(options(`http://127.0.0.1:${port}`));
   onTestFinished(() => adapter.close());
-  return { adapter, asked };
+  return { adapter, received };
 }
 
 function whole(response: ServerResponse): void {
@@ -83,8 +83,8 @@ async function eventsOf(adapter: AnthropicAdapter): Promise<StreamEvent[]> {
 }
 
 describe("AnthropicAdapter", () => {
-  it("asks for a whole answer", async () => {
-    const { adapter, asked } = await setUp(whole);
+  it("requests a whole answer", async () => {
+    const { adapter, received } = await setUp(whole);
     const response = await adapter.complete(request(), { inferenceId: "inf_1" });
     expect(textOf(response)).toBe("Hello.");
     expect(response).toMatchObject({
@@ -94,7 +94,7 @@ describe("AnthropicAdapter", () => {
       rateLimit: { requestsRemaining: 9 },
       usage: { inputTokens: 3, totalTokens: 5 },
     });
-    expect(asked).toMatchObject([
+    expect(received).toMatchObject([
       {
         url: "/v1/messages",
         headers: {
@@ -106,13 +106,13 @@ describe("AnthropicAdapter", () => {
         body: { model: "claude-opus-5", messages: [{ role: "user" }] },
       },
     ]);
-    expect(asked[0]?.headers.authorization).toBeUndefined();
-    expect(asked[0]?.headers["anthropic-beta"]).toBeUndefined();
-    expect(asked[0]?.body.stream).toBeUndefined();
+    expect(received[0]?.headers.authorization).toBeUndefined();
+    expect(received[0]?.headers["anthropic-beta"]).toBeUndefined();
+    expect(received[0]?.body.stream).toBeUndefined();
   });
 
-  it("asks for a stream", async () => {
-    const { adapter, asked } = await setUp(streamed);
+  it("requests a stream", async () => {
+    const { adapter, received } = await setUp(streamed);
     const events = await eventsOf(adapter);
     expect(events.map(({ event }) => event.case)).toEqual([
       "streamStart",
@@ -121,11 +121,11 @@ describe("AnthropicAdapter", () => {
       "textEnd",
       "finish",
     ]);
-    expect(asked[0]).toMatchObject({ headers: { accept: "text/event-stream" }, body: { stream: true } });
+    expect(received[0]).toMatchObject({ headers: { accept: "text/event-stream" }, body: { stream: true } });
   });
 
-  it("takes a base with its version, a token, an own name, headers and betas of both places", async () => {
-    const { adapter, asked } = await setUp(whole, (base) => ({
+  it("accepts a base URL with a version, a token, a name and headers, and joins the betas of headers and request", async () => {
+    const { adapter, received } = await setUp(whole, (base) => ({
       authToken: "token-1",
       baseUrl: `${base}/proxy/v1/`,
       name: "claude",
@@ -135,7 +135,7 @@ describe("AnthropicAdapter", () => {
     const providerOptionsJson = { claude: '{"beta_headers":["two-2026","three-2026"]}' };
     const response = await adapter.complete(request({ providerOptionsJson, temperature: 0 }));
     expect(response).toMatchObject({ provider: "claude", warnings: [{ field: "temperature" }] });
-    expect(asked[0]).toMatchObject({
+    expect(received[0]).toMatchObject({
       url: "/proxy/v1/messages",
       headers: {
         authorization: "Bearer token-1",
@@ -144,10 +144,10 @@ describe("AnthropicAdapter", () => {
         "x-team": "blue",
       },
     });
-    expect(asked[0]?.headers["x-api-key"]).toBeUndefined();
+    expect(received[0]?.headers["x-api-key"]).toBeUndefined();
   });
 
-  it("tells a failure as what it is, for a stream before its first event", async () => {
+  it("throws the error of a failed answer, for a stream before its first event", async () => {
     const { adapter } = await setUp((response) => {
       response.statusCode = 529;
       response.setHeader("request-id", "req_2");
@@ -158,26 +158,26 @@ describe("AnthropicAdapter", () => {
     await expect(eventsOf(adapter)).rejects.toMatchObject(failure);
   });
 
-  it("reads files only where the folder is allowed", async () => {
+  it("reads files only from allowed folders", async () => {
     const folder = await mkdtemp(join(tmpdir(), "anthropic-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const path = join(folder, "picture.gif");
     await writeFile(path, "GIF89a");
     const shown = request({ messages: [userMessage(imagePart(path))] });
-    const closed = await setUp(whole);
-    await expect(closed.adapter.complete(shown)).rejects.toThrow("messages[0].content[0].image.url");
-    const { adapter, asked } = await setUp(whole, (baseUrl) => ({
+    const withoutFolder = await setUp(whole);
+    await expect(withoutFolder.adapter.complete(shown)).rejects.toThrow("messages[0].content[0].image.url");
+    const { adapter, received } = await setUp(whole, (baseUrl) => ({
       apiKey: "k",
       baseUrl,
       allowFilesUnder: [folder],
     }));
     await adapter.complete(shown);
-    expect(asked[0]?.body.messages).toMatchObject([
+    expect(received[0]?.body.messages).toMatchObject([
       { content: [{ type: "image", source: { type: "base64", media_type: "image/gif" } }] },
     ]);
   });
 
-  it("needs credentials, unless the server is somebody's own", async () => {
+  it("requires credentials, unless a base URL is given", async () => {
     expect(() => new AnthropicAdapter({})).toThrow(
       'provider "anthropic": expected an API key or a token, found neither',
     );
@@ -185,12 +185,12 @@ describe("AnthropicAdapter", () => {
     expect(() => new AnthropicAdapter({ authToken: "", name: "a" })).toThrow(
       'provider "a": expected a token',
     );
-    const { adapter, asked } = await setUp(whole, (baseUrl) => ({ baseUrl }));
+    const { adapter, received } = await setUp(whole, (baseUrl) => ({ baseUrl }));
     await adapter.complete(request());
-    expect(asked[0]?.headers).not.toHaveProperty("x-api-key");
+    expect(received[0]?.headers).not.toHaveProperty("x-api-key");
   });
 
-  it("knows which models can be forced to call a tool", async () => {
+  it("reports which models can be forced to call a tool", async () => {
     const { adapter } = await setUp(whole);
     const modes = [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED];
     const supported = (model: string) => modes.map((mode) => adapter.supportsToolChoice(mode, model));

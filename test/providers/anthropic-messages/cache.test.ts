@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { assistantMessage, systemMessage, toolResult, userMessage } from "../../../src/core/message.ts";
-import { build, type RequestInit } from "./build.ts";
+import { build, type RequestInit } from "./build-request.ts";
 
 const TOOL = { tool: { case: "function", value: { name: "look" } } } as const;
 const hosted = (config: unknown) =>
@@ -17,8 +17,8 @@ const CONVERSATION = [
   toolResult({ toolCallId: "a", content: "four" }),
 ];
 
-/** The places of all markers, with how long they keep. */
-async function markers(request: RequestInit, own: Record<string, unknown> = {}): Promise<string[]> {
+/** The paths of all breakpoints, with their lifetime. */
+async function breakpoints(request: RequestInit, own: Record<string, unknown> = {}): Promise<string[]> {
   const providerOptionsJson = { anthropic: JSON.stringify(own) };
   const { body } = await build({ messages: CONVERSATION, tools: [TOOL], ...request, providerOptionsJson });
   return placesOf(body, "");
@@ -33,9 +33,9 @@ function placesOf(value: unknown, path: string): string[] {
   });
 }
 
-describe("cache markers", () => {
-  it("stand on the last tool, the last system block and the last two user turns", async () => {
-    expect(await markers({})).toEqual([
+describe("cache breakpoints", () => {
+  it("are set on the last tool, the last system block and the last two user turns", async () => {
+    expect(await breakpoints({})).toEqual([
       "tools.0",
       "system.1",
       "messages.2.content.0",
@@ -43,24 +43,26 @@ describe("cache markers", () => {
     ]);
   });
 
-  it("stand on what there is", async () => {
-    expect(await markers({ messages: [userMessage("one")], tools: [] })).toEqual(["messages.0.content.0"]);
+  it("are set only on blocks that exist", async () => {
+    expect(await breakpoints({ messages: [userMessage("one")], tools: [] })).toEqual([
+      "messages.0.content.0",
+    ]);
   });
 
-  it("are gone where the caller switches them off", async () => {
-    expect(await markers({}, { auto_cache: false })).toEqual([]);
+  it("are not set where the caller turns them off", async () => {
+    expect(await breakpoints({}, { auto_cache: false })).toEqual([]);
   });
 
-  it("leave room for the caller's own, four in all", async () => {
-    const marked = hosted({ type: "x", name: "x", cache_control: { type: "ephemeral" } });
-    expect(await markers({ tools: [marked, TOOL] })).toEqual([
+  it("count together with the caller's own, four in total", async () => {
+    const ownBreakpoint = hosted({ type: "x", name: "x", cache_control: { type: "ephemeral" } });
+    expect(await breakpoints({ tools: [ownBreakpoint, TOOL] })).toEqual([
       "tools.0",
       "tools.1",
       "system.1",
       "messages.4.content.0",
     ]);
     const block = { type: "text", text: "s", cache_control: { type: "ephemeral" } };
-    expect(await markers({ tools: [marked, TOOL] }, { system: [block, block, block] })).toEqual([
+    expect(await breakpoints({ tools: [ownBreakpoint, TOOL] }, { system: [block, block, block] })).toEqual([
       "tools.0",
       "system.0",
       "system.1",
@@ -68,8 +70,8 @@ describe("cache markers", () => {
     ]);
   });
 
-  it("leave the end of the conversation to a marker of the whole request", async () => {
-    expect(await markers({}, { cache_control: { type: "ephemeral" } })).toEqual([
+  it("are not set at the end of the conversation where the request itself has cache_control", async () => {
+    expect(await breakpoints({}, { cache_control: { type: "ephemeral" } })).toEqual([
       "tools.0",
       "system.1",
       "request",
@@ -77,11 +79,11 @@ describe("cache markers", () => {
     ]);
   });
 
-  it("keep as long as the caller's own that stand behind them", async () => {
+  it("last an hour where one of the caller's own after them does", async () => {
     const long = { type: "ephemeral", ttl: "1h" };
-    expect(await markers({}, { cache_control: long })).toContain("messages.2.content.0 1h");
+    expect(await breakpoints({}, { cache_control: long })).toContain("messages.2.content.0 1h");
     const block = { type: "text", text: "s", cache_control: long };
-    expect(await markers({}, { system: [block] })).toEqual([
+    expect(await breakpoints({}, { system: [block] })).toEqual([
       "tools.0 1h",
       "system.0 1h",
       "messages.2.content.0",
@@ -89,16 +91,16 @@ describe("cache markers", () => {
     ]);
   });
 
-  it("pass over tools that load later, and over text that is no list of blocks", async () => {
+  it("are not set on deferred tools or on content that is a string", async () => {
     const deferred = hosted({ name: "later", input_schema: {}, defer_loading: true });
-    expect(await markers({ tools: [TOOL, deferred] }, { system: "plain" })).toEqual([
+    expect(await breakpoints({ tools: [TOOL, deferred] }, { system: "plain" })).toEqual([
       "tools.0",
       "messages.2.content.0",
       "messages.4.content.0",
     ]);
   });
 
-  it("are counted inside blocks too, and never doubled", async () => {
+  it("are counted inside blocks too, and never set twice", async () => {
     const inner = { type: "text", text: "x", cache_control: { type: "ephemeral" } };
     const document = { type: "document", source: { type: "content", content: [inner, inner, inner] } };
     const native = {
@@ -107,6 +109,6 @@ describe("cache markers", () => {
         value: { provider: "anthropic", kind: "document", dataJson: JSON.stringify(document) },
       },
     } as const;
-    expect(await markers({ messages: [userMessage([native])], tools: [] })).toHaveLength(4);
+    expect(await breakpoints({ messages: [userMessage([native])], tools: [] })).toHaveLength(4);
   });
 });

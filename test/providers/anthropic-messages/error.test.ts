@@ -17,7 +17,7 @@ function fail(status: number, body: unknown, headers: Record<string, string> = {
   }) as ProviderError;
 }
 
-function complaint(type: string, message = "", errorCode?: string) {
+function failureBody(type: string, message = "", errorCode?: string) {
   const details = errorCode === undefined ? null : { error_code: errorCode };
   return { type: "error", error: { type, message, details }, request_id: "req_body" };
 }
@@ -38,8 +38,8 @@ describe("toError()", () => {
     [504, "timeout_error", ErrorKind.REQUEST_TIMEOUT, true],
     [529, "overloaded_error", ErrorKind.SERVER, true],
   ] as const;
-  it.each(table)("reads %i %s", (status, type, kind, retryable) => {
-    expect(fail(status, complaint(type, "said"))).toMatchObject({ kind, retryable });
+  it.each(table)("classifies status %i with type %s", (status, type, kind, retryable) => {
+    expect(fail(status, failureBody(type, "message"))).toMatchObject({ kind, retryable });
     expect(fail(status, "<html>").kind).toBe(status === 504 ? ErrorKind.SERVER : kind);
   });
 
@@ -49,43 +49,51 @@ describe("toError()", () => {
     ["ramp_limit_exceeded", ErrorKind.RATE_LIMIT],
     ["a_code_of_tomorrow", ErrorKind.RATE_LIMIT],
   ] as const;
-  it.each(codes)("reads 429 with %s", (code, kind) => {
-    const error = fail(429, complaint("rate_limit_error", "x", code), { "retry-after": "30" });
+  it.each(codes)("classifies status 429 with code %s", (code, kind) => {
+    const error = fail(429, failureBody("rate_limit_error", "x", code), { "retry-after": "30" });
     expect(error).toMatchObject({ kind, errorCode: code, retryable: kind === ErrorKind.RATE_LIMIT });
     expect(error.retryAfter).toBe(kind === ErrorKind.RATE_LIMIT ? 30 : undefined);
   });
 
-  const words = [
+  const messages = [
     ["prompt is too long: 210000 tokens > 200000 maximum", ErrorKind.CONTEXT_LENGTH],
     ["input length and `max_tokens` exceed context limit: 1 + 2 > 2", ErrorKind.CONTEXT_LENGTH],
     ["Your credit balance is too low to access the API", ErrorKind.QUOTA_EXCEEDED],
     ["You have reached your specified API usage limits", ErrorKind.QUOTA_EXCEEDED],
     ["messages.0: tool not found", ErrorKind.INVALID_REQUEST],
   ] as const;
-  it.each(words)("reads a wrong request by its words where nothing else tells: %s", (message, kind) => {
-    expect(fail(400, complaint("invalid_request_error", message))).toMatchObject({ kind, retryable: false });
-    const coded = complaint("invalid_request_error", message, "image_dimensions_too_large");
-    expect(fail(400, coded).kind).toBe(ErrorKind.INVALID_REQUEST);
-  });
+  it.each(messages)(
+    "classifies an invalid request by its message where there is no code: %s",
+    (message, kind) => {
+      expect(fail(400, failureBody("invalid_request_error", message))).toMatchObject({
+        kind,
+        retryable: false,
+      });
+      const coded = failureBody("invalid_request_error", message, "image_dimensions_too_large");
+      expect(fail(400, coded).kind).toBe(ErrorKind.INVALID_REQUEST);
+    },
+  );
 
-  it("tells what the provider told, with its id of the exchange", () => {
-    const error = fail(404, complaint("not_found_error", "model: claude-x"), { "request-id": "req_head" });
+  it("has the provider's message, code and request id", () => {
+    const error = fail(404, failureBody("not_found_error", "model: claude-x"), { "request-id": "req_head" });
     expect(error).toMatchObject({ httpStatusCode: 404, errorCode: "not_found_error", requestId: "req_head" });
     expect(error.message).toBe("anthropic answered 404 (not_found_error): model: claude-x");
-    expect(fail(404, complaint("not_found_error")).requestId).toBe("req_body");
-    expect(fail(413, complaint("request_too_large")).message).toContain("bytes");
+    expect(fail(404, failureBody("not_found_error")).requestId).toBe("req_body");
+    expect(fail(413, failureBody("request_too_large")).message).toContain("bytes");
   });
 
-  it("obeys what the provider says of retrying", () => {
-    expect(fail(529, complaint("overloaded_error"), { "x-should-retry": "false" }).retryable).toBe(false);
-    expect(fail(400, complaint("invalid_request_error"), { "x-should-retry": "true" }).retryable).toBe(true);
-  });
-
-  it("repeats no prompt and reads proxies' words", () => {
-    const secret = "the secret plan of the prompt";
-    expect(fail(400, complaint("invalid_request_error", `bad: ${secret}`), {}, secret).message).not.toContain(
-      secret,
+  it("follows the provider's x-should-retry header", () => {
+    expect(fail(529, failureBody("overloaded_error"), { "x-should-retry": "false" }).retryable).toBe(false);
+    expect(fail(400, failureBody("invalid_request_error"), { "x-should-retry": "true" }).retryable).toBe(
+      true,
     );
+  });
+
+  it("repeats no prompt, and reads the errors of proxies", () => {
+    const secret = "the secret plan of the prompt";
+    expect(
+      fail(400, failureBody("invalid_request_error", `bad: ${secret}`), {}, secret).message,
+    ).not.toContain(secret);
     expect(fail(502, { detail: "upstream gone" }).message).toBe("anthropic answered 502: upstream gone");
     expect(fail(400, { error: "no such field" }).message).toBe("anthropic answered 400: no such field");
     expect(fail(418, "")).toMatchObject({ kind: ErrorKind.INVALID_REQUEST, errorCode: undefined });

@@ -16,14 +16,14 @@ import {
   Role,
 } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { build, options, type RequestInit } from "./build.ts";
+import { build, options, type RequestInit } from "./build-request.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;
 type PartInit = MessageInitShape<typeof ContentPartSchema>;
 
 const NEW = "claude-opus-5";
 
-/** The messages of a body, and what was said of them. */
+/** The messages of a body, and the warnings about them. */
 async function converse(messages: MessageInit[], more: RequestInit = {}) {
   const { body, warnings, text } = await build({ messages, ...more });
   return { messages: body.messages, system: body.system, warnings, text, body };
@@ -50,8 +50,8 @@ const native = (provider: string, block: Record<string, unknown>): PartInit => (
 const result = (toolCallId: string, content = "done") => toolResult({ toolCallId, content });
 const SIGNED = { type: "thinking", signature: "sig" };
 
-describe("roles", () => {
-  it("put what leads into system, block by block, and join turns of one role", async () => {
+describe("the roles of messages", () => {
+  it("put instructions at the beginning into system, block by block, and merge consecutive messages of one role", async () => {
     const { system, messages } = await converse([
       systemMessage("A"),
       developerMessage("B"),
@@ -73,7 +73,7 @@ describe("roles", () => {
     ]);
   });
 
-  it("keep later instructions in their place where the model takes them there", async () => {
+  it("keep later instructions where they are if the model takes them there", async () => {
     const history = [userMessage("a"), systemMessage("S1"), developerMessage("S2"), assistantMessage("b")];
     const { messages, warnings } = await converse([...history, userMessage("c")], { model: NEW });
     expect(messages).toMatchObject([
@@ -87,7 +87,7 @@ describe("roles", () => {
     expect(last.messages).toMatchObject([{ role: "user" }, { role: "system" }]);
   });
 
-  it("put later instructions into a tag where the model or the place refuses them", async () => {
+  it("put later instructions into a tag if the model does not take them there", async () => {
     const tagged = textBlock("<system_message>\nS\n</system_message>");
     const old = await converse([
       userMessage("a"),
@@ -102,12 +102,12 @@ describe("roles", () => {
     expect(messages).toMatchObject([{}, {}, { role: "user", content: [{ type: "tool_result" }, tagged] }]);
   });
 
-  it("need a message beside the instructions, and text in them", async () => {
+  it("require a message besides the instructions, and text alone in the instructions", async () => {
     await expect(converse([systemMessage("A")])).rejects.toThrow(
       "messages: expected at least one message with content",
     );
-    const picture = { role: Role.SYSTEM, content: [imagePart("https://a.example/b.png")] };
-    await expect(converse([picture, userMessage("hi")])).rejects.toThrow(
+    const instructions = { role: Role.SYSTEM, content: [imagePart("https://a.example/b.png")] };
+    await expect(converse([instructions, userMessage("hi")])).rejects.toThrow(
       "messages[0].content[0]: expected text",
     );
     await expect(converse([{ content: [textPart("x")] }])).rejects.toThrow(
@@ -122,7 +122,7 @@ describe("images and documents", () => {
     return { block: (messages as { content: unknown[] }[])[0]?.content[0], warnings };
   };
 
-  it("go by URL, bytes and file id", async () => {
+  it("are sent by URL, bytes and file id", async () => {
     const png = Uint8Array.from([1, 2, 3]);
     expect((await ask(imagePart("https://a.example/b.png"))).block).toEqual({
       type: "image",
@@ -150,7 +150,7 @@ describe("images and documents", () => {
     });
   });
 
-  it("go as text where they are text, and are cited where the caller asks for it", async () => {
+  it("are sent as text if they are text, and with citations if the caller turns those on", async () => {
     const markdown = documentPart(new TextEncoder().encode("# Grüße"), "text/markdown");
     expect((await ask(markdown, options({ document_citations: true }))).block).toEqual({
       type: "document",
@@ -159,7 +159,7 @@ describe("images and documents", () => {
     });
   });
 
-  it("go in the provider's own words where it has more of them", async () => {
+  it("are sent verbatim if they are native parts", async () => {
     const source = { type: "content", content: [{ type: "text", text: "chunk" }] };
     expect((await ask(native("anthropic", { type: "document", source }))).block).toEqual({
       type: "document",
@@ -168,36 +168,36 @@ describe("images and documents", () => {
   });
 
   const refused = [
-    { part: imagePart(Uint8Array.of(1), "image/bmp"), says: "content[0].image: expected one of image/jpeg" },
-    { part: imagePart("https://a.example/b.svg"), says: "content[0].image: expected one of image/jpeg" },
-    { part: documentPart(Uint8Array.of(1), "application/zip"), says: "content[0].document: expected a PDF" },
-    { part: documentPart("https://a.example/b.txt"), says: "content[0].document: expected a PDF" },
+    { part: imagePart(Uint8Array.of(1), "image/bmp"), error: "content[0].image: expected one of image/jpeg" },
+    { part: imagePart("https://a.example/b.svg"), error: "content[0].image: expected one of image/jpeg" },
+    { part: documentPart(Uint8Array.of(1), "application/zip"), error: "content[0].document: expected a PDF" },
+    { part: documentPart("https://a.example/b.txt"), error: "content[0].document: expected a PDF" },
     {
       part: documentPart(Uint8Array.of(0xff), "text/plain"),
-      says: "content[0].document: expected text in UTF-8",
+      error: "content[0].document: expected text in UTF-8",
     },
     {
       part: { part: { case: "audio", value: {} } } as const,
-      says: "content[0].audio: the Messages API takes no audio",
+      error: "content[0].audio: the Messages API takes no audio",
     },
-    { part: call("1"), says: "content[0]: expected text, an image" },
+    { part: call("1"), error: "content[0]: expected text, an image" },
   ];
-  it.each(refused)("are refused: $says", async ({ part, says }) => {
-    await expect(ask(part)).rejects.toThrow(`messages[0].${says}`);
+  it.each(refused)("are refused: $error", async ({ part, error }) => {
+    await expect(ask(part)).rejects.toThrow(`messages[0].${error}`);
   });
 });
 
 describe("tool calls and results", () => {
-  it("keep arguments letter by letter, and results first in the next turn", async () => {
-    const spelled = '{"2024": 1.0, "2023": {"b":1e2}}';
+  it("keep arguments exactly as written, and put results first in the next turn", async () => {
+    const argumentsJson = '{"2024": 1.0, "2023": {"b":1e2}}';
     const { messages, text, warnings } = await converse([
       userMessage("go"),
-      assistantMessage([textPart("Looking."), call("a", spelled), call("b", "")]),
+      assistantMessage([textPart("Looking."), call("a", argumentsJson), call("b", "")]),
       userMessage("and hurry"),
       result("b"),
       toolResult({ toolCallId: "a", content: [imagePart("https://a.example/b.png")], isError: true }),
     ]);
-    expect(text).toContain(`"input":${spelled}`);
+    expect(text).toContain(`"input":${argumentsJson}`);
     expect(messages).toMatchObject([
       {},
       { content: [textBlock("Looking."), { type: "tool_use", id: "a", name: "look" }, { input: {} }] },
@@ -213,7 +213,7 @@ describe("tool calls and results", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("take a tool's message without a result part as the result, and leave empty content out", async () => {
+  it("treat a tool message without a result part as the result, and leave out empty content", async () => {
     const plain = { role: Role.TOOL, toolCallId: "a", content: [textPart("sun")] };
     const history = [userMessage("go"), assistantMessage([call("a")])];
     const { messages } = await converse([...history, plain]);
@@ -227,15 +227,15 @@ describe("tool calls and results", () => {
       { type: "tool_result", tool_use_id: "a" },
     ]);
     const mixed = { role: Role.TOOL, content: [textPart("note"), ...result("a").content] };
-    const beside = await converse([...history, mixed]);
-    expect(beside.messages).toMatchObject([
+    const withText = await converse([...history, mixed]);
+    expect(withText.messages).toMatchObject([
       {},
       {},
       { content: [{ type: "tool_result" }, textBlock("note")] },
     ]);
   });
 
-  it("rewrite ids that the API refuses, in the same way every time, and keep them apart", async () => {
+  it("replace ids that the API refuses with unique ones, the same in every request", async () => {
     const turn = (id: string) => [assistantMessage([call(id)]), result(id)];
     const history = [
       userMessage("go"),
@@ -252,15 +252,11 @@ describe("tool calls and results", () => {
     expect(results).toEqual(calls);
     expect(new Set(ids).size).toBe(4);
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]+$/);
-    expect(first.warnings).toEqual([
-      "converted_content messages[1].content[0].tool_call.id",
-      "converted_content messages[3].content[0].tool_call.id",
-      "converted_content messages[7].content[0].tool_call.id",
-    ]);
+    expect(first.warnings).toEqual(["converted_content messages[1].content[0].tool_call.id"]);
     expect((await converse(history)).text).toBe(first.text);
   });
 
-  it("put what is no JSON object into one, and names into the API's letters", async () => {
+  it("wrap arguments that are not a JSON object, and replace characters that the API refuses in names", async () => {
     const parts: PartInit[] = [
       call("a", '{"cut'),
       call("b", "[1]"),
@@ -296,7 +292,7 @@ describe("tool calls and results", () => {
     ]);
   });
 
-  it("give back who called and which toolset, in the result too", async () => {
+  it("send back the caller and the toolset, the toolset in the result too", async () => {
     const caller = { type: "direct" };
     const providerState = {
       provider: "anthropic",
@@ -318,11 +314,11 @@ describe("tool calls and results", () => {
   const unpaired = [
     {
       messages: [userMessage("go"), assistantMessage([call("a"), call("b")]), result("a")],
-      says: "messages[1].content[1].tool_call: expected its result in messages[2]",
+      error: "messages[1].content[1].tool_call: expected its result in messages[2]",
     },
     {
       messages: [userMessage("go"), assistantMessage([call("a")])],
-      says: "messages[1].content[0].tool_call: expected its result in messages",
+      error: "messages[1].content[0].tool_call: expected its result in messages",
     },
     {
       messages: [
@@ -332,20 +328,20 @@ describe("tool calls and results", () => {
         assistantMessage("x"),
         result("a"),
       ],
-      says: "messages[4].content[0].tool_result: expected a tool call",
+      error: "messages[4].content[0].tool_result: expected a tool call",
     },
     {
       messages: [userMessage("go"), assistantMessage([call("a")]), result("a"), result("a")],
-      says: "messages[3].content[0].tool_result: expected a tool call",
+      error: "messages[3].content[0].tool_result: expected a tool call",
     },
   ];
-  it.each(unpaired)("are refused without each other: $says", async ({ messages, says }) => {
-    await expect(converse(messages)).rejects.toThrow(says);
+  it.each(unpaired)("are refused if they do not match: $error", async ({ messages, error }) => {
+    await expect(converse(messages)).rejects.toThrow(error);
   });
 });
 
-describe("what the assistant said", () => {
-  it("goes back as it came, thinking first and whole", async () => {
+describe("an assistant message", () => {
+  it("is sent back unchanged, with all of its thinking", async () => {
     const { messages, text, warnings } = await converse([
       userMessage("go"),
       assistantMessage([
@@ -373,7 +369,7 @@ describe("what the assistant said", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("keeps citations that the API knows, and no others", async () => {
+  it("keeps the citations that the API takes, and no others", async () => {
     const own = {
       type: "page_location",
       cited_text: "x",
@@ -395,7 +391,7 @@ describe("what the assistant said", () => {
     ]);
   });
 
-  it("goes without thinking that lost its signature", async () => {
+  it("is sent without thinking that has no signature", async () => {
     const unsigned = thinking("Hm.", { type: "thinking" });
     const { messages, warnings } = await converse([
       userMessage("go"),
@@ -406,7 +402,7 @@ describe("what the assistant said", () => {
     expect(warnings).toEqual(["foreign_state_stripped messages[1].content[0]"]);
   });
 
-  it("counts an alias or a snapshot of the model as the same", async () => {
+  it("keeps the thinking of an alias or a snapshot of the same model", async () => {
     const dated = thinking("Hm.", SIGNED, "claude-sonnet-4-5-20250929");
     expect(
       (await converse([userMessage("go"), assistantMessage([dated, textPart("So.")]), userMessage("ok")]))
@@ -432,7 +428,7 @@ describe("what the assistant said", () => {
     native("openai", { type: "web_search_call" }),
     textPart("So."),
   ]);
-  it("is stripped of what others left in it", async () => {
+  it("is sent without the state of other providers and models", async () => {
     const { messages, warnings } = await converse([userMessage("go"), foreign, userMessage("ok")]);
     expect((messages as { content: unknown }[])[1]?.content).toEqual([textBlock("So.")]);
     expect(warnings).toEqual(
@@ -440,10 +436,10 @@ describe("what the assistant said", () => {
     );
   });
 
-  it("tells others' thinking as text, or refuses it, where the caller says so", async () => {
+  it("is sent with foreign thinking as text, or refused, as foreign_state says", async () => {
     const history = [userMessage("go"), foreign, userMessage("ok")];
-    const told = await converse(history, { foreignState: StatePolicy.TO_TEXT });
-    expect((told.messages as { content: unknown }[])[1]?.content).toEqual([
+    const asText = await converse(history, { foreignState: StatePolicy.TO_TEXT });
+    expect((asText.messages as { content: unknown }[])[1]?.content).toEqual([
       textBlock("Elsewhere."),
       textBlock("Older."),
       textBlock("So."),
@@ -453,11 +449,11 @@ describe("what the assistant said", () => {
     );
   });
 
-  it("hands its pictures to the next user turn, behind the results", async () => {
-    const picture = imagePart("https://a.example/b.png");
+  it("has its images moved to the next user turn, after the results", async () => {
+    const image = imagePart("https://a.example/b.png");
     const { messages, warnings } = await converse([
       userMessage("draw"),
-      assistantMessage([picture, call("a")]),
+      assistantMessage([image, call("a")]),
       result("a"),
       userMessage("nice"),
     ]);
@@ -467,17 +463,17 @@ describe("what the assistant said", () => {
       { content: [{ type: "tool_result" }, { type: "image" }, textBlock("nice")] },
     ]);
     expect(warnings).toEqual(["converted_content messages[1].content[0]"]);
-    const last = await converse([userMessage("draw"), assistantMessage([picture])]);
+    const last = await converse([userMessage("draw"), assistantMessage([image])]);
     expect(last.messages).toEqual([
       { role: "user", content: [textBlock("draw"), { type: "image", source: expect.anything() }] },
     ]);
   });
 
-  it("names the container in which code waits for results, only while it waits", async () => {
+  it("names the container of code that waits for results, only while it waits", async () => {
     const named = assistantMessage([call("a"), native("anthropic", { type: "container", id: "box" })]);
-    const asked = await converse([userMessage("go"), named, result("a")]);
-    expect(asked.body.container).toBe("box");
-    expect((asked.messages as { content: unknown[] }[])[1]?.content).toHaveLength(1);
+    const waiting = await converse([userMessage("go"), named, result("a")]);
+    expect(waiting.body.container).toBe("box");
+    expect((waiting.messages as { content: unknown[] }[])[1]?.content).toHaveLength(1);
     const later = await converse([
       userMessage("go"),
       named,
@@ -488,7 +484,7 @@ describe("what the assistant said", () => {
     expect(later.body.container).toBeUndefined();
   });
 
-  it("is refused where it holds what an assistant cannot say", async () => {
+  it("is refused if it has parts that an assistant cannot send", async () => {
     await expect(
       converse([assistantMessage([documentPart("https://a.example/b.pdf")]), userMessage("x")]),
     ).rejects.toThrow("messages[0].content[0]: expected text, thinking");
@@ -504,14 +500,14 @@ describe("what the assistant said", () => {
 describe("a conversation that ends with the assistant", () => {
   const prefill = [userMessage("Name a colour."), assistantMessage("The colour is \n")];
 
-  it("is a prefill for older models, without white space at its end", async () => {
+  it("is a prefill for older models, without trailing white space", async () => {
     const { messages } = await converse(prefill);
     expect(messages).toMatchObject([{}, { role: "assistant", content: [textBlock("The colour is")] }]);
     const blank = await converse([userMessage("x"), assistantMessage(" ")]);
     expect(blank.messages).toHaveLength(1);
   });
 
-  it("is refused by newer models, unless the provider paused the turn", async () => {
+  it("is refused for newer models, unless the provider paused the turn", async () => {
     await expect(converse(prefill, { model: NEW })).rejects.toThrow(
       "messages[1]: expected a message of the user or a tool at the end, found text",
     );

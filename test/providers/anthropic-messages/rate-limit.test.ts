@@ -21,7 +21,7 @@ const REQUESTS = {
 };
 
 describe("rateLimitOf()", () => {
-  it("reads requests and tokens; the window nearest to its limit names the reset", () => {
+  it("reads requests and tokens, and the reset of the window nearest to its limit", () => {
     const headers = {
       ...REQUESTS,
       "tokens-limit": "5000000",
@@ -38,7 +38,7 @@ describe("rateLimitOf()", () => {
     });
   });
 
-  it("takes the narrower of input and output where the provider does not join them", () => {
+  it("reads the tighter of input and output tokens where there is no joint limit", () => {
     const headers = {
       "input-tokens-limit": "1000",
       "input-tokens-remaining": "900",
@@ -53,7 +53,7 @@ describe("rateLimitOf()", () => {
     });
   });
 
-  it("leaves out what is no count and no date", () => {
+  it("leaves out values that are not a count or a date", () => {
     expect(read({ ...REQUESTS, "requests-remaining": "many", "requests-reset": "soon" })).toEqual({
       requestsLimit: 4000,
     });

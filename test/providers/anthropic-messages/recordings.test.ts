@@ -11,23 +11,25 @@ import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { createHeaders } from "../../../src/kit/http/transport.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
+import { SchemaBudget } from "../../../src/kit/json-schema/limits.ts";
 import { SseDecoder } from "../../../src/kit/stream/sse.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 import { toError } from "../../../src/providers/anthropic-messages/error.ts";
 import { toConversation } from "../../../src/providers/anthropic-messages/input.ts";
+import { readOptions } from "../../../src/providers/anthropic-messages/options.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { randomOf, seedOf, splitAtRandom } from "../../support/random.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
-import { list, readContent, readParts, readStream } from "./reading.ts";
+import { list, readContent, readParts, readStream } from "./independent-reader.ts";
 
 const PROVIDER = "anthropic";
 const FOLDER = "anthropic-messages";
 const streams = recordingsOf(FOLDER, ".sse");
 const wholes = recordingsOf(FOLDER, ".json");
 
-/** Two answers in one stream: the authors of the recording cut off the first one. */
+/** Two answers in one stream, of which the first was cut off when it was recorded. */
 const SPLICED = `${FOLDER}/spliced-message-start.sse`;
 
 /** Ends in the middle of a tool call, at the limit of tokens. */
@@ -37,24 +39,24 @@ const decodeBytes = (chunks: Iterable<Uint8Array>, model = "claude-test") =>
   decode(chunks, factsFor(PROVIDER, { model }), (facts, writer) => new MessagesDecoder(facts, writer));
 
 describe("a recorded stream of the Messages API", () => {
-  it("is there", () => expect(streams.length).toBeGreaterThan(80));
+  it("has enough recordings", () => expect(streams.length).toBeGreaterThan(80));
 
   const finished = streams.filter((recording) => ends(recording));
   describe.each(finished)("$file", (recording) => {
     const bytes = bytesOf(recording);
     const { message = {}, events: native } = readStream(bytes);
 
-    it("loses nothing", async () => {
+    it("is read completely", async () => {
       const { events, error } = await decodeBytes([bytes]);
       expect(error).toBeUndefined();
       const response = finalOf(events);
-      const said = readContent(message);
-      expect(readParts(response.message?.content ?? [], said)).toEqual(said);
+      const contents = readContent(message);
+      expect(readParts(response.message?.content ?? [], contents)).toEqual(contents);
       expectEnvelope(response, message);
       expect(accumulated(events)).toEqual(response);
     });
 
-    it("gives the same events however its bytes are split", async () => {
+    it("gives the same events for every split of its bytes", async () => {
       const whole = await decodeBytes([bytes]);
       const random = randomOf(seedOf(recording.file));
       for (const largest of [7, 64, 5000]) {
@@ -63,26 +65,26 @@ describe("a recorded stream of the Messages API", () => {
       }
     });
 
-    it("never looks finished when it is cut between two events", async () => {
+    it("is never finished if it is cut between two events", async () => {
       const last = bytes.lastIndexOf("event: message_stop");
       expect(expectUnfinished(bytes.subarray(0, last))).toBe(native.length - 1);
       for (const end of sample(eventEnds(bytes.subarray(0, last)), 30))
         await expectCut(bytes.subarray(0, end));
     });
 
-    it("never looks finished when it is cut inside its bytes", async () => {
+    it("is never finished if it is cut at any byte", async () => {
       const random = randomOf(seedOf(`cut ${recording.file}`));
       const last = bytes.lastIndexOf("message_stop");
       for (let round = 0; round < 12; round += 1)
         await expectCut(bytes.subarray(0, Math.floor(random() * last)));
     });
 
-    it("goes back block by block as it came", async () => {
+    it("is sent back block by block unchanged", async () => {
       const response = finalOf((await decodeBytes([bytes])).events);
       expect(await sentBack(response)).toEqual(sendable(message.content));
     });
 
-    it("comes raw as the message that its events make up", async () => {
+    it("has the message that its events add up to as raw_json", async () => {
       const facts = factsFor(PROVIDER, { model: "claude-test", includeRaw: true });
       const { events } = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
       const raw = JSON.parse(finalOf(events).rawJson);
@@ -93,12 +95,12 @@ describe("a recorded stream of the Messages API", () => {
 
     // A whole answer has no form for arguments that were cut off.
     if (recording.file === CUT_ARGUMENTS) return;
-    it("agrees with a whole answer of the same content", async () => {
+    it("equals a whole answer of the same content", async () => {
       const streamed = finalOf((await decodeBytes([bytes])).events);
       const whole = respond(JSON.stringify({ ...message, content: list(message.content).map(withInput) }));
-      const said = readContent({ ...message, content: list(message.content).map(withInput) });
-      expect(readParts(streamed.message?.content ?? [], said)).toEqual(
-        readParts(whole.message?.content ?? [], said),
+      const contents = readContent({ ...message, content: list(message.content).map(withInput) });
+      expect(readParts(streamed.message?.content ?? [], contents)).toEqual(
+        readParts(whole.message?.content ?? [], contents),
       );
       const envelope = { message: undefined, rawJson: "" };
       expect({ ...streamed, ...envelope }).toEqual({ ...whole, ...envelope });
@@ -106,29 +108,29 @@ describe("a recorded stream of the Messages API", () => {
   });
 });
 
-describe("a stream that was broken on purpose", () => {
-  it("is the provider's own failure where that is the first event", async () => {
+describe("a recorded stream with a failure", () => {
+  it("ends in the provider's error if that is the first event", async () => {
     const { events, error } = await decodeBytes([fileOf("overloaded-error-first-event.sse")]);
     expect(events).toEqual([]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, retryable: true, outputStarted: false });
     expect((error as ProviderError).errorCode).toBe("overloaded_error");
   });
 
-  it("is the provider's own failure in the middle, with what it had cost", async () => {
+  it("ends in the provider's error with the usage so far", async () => {
     const { events, error } = await decodeBytes([fileOf("overloaded-error-mid-stream.sse")]);
     expect(events.map(({ event }) => event.case)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, retryable: true, outputStarted: true });
     expect((error as ProviderError).usage).toMatchObject({ inputTokens: 17, outputTokens: 1 });
   });
 
-  it("is a broken stream where another message begins in it", async () => {
+  it("is a STREAM error if another message begins in it", async () => {
     const { events, error } = await decodeBytes([fileOf("spliced-message-start.sse")]);
     expect(error).toBeInstanceOf(StreamError);
     expect(events.at(-1)?.event.case).toBe("error");
     expect(events.filter(({ event }) => event.case === "toolCallEnd")).toEqual([]);
   });
 
-  it("keeps arguments that were cut off, marked", async () => {
+  it("keeps arguments that were cut off and marks them as invalid", async () => {
     const { events } = await decodeBytes([fileOf("sdk-incomplete-partial-json-response.sse")]);
     const response = finalOf(events);
     const part = response.message?.content.at(-1)?.part;
@@ -139,40 +141,43 @@ describe("a stream that was broken on purpose", () => {
 });
 
 describe("a recorded whole answer of the Messages API", () => {
-  it("is there", () => expect(wholes.length).toBeGreaterThan(90));
+  it("has enough recordings", () => expect(wholes.length).toBeGreaterThan(90));
 
   const answers = wholes.filter(({ status }) => status < 400);
-  it.each(answers)("$file loses nothing", (recording) => {
+  it.each(answers)("of $file is read completely", (recording) => {
     const body = bodyOf(recording);
     const response = respond(bytesOf(recording).toString("utf8"));
-    const said = readContent(body);
-    expect(readParts(response.message?.content ?? [], said)).toEqual(said);
+    const contents = readContent(body);
+    expect(readParts(response.message?.content ?? [], contents)).toEqual(contents);
     expectEnvelope(response, body);
   });
 
-  it.each(answers)("$file goes back block by block as it came", async (recording) => {
+  it.each(answers)("of $file is sent back block by block unchanged", async (recording) => {
     const response = respond(bytesOf(recording).toString("utf8"));
     expect(await sentBack(response)).toEqual(sendable(bodyOf(recording).content));
   });
 
-  it.each(wholes.filter(({ status }) => status >= 400))("$file is the error that it says", (recording) => {
-    const body = bodyOf(recording) as { error: { type: string }; request_id: string | null };
-    const error = toError({
-      provider: PROVIDER,
-      status: recording.status,
-      headers: createHeaders({}),
-      body: bytesOf(recording).toString("utf8"),
-      request: factsFor(PROVIDER, { model: "claude-test" }).request,
-    });
-    expect(error).toBeInstanceOf(ProviderError);
-    expect(error.kind).toBe(KIND_OF_STATUS[recording.status]);
-    expect(error).toMatchObject({
-      httpStatusCode: recording.status,
-      errorCode: body.error.type,
-      retryable: false,
-    });
-    expect((error as ProviderError).requestId).toBe(body.request_id ?? "");
-  });
+  it.each(wholes.filter(({ status }) => status >= 400))(
+    "of $file gives the error that it reports",
+    (recording) => {
+      const body = bodyOf(recording) as { error: { type: string }; request_id: string | null };
+      const error = toError({
+        provider: PROVIDER,
+        status: recording.status,
+        headers: createHeaders({}),
+        body: bytesOf(recording).toString("utf8"),
+        request: factsFor(PROVIDER, { model: "claude-test" }).request,
+      });
+      expect(error).toBeInstanceOf(ProviderError);
+      expect(error.kind).toBe(KIND_OF_STATUS[recording.status]);
+      expect(error).toMatchObject({
+        httpStatusCode: recording.status,
+        errorCode: body.error.type,
+        retryable: false,
+      });
+      expect((error as ProviderError).requestId).toBe(body.request_id ?? "");
+    },
+  );
 });
 
 const KIND_OF_STATUS: Record<number, ErrorKind> = {
@@ -181,7 +186,7 @@ const KIND_OF_STATUS: Record<number, ErrorKind> = {
   404: ErrorKind.NOT_FOUND,
 };
 
-/** As the documentation has it, and nothing but that. */
+/** Usage as the API's documentation defines it, independent of the adapter. */
 const REASONS: Record<string, Reason> = {
   end_turn: Reason.STOP,
   stop_sequence: Reason.STOP,
@@ -234,7 +239,7 @@ function accumulated(events: readonly StreamEvent[]): Response {
   return accumulator.response();
 }
 
-/** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
+/** Decodes event by event and checks that the stream is not finished after any of them: each is a possible cut. */
 function expectUnfinished(bytes: Uint8Array): number {
   const facts = factsFor(PROVIDER, { model: "claude-test" });
   const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
@@ -250,7 +255,7 @@ function expectUnfinished(bytes: Uint8Array): number {
   return count;
 }
 
-/** Evenly chosen entries, the last among them. */
+/** Evenly chosen entries, including the last. */
 function sample(entries: readonly number[], most: number): number[] {
   const step = Math.max(1, entries.length / most);
   return Array.from(
@@ -266,7 +271,7 @@ async function expectCut(bytes: Uint8Array): Promise<void> {
   if (events.length > 0) expect(events.at(-1)?.event.case).toBe("error");
 }
 
-/** The places behind each event, where a cut leaves whole events. */
+/** The offsets after each event, where a cut leaves whole events. */
 function eventEnds(bytes: Buffer): number[] {
   const ends: number[] = [];
   for (let at = bytes.indexOf("\n\n"); at >= 0; at = bytes.indexOf("\n\n", at + 2)) ends.push(at + 2);
@@ -298,17 +303,19 @@ async function sentBack(response: Response): Promise<unknown> {
   });
   const conversation = await toConversation({
     provider: PROVIDER,
+    apiVersion: "2023-06-01",
     request,
     traits: defaultTraits,
+    options: readOptions(request, PROVIDER),
     loss: new LossReport(),
-    documentCitations: false,
+    budget: new SchemaBudget(),
     media: () => Promise.reject(new Error("no media in these histories")),
   });
-  const said = conversation.messages.filter(({ role }) => role === "assistant");
-  return JSON.parse(stringifyJson(said.flatMap(({ content }) => content)));
+  const answers = conversation.messages.filter(({ role }) => role === "assistant");
+  return JSON.parse(stringifyJson(answers.flatMap(({ content }) => content)));
 }
 
-/** What the API takes of an answer: no blank text, no thinking whose signature is missing, arguments that are an object. */
+/** The blocks of an answer that the API takes back: no blank text, no thinking without a signature, input that is an object. */
 function sendable(content: unknown): unknown {
   return list(content)
     .map(withInput)
@@ -321,7 +328,7 @@ function sendable(content: unknown): unknown {
     });
 }
 
-/** A block whose arguments came as text, with the object that they are; what is none becomes one that says so. */
+/** A block whose input was streamed, with the input parsed; invalid JSON is wrapped in an object. */
 function withInput(block: Record<string, unknown>): Record<string, unknown> {
   const { json, ...rest } = (block.input ?? {}) as Record<string, unknown>;
   if (block.type !== "tool_use" || typeof json !== "string" || Object.keys(rest).length > 0) return block;
@@ -332,7 +339,7 @@ function withInput(block: Record<string, unknown>): Record<string, unknown> {
   }
 }
 
-/** What an object tells: later events leave out what they have nothing to say of. */
+/** A value without nulls, which later events leave out. */
 function withoutNulls(wire: unknown): unknown {
   return JSON.parse(JSON.stringify(wire, (_, value) => (value === null ? undefined : value)));
 }

@@ -6,7 +6,7 @@ import {
   LossPolicy,
   ToolChoice_Mode as Mode,
 } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import { build, options, type RequestInit } from "./build.ts";
+import { build, options, type RequestInit } from "./build-request.ts";
 
 const WEATHER = {
   tool: {
@@ -21,18 +21,18 @@ const SEARCH = {
   },
 } as const;
 
-/** What a field of the body is, and what was said of it. */
+/** Some fields of the body, and the warnings. */
 async function sent(init: RequestInit, ...keys: string[]) {
   const { body, warnings } = await build(init);
   return { ...Object.fromEntries(keys.map((key) => [key, body[key]])), warnings };
 }
 
 describe("reasoning_effort", () => {
-  const asked = (model: string, reasoningEffort: string, more: RequestInit = {}) =>
+  const settingsFor = (model: string, reasoningEffort: string, more: RequestInit = {}) =>
     sent({ model, reasoningEffort, ...more }, "thinking", "output_config", "max_tokens");
 
-  it("is adaptive thinking with its summary and an effort where the model has them", async () => {
-    expect(await asked("claude-opus-4-6", "high")).toEqual({
+  it("is sent as adaptive thinking with a summary and an effort for models that have them", async () => {
+    expect(await settingsFor("claude-opus-4-6", "high")).toEqual({
       thinking: { type: "adaptive", display: "summarized" },
       output_config: { effort: "high" },
       max_tokens: 32_768,
@@ -40,92 +40,92 @@ describe("reasoning_effort", () => {
     });
   });
 
-  it("is a budget where the model has nothing else, with room for the answer beside it", async () => {
-    expect(await asked("claude-sonnet-4-5", "medium")).toEqual({
+  it("is sent as a budget for models that have nothing else, with max_tokens above it", async () => {
+    expect(await settingsFor("claude-sonnet-4-5", "medium")).toEqual({
       thinking: { type: "enabled", budget_tokens: 8192 },
       output_config: undefined,
       max_tokens: 32_768,
       warnings: [],
     });
-    expect(await asked("claude-opus-4-5", "low")).toMatchObject({
+    expect(await settingsFor("claude-opus-4-5", "low")).toMatchObject({
       thinking: { type: "enabled", budget_tokens: 2048 },
       output_config: { effort: "low" },
     });
   });
 
-  it("raises a limit that leaves no room beside the budget, and says so", async () => {
-    expect(await asked("claude-sonnet-4-5", "high", { maxTokens: 1000 })).toMatchObject({
+  it("raises a max_tokens that is not above the budget, with a warning", async () => {
+    expect(await settingsFor("claude-sonnet-4-5", "high", { maxTokens: 1000 })).toMatchObject({
       max_tokens: 17_384,
       warnings: ["adjusted_setting max_tokens"],
     });
-    expect(await asked("claude-sonnet-4-5", "high", { maxTokens: 20_000 })).toMatchObject({
+    expect(await settingsFor("claude-sonnet-4-5", "high", { maxTokens: 20_000 })).toMatchObject({
       max_tokens: 20_000,
       warnings: [],
     });
   });
 
-  it("none turns thinking off as far as the model can", async () => {
-    expect(await asked("claude-opus-5", "none")).toMatchObject({
+  it("turns thinking off as far as possible if it is none", async () => {
+    expect(await settingsFor("claude-opus-5", "none")).toMatchObject({
       thinking: { type: "disabled" },
       warnings: [],
     });
-    expect(await asked("claude-sonnet-5-5", "none")).toMatchObject({
+    expect(await settingsFor("claude-sonnet-5-5", "none")).toMatchObject({
       thinking: { type: "between_tools" },
       output_config: undefined,
       warnings: ["adjusted_setting reasoning_effort"],
     });
-    expect(await asked("claude-opus-5-5", "none")).toMatchObject({
+    expect(await settingsFor("claude-opus-5-5", "none")).toMatchObject({
       output_config: { effort: "low" },
       warnings: ["adjusted_setting reasoning_effort"],
     });
   });
 
-  it("is clamped to what the model has, and never from some to none", async () => {
-    expect(await asked("claude-opus-4-6", "xhigh")).toMatchObject({
+  it("is changed to the nearest effort of the model, and never from some to none", async () => {
+    expect(await settingsFor("claude-opus-4-6", "xhigh")).toMatchObject({
       output_config: { effort: "high" },
       warnings: ["adjusted_setting reasoning_effort"],
     });
-    expect(await asked("claude-sonnet-4-5", "minimal")).toMatchObject({
+    expect(await settingsFor("claude-sonnet-4-5", "minimal")).toMatchObject({
       thinking: { type: "enabled", budget_tokens: 2048 },
       warnings: ["adjusted_setting reasoning_effort"],
     });
   });
 
-  it("is left out where the model does not reason, and passed on where it is not known", async () => {
-    expect(await asked("claude-3-5-haiku-20241022", "high")).toMatchObject({
+  it("is left out if the model does not reason, and sent unchanged if the model is unknown", async () => {
+    expect(await settingsFor("claude-3-5-haiku-20241022", "high")).toMatchObject({
       thinking: undefined,
       warnings: ["unsupported_setting reasoning_effort"],
     });
-    expect(await asked("claude-jazz-7", "high")).toMatchObject({
+    expect(await settingsFor("claude-jazz-7", "high")).toMatchObject({
       thinking: { type: "adaptive", display: "summarized" },
       output_config: { effort: "high" },
     });
-    expect(await asked("somebody-elses-model", "high")).toMatchObject({
+    expect(await settingsFor("somebody-elses-model", "high")).toMatchObject({
       thinking: { type: "enabled", budget_tokens: 16_384 },
     });
-    expect(await asked("somebody-elses-model", "extreme")).toMatchObject({
+    expect(await settingsFor("somebody-elses-model", "extreme")).toMatchObject({
       thinking: undefined,
       warnings: ["unsupported_setting reasoning_effort"],
     });
   });
 
-  it("gives way to thinking in the caller's own words", async () => {
+  it("is overridden by thinking in the caller's options", async () => {
     const budget = { type: "enabled", budget_tokens: 4000 };
-    expect(await asked("claude-opus-4-6", "high", options({ thinking: budget }))).toMatchObject({
+    expect(await settingsFor("claude-opus-4-6", "high", options({ thinking: budget }))).toMatchObject({
       thinking: budget,
       output_config: { effort: "high" },
     });
     expect(
-      await asked("claude-opus-4-6", "high", options({ thinking: { display: "omitted" } })),
+      await settingsFor("claude-opus-4-6", "high", options({ thinking: { display: "omitted" } })),
     ).toMatchObject({
       thinking: { type: "adaptive", display: "omitted" },
     });
-    expect(await asked("claude-opus-4-6", "high", options({ thinking: null }))).toMatchObject({
+    expect(await settingsFor("claude-opus-4-6", "high", options({ thinking: null }))).toMatchObject({
       thinking: undefined,
     });
   });
 
-  it("cannot begin with a budget between tool calls that were made without thinking", async () => {
+  it("gives no budget to a turn whose tool calls were made without thinking", async () => {
     const messages = [
       userMessage("hi"),
       assistantMessage({
@@ -136,16 +136,16 @@ describe("reasoning_effort", () => {
       }),
       toolResult({ toolCallId: "a", content: "sun" }),
     ];
-    expect(await asked("claude-sonnet-4-5", "high", { messages })).toMatchObject({
+    expect(await settingsFor("claude-sonnet-4-5", "high", { messages })).toMatchObject({
       thinking: { type: "disabled" },
       warnings: ["adjusted_setting reasoning_effort"],
     });
     const nextTurn = [...messages, assistantMessage("Sunny."), userMessage("And tomorrow?")];
-    expect(await asked("claude-sonnet-4-5", "high", { messages: nextTurn })).toMatchObject({
+    expect(await settingsFor("claude-sonnet-4-5", "high", { messages: nextTurn })).toMatchObject({
       thinking: { type: "enabled" },
       warnings: [],
     });
-    expect(await asked("claude-opus-4-6", "high", { messages })).toMatchObject({
+    expect(await settingsFor("claude-opus-4-6", "high", { messages })).toMatchObject({
       thinking: { type: "adaptive" },
     });
   });
@@ -157,54 +157,56 @@ describe("max_tokens", () => {
   it("has a default that fits the model", async () => {
     expect(await limit("claude-3-5-haiku-20241022")).toBe(8192);
     expect(await limit("claude-sonnet-4-5")).toBe(16_384);
-    // It thinks unless it is told not to.
+    // This model thinks by default.
     expect(await limit("claude-opus-5-5")).toBe(32_768);
     expect(await limit("claude-3-opus-20240229")).toBe(4096);
     expect(await limit("claude-jazz-7")).toBe(32_768);
     expect(await limit("somebody-elses-model")).toBe(4096);
   });
 
-  it("is the caller's where there is one", async () => {
+  it("is the caller's if the caller sets one", async () => {
     expect((await build({ maxTokens: 7 })).body.max_tokens).toBe(7);
   });
 });
 
 describe("temperature and top_p", () => {
-  const asked = (model: string, more: RequestInit) => sent({ model, ...more }, "temperature", "top_p");
+  const settingsFor = (model: string, more: RequestInit) => sent({ model, ...more }, "temperature", "top_p");
 
-  it("go out where the model takes them, within the API's range", async () => {
-    expect(await asked("claude-opus-4-6", { temperature: 0.5, topP: 0.25 })).toEqual({
+  it("are sent if the model takes them, within the API's range", async () => {
+    expect(await settingsFor("claude-opus-4-6", { temperature: 0.5, topP: 0.25 })).toEqual({
       temperature: 0.5,
       top_p: 0.25,
       warnings: [],
     });
-    expect(await asked("claude-opus-4-6", { temperature: 1.5 })).toMatchObject({
+    expect(await settingsFor("claude-opus-4-6", { temperature: 1.5 })).toMatchObject({
       temperature: 1,
       warnings: ["adjusted_setting temperature"],
     });
   });
 
-  it("exclude each other with some models", async () => {
-    expect(await asked("claude-sonnet-4-5", { temperature: 0.5, topP: 0.25 })).toEqual({
+  it("are not sent together to models that refuse both", async () => {
+    expect(await settingsFor("claude-sonnet-4-5", { temperature: 0.5, topP: 0.25 })).toEqual({
       temperature: 0.5,
       top_p: undefined,
       warnings: ["unsupported_setting top_p"],
     });
   });
 
-  it("are left out where the model thinks or never takes them; 1 needs no word", async () => {
+  it("are left out if the model thinks or never takes them, without a warning for 1", async () => {
     const both = ["unsupported_setting temperature", "unsupported_setting top_p"];
-    const wanted = { temperature: 0, topP: 0.5 };
-    expect((await asked("claude-opus-4-6", { ...wanted, reasoningEffort: "low" })).warnings).toEqual(both);
-    expect((await asked("claude-opus-4-7", wanted)).warnings).toEqual(both);
-    expect(await asked("claude-opus-4-7", { temperature: 1, topP: 1 })).toEqual({
+    const sampling = { temperature: 0, topP: 0.5 };
+    expect((await settingsFor("claude-opus-4-6", { ...sampling, reasoningEffort: "low" })).warnings).toEqual(
+      both,
+    );
+    expect((await settingsFor("claude-opus-4-7", sampling)).warnings).toEqual(both);
+    expect(await settingsFor("claude-opus-4-7", { temperature: 1, topP: 1 })).toEqual({
       temperature: undefined,
       top_p: undefined,
       warnings: [],
     });
   });
 
-  it("are gone from the newer version of the API", async () => {
+  it("are left out for the newer version of the API", async () => {
     const { body, warnings } = await build(
       { model: "claude-opus-4-6", temperature: 0 },
       { apiVersion: "2026-10-21" },
@@ -215,7 +217,7 @@ describe("temperature and top_p", () => {
 });
 
 describe("stop_sequences, metadata and names", () => {
-  it("go out as far as the API takes them", async () => {
+  it("are sent as far as the API takes them", async () => {
     const request = { stopSequences: ["END", " \n"], metadata: { user_id: "u1", team: "blue" } };
     expect(await sent(request, "stop_sequences", "metadata")).toEqual({
       stop_sequences: ["END"],
@@ -228,23 +230,25 @@ describe("stop_sequences, metadata and names", () => {
 });
 
 describe("tools", () => {
-  it("go out as they are spelled, hosted ones verbatim, other providers' not at all", async () => {
+  it("are sent exactly as written, without the hosted tools of other providers", async () => {
     const parametersJson = '{"type":"object","properties":{"z":{"default":1.0},"2":{},"1":{}}}';
-    const spelled = { tool: { case: "function", value: { name: "spelled", parametersJson } } } as const;
-    const bare = { tool: { case: "function", value: { name: "bare" } } } as const;
+    const verbatim = { tool: { case: "function", value: { name: "verbatim", parametersJson } } } as const;
+    const withoutParameters = { tool: { case: "function", value: { name: "withoutParameters" } } } as const;
     const foreign = { tool: { case: "hosted", value: { provider: "openai", configJson: "{}" } } } as const;
-    const { body, text, warnings } = await build({ tools: [WEATHER, spelled, bare, SEARCH, foreign] });
+    const { body, text, warnings } = await build({
+      tools: [WEATHER, verbatim, withoutParameters, SEARCH, foreign],
+    });
     expect(body.tools).toMatchObject([
       { name: "weather", description: "Tells it.", input_schema: { type: "object" } },
-      { name: "spelled" },
-      { name: "bare", input_schema: { type: "object", properties: {} } },
+      { name: "verbatim" },
+      { name: "withoutParameters", input_schema: { type: "object", properties: {} } },
       { type: "web_search_20250305", name: "web_search" },
     ]);
     expect(text).toContain(`"input_schema":${parametersJson}`);
     expect(warnings).toEqual(["unsupported_setting tools[4]"]);
   });
 
-  it("are strict where the model can be", async () => {
+  it("are strict if the model supports that", async () => {
     const strict = { tool: { case: "function", value: { ...WEATHER.tool.value, strict: true } } } as const;
     expect((await build({ tools: [strict] })).body.tools).toMatchObject([{ name: "weather", strict: true }]);
     const old = await build({ model: "claude-3-5-haiku-20241022", tools: [strict] });
@@ -259,7 +263,7 @@ describe("schemas", () => {
       tool: { case: "function", value: { name: "t", parametersJson: JSON.stringify(schema), strict } },
     }) as const;
 
-  it("say in words what the provider does not enforce", async () => {
+  it("describe in words what the provider does not enforce", async () => {
     const bounded = { type: "object", properties: { n: { type: "integer", minimum: 3 } }, required: ["n"] };
     const { body, warnings } = await build({ tools: [tool(bounded, true)] });
     expect(body.tools).toMatchObject([
@@ -269,7 +273,7 @@ describe("schemas", () => {
     expect(warnings).toEqual(["adjusted_schema tools[0].function.parameters_json#/properties/n/minimum"]);
   });
 
-  it("are shown instead where the provider cannot enforce them", async () => {
+  it("are sent unenforced if the provider cannot enforce them", async () => {
     const free = { type: "object", additionalProperties: { type: "string" } };
     const { body, warnings } = await build({ tools: [tool(free, true)] });
     expect(body.tools).toEqual([{ name: "t", input_schema: free }]);
@@ -282,7 +286,7 @@ describe("schemas", () => {
     expect(answer.warnings).toEqual(["adjusted_schema response_format.schema_json"]);
   });
 
-  it("have an object at the root of a tool's parameters", async () => {
+  it("of tool parameters have an object at the root", async () => {
     const either = {
       anyOf: [
         { type: "object", properties: { a: {} } },
@@ -294,7 +298,7 @@ describe("schemas", () => {
     expect((body.tools as { input_schema: object }[])[0]?.input_schema).not.toHaveProperty("anyOf");
   });
 
-  it("share what the provider enforces in one request", async () => {
+  it("share the provider's limits of one request", async () => {
     const optional = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`p${n}`, { type: "string" }]));
     const wide = { type: "object", properties: optional };
     const { body, warnings } = await build({
@@ -311,7 +315,7 @@ describe("tool_choice", () => {
     return (await build(request)).body;
   };
 
-  it("has all four modes, and keeps the tools", async () => {
+  it("is sent in all four modes, with the tools", async () => {
     const parallel = false;
     expect((await chosen({ mode: Mode.AUTO, parallel })).tool_choice).toEqual({
       type: "auto",
@@ -328,7 +332,7 @@ describe("tool_choice", () => {
     });
   });
 
-  it("says nothing where there are no tools, unless the options bring some", async () => {
+  it("is left out if there are no tools, unless the options add some", async () => {
     expect((await build({ toolChoice: { mode: Mode.NONE } })).body.tool_choice).toBeUndefined();
     const brought = await build({ toolChoice: { mode: Mode.NONE }, ...options({ tools: [{ name: "x" }] }) });
     expect(brought.body).toMatchObject({ tool_choice: { type: "none" }, tools: [{ name: "x" }] });
@@ -339,17 +343,17 @@ describe("tool_choice", () => {
     { model: "claude-sonnet-4-5", more: { reasoningEffort: "low" } },
     { model: "claude-opus-4-6", more: options({ thinking: { type: "enabled", budget_tokens: 2000 } }) },
   ];
-  it.each(forced)("is refused where $model cannot be forced", async ({ model, more }) => {
+  it.each(forced)("is refused if $model cannot be forced", async ({ model, more }) => {
     const request = { model, toolChoice: { mode: Mode.REQUIRED }, tools: [WEATHER], ...more };
     await expect(build(request)).rejects.toMatchObject({ kind: ErrorKind.UNSUPPORTED_TOOL_CHOICE });
   });
 
-  it("is taken by models that think without a budget", async () => {
+  it("can be forced with models that think without a budget", async () => {
     const request = { model: "claude-opus-4-6", reasoningEffort: "low" };
     expect((await chosen({ mode: Mode.REQUIRED }, request)).tool_choice).toEqual({ type: "any" });
   });
 
-  it("is left to the model where the caller prefers that", async () => {
+  it("becomes auto if the caller prefers that", async () => {
     const { body, warnings } = await build({
       model: "claude-opus-5-5",
       tools: [WEATHER, SEARCH],
@@ -369,7 +373,7 @@ describe("response_format", () => {
   const schemaJson =
     '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}';
 
-  it("is the provider's own for a schema", async () => {
+  it("is sent as output_config.format for a schema", async () => {
     const request = { responseFormat: { type: Format.JSON_SCHEMA, schemaJson }, reasoningEffort: "low" };
     expect(await sent({ ...request, model: "claude-opus-4-6" }, "output_config", "system")).toEqual({
       output_config: { effort: "low", format: { type: "json_schema", schema: JSON.parse(schemaJson) } },
@@ -378,7 +382,7 @@ describe("response_format", () => {
     });
   });
 
-  it("is an instruction at the end of the system text where there is nothing else", async () => {
+  it("becomes an instruction at the end of the system prompt if the API has no setting", async () => {
     const messages = [systemMessage("Be brief."), userMessage("hi")];
     const json = await build({ messages, responseFormat: { type: Format.JSON } });
     expect(json.warnings).toEqual(["adjusted_setting response_format"]);
@@ -395,7 +399,7 @@ describe("response_format", () => {
 });
 
 describe("provider options", () => {
-  it("are merged into the body last, lists of tools appended, the messages at its end", async () => {
+  it("are merged into the body last, with tools appended and messages at its end", async () => {
     const { body } = await build({
       tools: [WEATHER],
       toolChoice: { mode: Mode.REQUIRED },
@@ -415,14 +419,14 @@ describe("provider options", () => {
     expect(Object.keys(body).at(-1)).toBe("messages");
   });
 
-  it("are read by the entry's name before the API's", async () => {
+  it("are read by the provider's registered name before the API's name", async () => {
     const providerOptionsJson = { anthropic: '{"a":1}', mine: '{"b":2}' };
     const { body } = await build({ providerOptionsJson }, { provider: "mine" });
     expect(body).toMatchObject({ b: 2 });
     expect(body.a).toBeUndefined();
   });
 
-  it("name betas for the header, each once, and are not sent themselves", async () => {
+  it("list betas for the header, each once, and are not sent in the body", async () => {
     const { body, betas } = await build(
       options({
         beta_headers: ["one-2026", "two-2026"],
@@ -441,15 +445,15 @@ describe("provider options", () => {
     { own: { beta_features: "a b\r\nx: y" }, field: "beta_features" },
     { own: { unsupported_tool_choice: "any" }, field: "unsupported_tool_choice" },
   ];
-  it.each(wrong)("are refused where $field is wrong", async ({ own, field }) => {
+  it.each(wrong)("are refused if $field is invalid", async ({ own, field }) => {
     await expect(build(options(own))).rejects.toThrow(
       `provider_options_json["anthropic"].${field}: expected`,
     );
   });
 });
 
-describe("a strict request", () => {
-  it("is refused for what would be changed or left out, all of it at once", async () => {
+describe("LOSS_POLICY_REFUSE", () => {
+  it("refuses a request for everything that would be changed or left out, in one error", async () => {
     const request = { lossPolicy: LossPolicy.REFUSE, temperature: 2, topP: 0.5, metadata: { team: "blue" } };
     await expect(build(request)).rejects.toMatchObject({
       kind: ErrorKind.INVALID_REQUEST,

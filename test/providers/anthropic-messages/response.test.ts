@@ -27,11 +27,11 @@ describe("toResponse()", () => {
     ["compaction", Reason.OTHER],
     ["something_new", Reason.OTHER],
   ] as const;
-  it.each(reasons)("reads %s as a reason to stop", (raw, reason) => {
+  it.each(reasons)("maps the stop reason %s", (raw, reason) => {
     expect(respond(answer({ stop_reason: raw })).finishReason).toMatchObject({ reason, raw });
   });
 
-  it("keeps blocks and arguments as they are spelled", () => {
+  it("keeps blocks and arguments exactly as written", () => {
     const native = '{"type":"web_search_tool_result","content":[{"score":1.0}],"2":1,"1":2}';
     const call = '{"type":"tool_use","id":"a","name":"look","input":{"2":1.0, "1":[]}}';
     const { message } = respond(
@@ -44,7 +44,7 @@ describe("toResponse()", () => {
     ]);
   });
 
-  it("reads citations of all five kinds", () => {
+  it("reads citations of all five types", () => {
     const citations = [
       { type: "char_location", document_title: "T", file_id: "f", cited_text: "c", start_char_index: 1 },
       { type: "page_location", document_title: null, cited_text: "c" },
@@ -69,7 +69,7 @@ describe("toResponse()", () => {
     expect(message?.content[0]?.providerState).toBeUndefined();
   });
 
-  it("tells the model that was asked for where the provider reports another", () => {
+  it("keeps the requested model in the state if the provider reports another", () => {
     const content = [{ type: "thinking", thinking: "", signature: "s" }];
     const { message, model } = respond(answer({ model: "deployment-1", content }));
     expect(model).toBe("deployment-1");
@@ -79,22 +79,22 @@ describe("toResponse()", () => {
     });
   });
 
-  it("keeps the body where the caller asked for everything", () => {
+  it("keeps the body as raw_json if include_raw asks for it", () => {
     const body = '{"id":"m","content":[] }';
     expect(respond(body, true).rawJson).toBe(body);
     expect(respond(body).rawJson).toBe("");
   });
 
-  it("throws what the body reports", () => {
+  it("throws the failure that the body reports", () => {
     const failure = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
     expect(() => respond(failure)).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
-    expect(() => respond("<html>")).toThrow("a body that is no message");
+    expect(() => respond("<html>")).toThrow("a body that is not a message");
     expect(() => respond({ id: "m" })).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
   });
 });
 
 describe("usageOf()", () => {
-  it("adds what the cache took part in, and prices what is kept for an hour apart", () => {
+  it("includes cached tokens in the input, and prices cache writes of an hour separately", () => {
     const counts = {
       input_tokens: 100,
       cache_read_input_tokens: 1000,
@@ -119,7 +119,7 @@ describe("usageOf()", () => {
     expect(usage.costNanoUsd).not.toBe(costOf(usage, "claude-opus-5", "anthropic"));
   });
 
-  it("says nothing where the provider said nothing, and no price that it does not know", () => {
+  it("is undefined without usage, and has no cost for an unknown model", () => {
     expect(usageOf(undefined, "claude-opus-5", false)).toBeUndefined();
     const usage = usageOf({ input_tokens: 1, output_tokens: 2 }, "somebody-elses", false);
     expect(usage).toMatchObject({ totalTokens: 3, rawJson: "" });

@@ -1,27 +1,27 @@
-/** Anthropic's own SDK as judge: its accumulator is fed the same bytes, and our raw message must be its message. */
+/** Compares raw_json with the message that Anthropic's own SDK accumulates from the same stream. */
 import { BetaMessageStream } from "@anthropic-ai/sdk/lib/BetaMessageStream";
 import { describe, expect, it } from "vitest";
 import { MessagesDecoder } from "../../../src/providers/anthropic-messages/stream.ts";
 import { decode, factsFor } from "../../support/decode.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";
 
-/** What the SDK does otherwise on purpose. */
-const APART = new Map([
+/** Recordings that the SDK handles differently on purpose. */
+const DIFFERENT = new Map([
   ["duplicate-message-start.sse", "it fails on a repeated message_start"],
   ["spliced-message-start.sse", "it fails too, with an error of its own"],
   ["overloaded-error-first-event.sse", "a failure has no message"],
   ["overloaded-error-mid-stream.sse", "a failure has no message"],
-  ["sdk-incomplete-partial-json-response.sse", "it guesses at arguments that were cut off"],
+  ["sdk-incomplete-partial-json-response.sse", "it completes arguments that were cut off"],
 ]);
 
 const streams = recordingsOf("anthropic-messages", ".sse").filter(
-  ({ file }) => !APART.has(file.slice(file.indexOf("/") + 1)),
+  ({ file }) => !DIFFERENT.has(file.slice(file.indexOf("/") + 1)),
 );
 
-describe("the message that Anthropic's SDK makes of a stream", () => {
-  it("is there to compare with", () => expect(streams.length).toBeGreaterThan(75));
+describe("the message that Anthropic's SDK accumulates from a stream", () => {
+  it("has recordings to compare with", () => expect(streams.length).toBeGreaterThan(75));
 
-  it.each(streams)("is ours for $file", async (recording) => {
+  it.each(streams)("equals raw_json for $file", async (recording) => {
     const bytes = bytesOf(recording);
     const facts = factsFor("anthropic", { model: "claude-test", includeRaw: true });
     const { events } = await decode([bytes], facts, (own, writer) => new MessagesDecoder(own, writer));
@@ -32,7 +32,7 @@ describe("the message that Anthropic's SDK makes of a stream", () => {
   });
 });
 
-/** The events in the form that the SDK passes from one stream to another: one JSON text in a line. Its HTTP reader swallows pings. */
+/** The events as the SDK reads them from a ReadableStream: one JSON text per line, without pings. */
 function linesOf(bytes: Buffer): ReadableStream<Uint8Array> {
   const lines = bytes
     .toString("utf8")
@@ -47,7 +47,7 @@ function linesOf(bytes: Buffer): ReadableStream<Uint8Array> {
   });
 }
 
-/** Without what says nothing, and without what the SDK adds for those who ask it to parse the answer. */
+/** A message without nulls and empty citations, and without the fields of the SDK's parsed output. */
 function comparable(message: unknown): unknown {
   return JSON.parse(
     JSON.stringify(message, (key, value) =>

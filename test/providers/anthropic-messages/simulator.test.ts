@@ -20,13 +20,13 @@ import {
 } from "../../simulator/adapter-proof.ts";
 import { useSimulator } from "../../simulator/support.ts";
 
-const thinkers = {
+const thinkingModels = {
   "claude-opus-5-5": "sim-reasoning:rounds=2",
   "claude-opus-4-6": "sim-reasoning:rounds=2,redacted=1",
   "claude-sonnet-4-5": "sim-reasoning:rounds=2",
 };
 
-const simulator = useSimulator({ aliases: { ...thinkers, "claude-opus-5": "sim-text" } });
+const simulator = useSimulator({ aliases: { ...thinkingModels, "claude-opus-5": "sim-text" } });
 
 function open(timeouts: Partial<HttpTimeouts> = {}): AnthropicAdapter {
   const adapter = new AnthropicAdapter({ apiKey: "key-1", baseUrl: simulator().anthropicBaseUrl, timeouts });
@@ -39,7 +39,7 @@ const stage: Stage = { simulator, open };
 proveAnswers(stage);
 
 describe("thinking", () => {
-  it.each(Object.keys(thinkers))("of %s comes back through two rounds of tools", async (model) => {
+  it.each(Object.keys(thinkingModels))("of %s is sent back through two rounds of tools", async (model) => {
     const adapter = open();
     const request = asking(model, { tools: [weatherTool], reasoningEffort: "high" });
     for (const first of await bothWays(adapter, request)) {
@@ -55,8 +55,8 @@ describe("thinking", () => {
   });
 });
 
-describe("what else the adapter asks for", () => {
-  it("is cached, and counted as input", async () => {
+describe("a request to the simulator", () => {
+  it("is cached, with cached tokens counted as input", async () => {
     const adapter = open();
     const beginning = "The tide turns twice a day. ".repeat(300);
     const ask = (question: string) =>
@@ -70,7 +70,7 @@ describe("what else the adapter asks for", () => {
     expect(second.usage?.inputTokens).toBe(first.usage?.inputTokens);
   });
 
-  it("may be an answer of a schema", async () => {
+  it("gets an answer that fits its schema", async () => {
     const schema = { type: "object", properties: { n: { type: "integer", minimum: 3 } }, required: ["n"] };
     const responseFormat = {
       type: Format.JSON_SCHEMA,
@@ -82,7 +82,7 @@ describe("what else the adapter asks for", () => {
     expect(JSON.parse(textOf(response))).toEqual({ n: expect.any(Number) as number });
   });
 
-  it("may be a call that is forced, or a stop at a sequence", async () => {
+  it("gets a forced call, and an answer that ends at a stop sequence", async () => {
     const toolChoice = { mode: Mode.NAMED, toolName: "get_weather" };
     const called = await open().complete(asking("claude-opus-5", { tools: [weatherTool], toolChoice }));
     expect(called.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "tool_use" });
@@ -91,7 +91,7 @@ describe("what else the adapter asks for", () => {
     expect(stopped.finishReason).toMatchObject({ reason: Reason.STOP, raw: "stop_sequence" });
   });
 
-  it("may be a search, whose blocks come back as they were", async () => {
+  it("gets search results, which are sent back unchanged", async () => {
     const configJson = '{"type":"web_search_20250305","name":"web_search"}';
     const tools = [{ tool: { case: "hosted", value: { provider: "anthropic", configJson } } } as const];
     const adapter = open();

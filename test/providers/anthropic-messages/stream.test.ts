@@ -56,8 +56,8 @@ function partsOf(response: Response | undefined) {
   return response?.message?.content.map(({ part }) => part);
 }
 
-describe("blocks", () => {
-  it("that come whole in their start are parts all the same", async () => {
+describe("content blocks of a stream", () => {
+  it("become parts if they are complete in their first event", async () => {
     const { kinds, response } = await read([
       START,
       begin({ type: "tool_use", id: "a", name: "look", input: { x: 1 } }),
@@ -91,7 +91,7 @@ describe("blocks", () => {
     expect(kinds.filter((kind) => kind === "providerEvent")).toEqual([]);
   });
 
-  it("that the message already holds when it starts are parts like any other", async () => {
+  it("become parts if the message has them when it starts", async () => {
     const content = [
       {
         type: "tool_use",
@@ -119,12 +119,12 @@ describe("blocks", () => {
     expect(response?.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "tool_use" });
   });
 
-  it("that nobody knows keep all that they say", async () => {
-    const odd = delta({ type: "shimmer_delta", light: 1 });
+  it("keep all of their content if their type is unknown", async () => {
+    const unknown = delta({ type: "shimmer_delta", light: 1 });
     const { response, events } = await read([
       START,
       begin({ type: "shimmer", a: 1 }),
-      odd,
+      unknown,
       delta({ type: "text_delta", text: "lost?" }),
       delta({ type: "input_json_delta", partial_json: '{"2":1.0,' }),
       delta({ type: "input_json_delta", partial_json: '"1":2}' }),
@@ -136,16 +136,18 @@ describe("blocks", () => {
     expect(partsOf(response)).toMatchObject([
       { value: { kind: "shimmer", dataJson: '{"type":"shimmer","a":1,"input":{"2":1.0,"1":2}}' } },
     ]);
-    const passedOn = events.flatMap(({ event }) => (event.case === "providerEvent" ? [event.value] : []));
-    expect(passedOn.map(({ type }) => type)).toEqual([
+    const passedThrough = events.flatMap(({ event }) =>
+      event.case === "providerEvent" ? [event.value] : [],
+    );
+    expect(passedThrough.map(({ type }) => type)).toEqual([
       "content_block_delta",
       "content_block_delta",
       "weather_report",
     ]);
-    expect(passedOn[0]?.dataJson).toBe(JSON.stringify(odd));
+    expect(passedThrough[0]?.dataJson).toBe(JSON.stringify(unknown));
   });
 
-  it("that are left open at the end are closed with all they have", async () => {
+  it("are ended with all of their content if the stream leaves them open", async () => {
     const { response } = await read([
       START,
       begin({ type: "thinking", thinking: "" }),
@@ -166,7 +168,7 @@ describe("blocks", () => {
     });
   });
 
-  it("with the id of an earlier call get one of their own", async () => {
+  it("get a new id if an earlier call has the same one", async () => {
     const use = { type: "tool_use", id: "a", name: "look", input: {} };
     const { response } = await read([
       START,
@@ -181,13 +183,13 @@ describe("blocks", () => {
   });
 });
 
-describe("the message", () => {
-  it("may be announced twice", async () => {
+describe("the message of a stream", () => {
+  it("may start twice", async () => {
     const { kinds } = await read([START, START, stop("end_turn"), STOP]);
     expect(kinds).toEqual(["streamStart", "finish"]);
   });
 
-  it("tells its costs bit by bit; a null tells nothing", async () => {
+  it("has its usage updated by later events, where null changes nothing", async () => {
     const usage = { output_tokens: 9, input_tokens: null, output_tokens_details: { thinking_tokens: 3 } };
     const late = { type: "message_delta", delta: { stop_reason: null }, usage };
     const { response } = await read([START, stop("end_turn"), late, STOP]);
@@ -203,19 +205,19 @@ describe("the message", () => {
     expect(response?.finishReason).toMatchObject({ reason: Reason.STOP, raw: "end_turn" });
   });
 
-  it("passes on what a Response has no place for", async () => {
+  it("passes through fields that a Response does not have", async () => {
     const { events } = await read([START, stop("stop_sequence", { stop_sequence: "END" }), STOP]);
     expect(events[1]?.event).toMatchObject({ case: "providerEvent", value: { type: "message_delta" } });
     const plain = await read([START, stop("end_turn", { stop_sequence: null }), STOP]);
     expect(plain.kinds).toEqual(["streamStart", "finish"]);
   });
 
-  it("says why it was refused, and what the provider left out", async () => {
+  it("warns why it was refused and what the provider left out", async () => {
     const details = { type: "refusal", category: "cyber", explanation: "No." };
-    const beside = { context_management: { applied_edits: [{ type: "clear_tool_uses_20250919" }] } };
+    const rest = { context_management: { applied_edits: [{ type: "clear_tool_uses_20250919" }] } };
     const { response } = await read([
       START,
-      { ...stop("refusal", { stop_details: details }), ...beside },
+      { ...stop("refusal", { stop_details: details }), ...rest },
       STOP,
     ]);
     expect(response?.finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw: "refusal" });
@@ -225,7 +227,7 @@ describe("the message", () => {
     ]);
   });
 
-  it("comes raw, and with every event, where the caller asked for everything", async () => {
+  it("has raw_json and every event if include_raw asks for them", async () => {
     const { response, kinds } = await read(
       [
         START,
@@ -273,15 +275,15 @@ describe("the message", () => {
   });
 });
 
-describe("a stream that breaks its protocol", () => {
+describe("a stream that violates the protocol", () => {
   const broken = [
-    { what: "an event that is no JSON", events: [START, "data: {cut\n\n"] },
+    { what: "an event that is not JSON", events: [START, "data: {cut\n\n"] },
     { what: "a block before the message", events: [begin({ type: "text", text: "" })] },
     {
       what: "a block that begins twice",
       events: [START, begin({ type: "text", text: "" }), begin({ type: "text" })],
     },
-    { what: "a delta for no block", events: [START, delta({ type: "text_delta", text: "x" })] },
+    { what: "a delta without a block", events: [START, delta({ type: "text_delta", text: "x" })] },
     {
       what: "another message inside it",
       events: [START, begin({ type: "text", text: "x" }), message({ id: "msg_2" })],
@@ -289,7 +291,7 @@ describe("a stream that breaks its protocol", () => {
     { what: "an end without a message", events: [STOP] },
     { what: "no end", events: [START, stop("end_turn")] },
   ];
-  it.each(broken)("by $what is a STREAM error", async ({ events }) => {
+  it.each(broken)("with $what is a STREAM error", async ({ events }) => {
     const { error, response } = await read(events);
     expect(error).toMatchObject({ kind: ErrorKind.STREAM });
     expect(response).toBeUndefined();
@@ -303,7 +305,7 @@ describe("a failure inside the stream", () => {
     request_id: "req_9",
   };
 
-  it("keeps its kind, its request id and what it had cost", async () => {
+  it("keeps its kind, its request id and the usage so far", async () => {
     const { error, kinds } = await read([
       START,
       begin({ type: "text", text: "Hel" }),
@@ -321,7 +323,7 @@ describe("a failure inside the stream", () => {
     expect(kinds).toEqual(["streamStart", "textStart", "textDelta", "error"]);
   });
 
-  it("is seen where it stands in the stream without being an event", async () => {
+  it("is found in the stream as plain JSON instead of an event", async () => {
     const { error } = await read([START, `${JSON.stringify(overloaded)}\n`]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, errorCode: "overloaded_error" });
   });

@@ -23,7 +23,7 @@ describe("sim-tools", () => {
   const call = (changes: object): Promise<AnsweredMessage> =>
     ask(simulator(), { model: "sim-tools:calls=3", messages: [user("In Oslo?")], tools, ...changes });
 
-  it("calls as many tools as asked, each under its own id", async () => {
+  it("calls as many tools as its options say, each with its own id", async () => {
     const answer = await call({});
     expect(namesOf(answer)).toEqual(["get_weather", "get_time", "get_weather"]);
     expect(new Set(answer.content.map(({ id }) => id)).size).toBe(3);
@@ -42,15 +42,15 @@ describe("sim-tools", () => {
     expect(namesOf(await call({ tool_choice: choice }))).toEqual(names);
   });
 
-  it("answers where none is chosen", async () => {
+  it("answers with text if tool_choice is none", async () => {
     expect(typesOf(await call({ tool_choice: { type: "none" } }))).toEqual(["text"]);
   });
 
-  it("says a sentence before the calls on demand", async () => {
+  it("writes a sentence before the calls if its options say so", async () => {
     expect(typesOf(await call({ model: "sim-tools:preamble=1" }))).toEqual(["text", "tool_use"]);
   });
 
-  it("calls again in each round, and reads the last results", async () => {
+  it("calls tools in each round, and answers from the last results", async () => {
     const model = "sim-tools:rounds=2";
     const messages: object[] = [user("Go on.")];
     for (let round = 1; round <= 2; round += 1) {
@@ -66,13 +66,13 @@ describe("sim-tools", () => {
     expect(text).not.toContain("result 1");
   });
 
-  it("is not alone in calling where a call is required", async () => {
+  it("is not the only model that calls a tool if a call is required", async () => {
     expect(typesOf(await call({ model: "sim-text", tool_choice: { type: "any" } })).at(-1)).toBe("tool_use");
   });
 });
 
 describe("sim-text", () => {
-  it("names attachments, those of tool results among them", async () => {
+  it("names attachments, including those of tool results", async () => {
     const image = {
       type: "image",
       source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },
@@ -91,7 +91,7 @@ describe("sim-text", () => {
     expect(text).toContain("2 attachment(s): document report.pdf, image image/png");
   });
 
-  it("keeps to a schema", async () => {
+  it("answers with JSON that fits the schema", async () => {
     const schema = {
       type: "object",
       properties: { ok: { type: "boolean" }, names: { type: "array", items: { type: "string" } } },
@@ -110,7 +110,7 @@ describe("stop sequences", () => {
   const echo = (text: string, changes: object): Promise<AnsweredMessage> =>
     ask(simulator(), { model: "sim-echo", messages: [user(text)], ...changes });
 
-  it("end the answer right before the first of them", async () => {
+  it("end the answer right before the first match", async () => {
     expect(await echo("alpha bravo charlie", { stop_sequences: ["charlie", "bravo"] })).toMatchObject({
       content: [{ type: "text", text: "alpha " }],
       stop_reason: "stop_sequence",
@@ -118,7 +118,7 @@ describe("stop sequences", () => {
     });
   });
 
-  it("may leave nothing of it", async () => {
+  it("can leave an empty answer", async () => {
     expect(await echo("🌊 alpha", { stop_sequences: ["🌊"] })).toMatchObject({
       content: [],
       stop_reason: "stop_sequence",
@@ -127,7 +127,7 @@ describe("stop sequences", () => {
     });
   });
 
-  it("change nothing where they do not occur", async () => {
+  it("change nothing if they do not occur", async () => {
     const answer = await echo("alpha", { stop_sequences: ["bravo"] });
     expect(answer).toMatchObject({ stop_reason: "end_turn", stop_sequence: null });
   });
@@ -154,7 +154,7 @@ describe("max_tokens", () => {
     expect(events.at(-2)).toMatchObject({ delta: { stop_reason: "max_tokens" } });
   });
 
-  it("cuts arguments off in their middle, of which a whole answer shows none", async () => {
+  it("cuts off arguments, which a whole answer leaves out", async () => {
     const changes = { model: "sim-tools", tools, max_tokens: 16 };
     const [call] = (await ask(simulator(), changes)).content;
     expect(call?.input).toEqual({});
@@ -178,7 +178,7 @@ describe("refusals", () => {
     });
   });
 
-  it("may come half way", async () => {
+  it("can come in the middle of an answer", async () => {
     const whole = textOf(await ask(simulator(), {}));
     const refused = await ask(simulator(), { model: "sim-text:stop=content_filter" });
     expect(refused).toMatchObject({ stop_reason: "refusal", stop_details: { category: null } });
@@ -196,7 +196,7 @@ describe("web search", () => {
       ...changes,
     });
 
-  it("shows its call, what it found, and what the text cites of it", async () => {
+  it("returns its call, its results, and the citations of the text", async () => {
     const answer = await ask3();
     const [call, found] = answer.content;
     expect(call).toMatchObject({ type: "server_tool_use", name: "web_search", input: { query: "News?" } });
@@ -211,7 +211,7 @@ describe("web search", () => {
     expect(answer.usage.server_tool_use).toEqual({ web_search_requests: 1, web_fetch_requests: 0 });
   });
 
-  it("is left alone where no tool is wanted", async () => {
+  it("is not used if tool_choice is none", async () => {
     const changes = { model: "sim-text", tool_choice: { type: "none" } };
     expect(typesOf(await ask3(changes))).toEqual(["text"]);
   });
@@ -222,7 +222,7 @@ describe("web search", () => {
     expect(streamedText(events)).toBe(textOf(await ask3()));
   });
 
-  it("takes back what it found, but not altered", async () => {
+  it("accepts its results sent back unchanged, and refuses altered ones", async () => {
     const { content } = await ask3();
     const goOn = (blocks: readonly object[]): object => ({
       ...hello,

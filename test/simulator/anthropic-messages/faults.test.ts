@@ -48,13 +48,13 @@ describe("status", () => {
     ["context_length_exceeded", 400, { message: "prompt is too long: 1000001 tokens > 1000000 maximum" }],
     ["insufficient_quota", 400, { message: expect.stringContaining("credit balance is too low") as string }],
     ["overloaded_error", 500, { type: "overloaded_error", message: "Overloaded" }],
-  ])("takes its words from the code %s", async (code, status, error) => {
+  ])("has the error of the code %s", async (code, status, error) => {
     const response = await post(simulator(), asking(`status=${status},code=${code}`));
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ error });
   });
 
-  it("says when to come back", async () => {
+  it("has a retry-after header", async () => {
     const { headers } = await post(simulator(), asking("status=429,retry_after=30"));
     expect(headers.get("retry-after")).toBe("30");
     const wait = Date.parse(headers.get("anthropic-ratelimit-tokens-reset") ?? "") - Date.now();
@@ -73,7 +73,7 @@ describe("error_after", () => {
     });
   });
 
-  it("may be the very first event", async () => {
+  it("can be the first event", async () => {
     expect(typesOf(await stream(simulator(), asking("error_after=0")))).toEqual(["error"]);
   });
 
@@ -81,7 +81,7 @@ describe("error_after", () => {
     ["", 500, "api_error"],
     [",error_code=overloaded_error", 529, "overloaded_error"],
     [",error_code=rate_limit_exceeded", 429, "rate_limit_error"],
-  ])("makes a whole answer an error (code%s)", async (code, status, type) => {
+  ])("makes a whole answer fail (code%s)", async (code, status, type) => {
     const response = await post(simulator(), asking(`error_after=0${code}`, { stream: false }));
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ type: "error", error: { type } });
@@ -90,7 +90,7 @@ describe("error_after", () => {
 
 describe("keepalive_ms", () => {
   it("sends pings", async () => {
-    const { body } = await raw(simulator(), asking("stall_after=1,keepalive_ms=20"), { forMs: 100 });
+    const { body } = await raw(simulator(), asking("stall_after=1,keepalive_ms=20"), { forMs: 400 });
     expect(typesOf(parseEvents(body)).slice(0, 3)).toEqual(["message_start", "ping", "ping"]);
   });
 });
@@ -113,31 +113,31 @@ describe("broken streams", () => {
     expect(chunks.slice(0, 5).map((chunk) => chunk.length)).toEqual([300, 300, 300, 300, 300]);
   });
 
-  it("hold one event of broken JSON", async () => {
+  it("contain one event with invalid JSON", async () => {
     const { body } = await raw(simulator(), asking("malformed_after=4"));
     const frames = body.split("\n\n").filter(Boolean);
     expect(frames[4]).toMatch(/^event: content_block_delta\ndata: \{[^}]*$/);
     expect(parseEvents(frames.toSpliced(4, 1).join("\n\n")).at(-1)?.type).toBe("message_stop");
   });
 
-  it("end in good order without their last event", async () => {
+  it("end normally without their last event", async () => {
     const { body, complete } = await raw(simulator(), asking("end_without_terminal=1"));
     expect(complete).toBe(true);
     expect(parseEvents(body).at(-1)?.type).toBe("message_delta");
   });
 
-  it("begin twice", async () => {
+  it("start twice", async () => {
     const events = await stream(simulator(), asking("repeat_start=1"));
     expect(typesOf(events).slice(0, 3)).toEqual(["message_start", "message_start", "content_block_start"]);
     expect(events[0]).toEqual(events[1]);
   });
 
-  it("part the surrogates of an emoji", async () => {
+  it("split the surrogates of an emoji", async () => {
     const { body } = await raw(simulator(), asking("half_surrogates=1"));
     expect(body).toMatch(/"text":"\\ud83e"[\s\S]*"text":"\\udded"/);
   });
 
-  it("begin with a large delta", async () => {
+  it("start with a large delta", async () => {
     const events = await stream(simulator(), asking("frame_bytes=300000"));
     const sizes = events.map(({ delta }) => (delta as { text?: string } | undefined)?.text?.length ?? 0);
     expect(Math.max(...sizes)).toBeGreaterThanOrEqual(300_000);
@@ -167,7 +167,7 @@ describe("ids", () => {
 });
 
 describe("stop=length", () => {
-  it("breaks the answer off half way", async () => {
+  it("cuts the answer off in the middle", async () => {
     const whole = await ask(simulator(), {});
     const cut = await ask(simulator(), { model: "sim-text:stop=length" });
     expect(cut.stop_reason).toBe("max_tokens");

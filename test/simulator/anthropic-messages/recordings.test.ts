@@ -4,7 +4,7 @@ import { ask, headers, post, readRecording, stream } from "./support.ts";
 
 const simulator = useSimulator();
 
-/** Arguments of tools, which say nothing about the provider's fields. */
+/** Arguments of tools, whose fields are not the provider's. */
 const freeSubtrees = /(^|\.)input\./;
 
 /** Paths of all fields of a value, with `[]` for the elements of arrays. */
@@ -19,7 +19,7 @@ function pathsOf(value: unknown, path = ""): string[] {
     .filter((at) => !freeSubtrees.test(at));
 }
 
-/** What an event is of: its type, and that of the block or the delta that it brings. */
+/** The kind of an event: its type, and the type of its block or delta. */
 function kindOf({ type, content_block: block, delta }: ParsedEvent): string {
   const part = (block ?? delta) as { type?: string } | undefined;
   return part?.type === undefined ? type : `${type} ${part.type}`;
@@ -34,7 +34,7 @@ function fieldsByKind(events: readonly ParsedEvent[]): Record<string, string[]> 
   return Object.fromEntries(Object.entries(fields).map(([kind, paths]) => [kind, [...paths].sort()]));
 }
 
-/** The kinds of events in order, with runs of one kind told once. */
+/** The kinds of events in order, with consecutive events of one kind listed once. */
 function sequenceOf(events: readonly ParsedEvent[]): string[] {
   return events.map(kindOf).filter((kind, index, all) => kind !== all[index - 1]);
 }
@@ -44,7 +44,7 @@ async function replay(recording: string, model: string, changes: object = {}): P
   return stream(simulator(), { ...request, ...changes, model });
 }
 
-describe("a request that was recorded, sent to the simulator", () => {
+describe("a recorded request to the simulator", () => {
   it.each([
     ["stop-sequence-terminal-stream-single-sequence", "sim-echo"],
     ["streaming-grammar-parallel-tool-use", "sim-tools:calls=2,preamble=1"],
@@ -61,13 +61,13 @@ describe("a request that was recorded, sent to the simulator", () => {
   });
 });
 
-/** The model whose searches were recorded tells that it thought for no token; others tell nothing of it. */
+/** The model whose searches were recorded reports zero thinking tokens; other models leave the field out. */
 function isOfEveryModel(path: string): boolean {
   return !path.startsWith("usage.output_tokens_details");
 }
 
 describe("web search", () => {
-  /** What the events of each block of a type are, told once for blocks that are alike. */
+  /** The events of each block of a type, listed once for blocks with the same events. */
   function blockSequences(events: readonly ParsedEvent[], type: string): string[] {
     const blocks = events.filter((event) => kindOf(event) === `content_block_start ${type}`);
     const sequences = blocks.map(({ index }) => sequenceOf(events.filter((event) => event.index === index)));
@@ -77,7 +77,7 @@ describe("web search", () => {
   const searching = { tools: [{ type: "web_search_20250305", name: "web_search" }] };
 
   it.each(["server_tool_use", "web_search_tool_result", "text"])(
-    "brings the recorded events of a %s",
+    "streams the recorded events of a %s",
     async (type) => {
       const recorded = parseEvents(readRecording("web-search-tool.1.sse"));
       const simulated = await stream(simulator(), searching);
@@ -85,7 +85,7 @@ describe("web search", () => {
     },
   );
 
-  it("brings the recorded fields", async () => {
+  it("has the recorded fields", async () => {
     const name = "streamed-server-tools-streamed-web-search-preserves-server-tool-blocks";
     const recorded = fieldsByKind(parseEvents(readRecording(`${name}.sse`)));
     const simulated = fieldsByKind(await replay(name, "sim-text"));
@@ -134,7 +134,7 @@ describe("failures", () => {
     ["error-identity-auth-rejection-carries-identity", { "x-api-key": "invalid" }],
     ["error-identity-validation-error-carries-identity", {}],
     ["error-identity-streaming-connect-4xx-matches-blocking-richness", {}],
-  ])("of a request have the recorded words (%s)", async (recording, key) => {
+  ])("of a request have the recorded messages (%s)", async (recording, key) => {
     const recorded = JSON.parse(readRecording(`${recording}.json`)) as { error: object };
     const request = JSON.parse(readRecording(`${recording}.request.json`)) as { model: string };
     const model = /nonexistent/.test(request.model) ? request.model : "sim-text";

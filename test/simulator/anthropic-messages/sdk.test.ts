@@ -66,7 +66,7 @@ describe("messages.create()", () => {
     expect(text.join("")).toBe(textOf(whole));
   });
 
-  it("tells the limits in its headers", async () => {
+  it("has rate limits in its headers", async () => {
     const { response } = await createClient().messages.create(request()).withResponse();
     const tokens = Number(response.headers.get("anthropic-ratelimit-output-tokens-remaining"));
     expect(tokens).toBeLessThan(Number(response.headers.get("anthropic-ratelimit-output-tokens-limit")));
@@ -87,17 +87,17 @@ describe("messages.stream()", () => {
     "sim-text:half_surrogates=1",
     "sim-text:chunk=random:7",
   ])("accumulates %s to what a whole answer holds", async (model) => {
-    const asked = request({
+    const params = request({
       model,
       thinking: { type: "adaptive", display: "summarized" },
       tools: [weatherTool, { type: "web_search_20250305", name: "web_search" }],
       tool_choice: { type: "auto" },
     });
-    const helper = createClient().messages.stream(asked);
+    const helper = createClient().messages.stream(params);
     const text: string[] = [];
     helper.on("text", (delta) => void text.push(delta));
     const streamed = await helper.finalMessage();
-    const whole = await createClient().messages.create(asked);
+    const whole = await createClient().messages.create(params);
     const countsOf = ({ usage }: Anthropic.Message): unknown => ({
       input: usage.input_tokens,
       output: usage.output_tokens,
@@ -109,7 +109,7 @@ describe("messages.stream()", () => {
   });
 });
 
-/** A message without what differs from request to request: ids, signatures and the encrypted. */
+/** A message without the values that differ from request to request: ids, signatures and encrypted content. */
 function shapeOf({ content, stop_reason, stop_details }: Anthropic.Message): unknown {
   const own = /^(id|tool_use_id|signature|data|encrypted_content|encrypted_index)$/;
   const plain: unknown = JSON.parse(
@@ -121,14 +121,14 @@ function shapeOf({ content, stop_reason, stop_details }: Anthropic.Message): unk
 describe("a round trip of tools", () => {
   const question = "What is the weather in Paris and in London?";
 
-  it("answers with what the tools returned", async () => {
+  it("answers from the results of the tools", async () => {
     const client = createClient();
-    const asked = request({
+    const params = request({
       model: "sim-tools:calls=2",
       tools: [weatherTool],
       messages: [{ role: "user", content: question }],
     });
-    const first = await client.messages.create(asked);
+    const first = await client.messages.create(params);
     expect(first.stop_reason).toBe("tool_use");
     const calls = first.content.filter((block) => block.type === "tool_use");
     expect(calls.map((call) => call.input)).toMatchObject([{ city: "Paris" }, { city: "London" }]);
@@ -136,9 +136,9 @@ describe("a round trip of tools", () => {
       ({ id }, index) => ({ type: "tool_result", tool_use_id: id, content: `${index + 20} °C 🌤` }) as const,
     );
     const second = await client.messages.create({
-      ...asked,
+      ...params,
       messages: [
-        ...asked.messages,
+        ...params.messages,
         { role: "assistant", content: first.content },
         { role: "user", content: results },
       ],
@@ -147,7 +147,7 @@ describe("a round trip of tools", () => {
     expect(textOf(second)).toContain("`get_weather` said “21 °C 🌤”");
   });
 
-  it("runs in the SDK's own loop", async () => {
+  it("runs in the SDK's tool runner", async () => {
     const seen: unknown[] = [];
     const runner = createClient().beta.messages.toolRunner({
       ...request({ model: "sim-tools:rounds=2", messages: [{ role: "user", content: question }] }),
@@ -171,7 +171,7 @@ describe("a round trip of tools", () => {
 });
 
 describe("a round trip of thinking", () => {
-  const asked = request({
+  const params = request({
     model: "sim-reasoning",
     thinking: { type: "adaptive", display: "summarized" },
     output_config: { effort: "medium" },
@@ -185,37 +185,40 @@ describe("a round trip of thinking", () => {
   ): Promise<Anthropic.Message> {
     const call = first.content.find((block) => block.type === "tool_use");
     return createClient().messages.create({
-      ...asked,
+      ...params,
       messages: [
-        ...asked.messages,
+        ...params.messages,
         { role: "assistant", content },
         { role: "user", content: [{ type: "tool_result", tool_use_id: call?.id ?? "", content: "rain" }] },
       ],
     });
   }
 
-  it.each(["sim-reasoning", "sim-reasoning:redacted=1"])("of %s takes back what it gave", async (model) => {
-    for (const streams of [false, true]) {
-      const sent = { ...asked, model };
-      const first = streams
-        ? await createClient().messages.stream(sent).finalMessage()
-        : await createClient().messages.create(sent);
-      expect(first.content[0]?.type).toBe(model.includes("redacted") ? "redacted_thinking" : "thinking");
-      expect(textOf(await goOn(first, first.content))).toContain("rain");
-      expect(first.usage.output_tokens_details?.thinking_tokens).toBeGreaterThanOrEqual(192);
-    }
-  });
+  it.each(["sim-reasoning", "sim-reasoning:redacted=1"])(
+    "of %s accepts its thinking sent back",
+    async (model) => {
+      for (const streams of [false, true]) {
+        const sent = { ...params, model };
+        const first = streams
+          ? await createClient().messages.stream(sent).finalMessage()
+          : await createClient().messages.create(sent);
+        expect(first.content[0]?.type).toBe(model.includes("redacted") ? "redacted_thinking" : "thinking");
+        expect(textOf(await goOn(first, first.content))).toContain("rain");
+        expect(first.usage.output_tokens_details?.thinking_tokens).toBeGreaterThanOrEqual(192);
+      }
+    },
+  );
 
-  it("notices one altered character", async () => {
-    const first = await createClient().messages.create(asked);
+  it("refuses thinking with one altered character", async () => {
+    const first = await createClient().messages.create(params);
     const [thinking, ...rest] = first.content;
     if (thinking?.type !== "thinking") throw new Error("no thinking");
     const { signature } = thinking;
-    for (const place of [0, Math.floor(signature.length / 2), signature.length - 3]) {
-      const other = signature[place] === "A" ? "B" : "A";
+    for (const index of [0, Math.floor(signature.length / 2), signature.length - 3]) {
+      const other = signature[index] === "A" ? "B" : "A";
       const altered = {
         ...thinking,
-        signature: signature.slice(0, place) + other + signature.slice(place + 1),
+        signature: signature.slice(0, index) + other + signature.slice(index + 1),
       };
       const error = await caught(BadRequestError, () => goOn(first, [altered, ...rest]));
       expect(error.message).toContain("messages.1.content.0: Invalid `signature` in `thinking` block");
@@ -235,9 +238,9 @@ describe("structured output", () => {
       stops: z.array(z.object({ name: z.string(), when: z.iso.date() })),
       note: z.string().nullable(),
     });
-    const asked = request({ messages: [{ role: "user", content: "Plan a trip to Oslo." }] });
+    const params = request({ messages: [{ role: "user", content: "Plan a trip to Oslo." }] });
     const message = await createClient().messages.parse({
-      ...asked,
+      ...params,
       output_config: { format: zodOutputFormat(Trip) },
     });
     expect(Trip.parse(message.parsed_output)).toEqual(message.parsed_output);
@@ -291,7 +294,7 @@ describe("errors", () => {
     expect(error).toMatchObject({ type: "overloaded_error" });
   });
 
-  it("that pass are retried until the answer comes", async () => {
+  it("that are temporary are retried until the request succeeds", async () => {
     const model = "sim-text:status=529,times=2,retry_after_ms=1";
     const message = await createClient("test-key", 2).messages.create(request({ model }));
     expect(textOf(message)).toContain("Ελλάδα");
@@ -307,13 +310,13 @@ describe("the SDK's own version of the API", () => {
   });
 });
 
-describe("a caller that leaves", () => {
+describe("a caller that disconnects", () => {
   const isAsked =
     (model: string) =>
     ({ body }: { body: unknown }): boolean =>
       (body as { model: string }).model === model;
 
-  it("is seen by the simulator at once", async () => {
+  it("is noticed by the simulator immediately", async () => {
     const model = "sim-long:tokens=10000,rate=50";
     const stream = await createClient().messages.create({ ...request({ model }), stream: true });
     let leftAt = 0;
@@ -327,7 +330,7 @@ describe("a caller that leaves", () => {
     expect((seen.closedAt ?? Infinity) - leftAt).toBeLessThan(2000);
   });
 
-  it("may do so before the headers", async () => {
+  it("is noticed before the headers are sent", async () => {
     const model = "sim-text:delay_ms=60000";
     const leave = new AbortController();
     const answer = createClient().messages.create(request({ model }), { signal: leave.signal });

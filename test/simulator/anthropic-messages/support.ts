@@ -4,10 +4,10 @@ import type { Simulator } from "../../../src/simulator/index.ts";
 import { type RawAnswer, type RawOptions, rawPost } from "../raw-post.ts";
 import { type ParsedEvent, parseEvents } from "../support.ts";
 
-/** The headers without which no request is taken. */
+/** The required headers. */
 export const headers = { "x-api-key": "test-key", "anthropic-version": "2023-06-01" };
 
-/** A block of content, as far as the tests look into it. */
+/** A content block, with the fields that tests read. */
 export interface Block {
   readonly type: string;
   readonly text?: string;
@@ -22,7 +22,7 @@ export interface Block {
   readonly citations?: readonly { readonly url: string; readonly encrypted_index: string }[];
 }
 
-/** A whole answer, as far as the tests look into it. */
+/** A whole answer, with the fields that tests read. */
 export interface AnsweredMessage {
   readonly id: string;
   readonly model: string;
@@ -44,7 +44,7 @@ export interface AnsweredMessage {
   };
 }
 
-/** A body that asks `sim-text` for an answer. */
+/** A minimal body, for the model `sim-text`. */
 export const hello = {
   model: "sim-text",
   max_tokens: 4096,
@@ -81,7 +81,7 @@ export async function ask(simulator: Simulator, changes: object): Promise<Answer
   return JSON.parse(text) as AnsweredMessage;
 }
 
-/** Asks for a stream and returns the events. Fails unless the status is 200. */
+/** Posts a body for a stream, and returns the events. Fails unless the status is 200. */
 export async function stream(simulator: Simulator, changes: object): Promise<ParsedEvent[]> {
   const response = await post(simulator, { ...hello, ...changes, stream: true });
   const text = await response.text();
@@ -89,7 +89,7 @@ export async function stream(simulator: Simulator, changes: object): Promise<Par
   return parseEvents(text);
 }
 
-/** What a request is refused with. */
+/** The error of a refused request. */
 export interface Refusal {
   readonly status: number;
   readonly type: string;
@@ -97,7 +97,7 @@ export interface Refusal {
   readonly requestId: string;
 }
 
-/** Posts a body that is refused, and returns with what. */
+/** Posts a body that is refused, and returns the error. */
 export async function refusal(simulator: Simulator, body: unknown, init: RequestInit = {}): Promise<Refusal> {
   const response = await post(simulator, body, init);
   const { type, error, request_id } = (await response.json()) as {
@@ -105,11 +105,11 @@ export async function refusal(simulator: Simulator, body: unknown, init: Request
     error: { type: string; message: string };
     request_id: string;
   };
-  if (type !== "error") throw new Error(`no error but ${type}`);
+  if (type !== "error") throw new Error(`expected an error, found ${type}`);
   return { status: response.status, ...error, requestId: request_id };
 }
 
-/** Posts a body over a socket of its own. */
+/** Posts a body over a separate socket. */
 export function raw(simulator: Simulator, changes: object, options: RawOptions = {}): Promise<RawAnswer> {
   return rawPost(simulator, { ...hello, ...changes }, { path: "/v1/messages", headers, ...options });
 }

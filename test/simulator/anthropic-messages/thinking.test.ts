@@ -15,7 +15,7 @@ const simulator = useSimulator();
 
 const question = { role: "user", content: "What is the weather in Paris?" };
 
-/** Thinks aloud, and calls a tool. */
+/** Asks for an answer with thinking and a tool call. */
 const request = {
   model: "sim-reasoning",
   thinking: { type: "adaptive", display: "summarized" },
@@ -27,7 +27,7 @@ const request = {
 const think = (changes: object = {}): Promise<AnsweredMessage> =>
   ask(simulator(), { ...request, ...changes });
 
-/** The results of an answer's calls, as the user hands them in. */
+/** The user message with the results of an answer's calls. */
 function resultsOf({ content }: Pick<AnsweredMessage, "content">): object {
   const calls = content.filter(({ type }) => type === "tool_use");
   return {
@@ -36,8 +36,8 @@ function resultsOf({ content }: Pick<AnsweredMessage, "content">): object {
   };
 }
 
-/** The request that goes on from an answer, whose blocks may be others. */
-function goingOn(
+/** The request that continues an answer, with blocks that may differ from the answer's. */
+function continuing(
   answer: AnsweredMessage,
   content: readonly object[] = answer.content,
   changes: object = {},
@@ -46,7 +46,7 @@ function goingOn(
   return { ...hello, ...request, messages, ...changes };
 }
 
-describe("what thinking shows", () => {
+describe("the text of thinking", () => {
   it.each([
     [{ type: "adaptive" }, ""],
     [{ type: "adaptive", display: "omitted" }, ""],
@@ -54,28 +54,28 @@ describe("what thinking shows", () => {
     [undefined, ""],
     [{ type: "adaptive", display: "summarized" }, "**"],
     [{ type: "enabled", budget_tokens: 1024 }, "**"],
-  ])("with %j begins with %j", async (thinking, beginning) => {
+  ])("with %j starts with %j", async (thinking, beginning) => {
     const [block] = (await think({ thinking })).content;
     expect(block?.type).toBe("thinking");
     expect(block?.thinking?.slice(0, 2)).toBe(beginning);
     expect(block?.signature).toMatch(/^E[\w+/]+=*$/);
   });
 
-  it("is nothing where it is disabled", async () => {
+  it("is empty if thinking is disabled", async () => {
     const { content, usage } = await think({ thinking: { type: "disabled" } });
     expect(content.map(({ type }) => type)).toEqual(["tool_use"]);
     expect(usage.output_tokens_details).toBeUndefined();
   });
 
-  it("comes between tools only, where asked", async () => {
+  it("appears only between tool calls if the request says so", async () => {
     const thinking = { type: "between_tools" };
     const first = await think({ thinking });
     expect(first.content.map(({ type }) => type)).toEqual(["tool_use"]);
-    const second = await ask(simulator(), goingOn(first, first.content, { thinking }));
+    const second = await ask(simulator(), continuing(first, first.content, { thinking }));
     expect(second.content.map(({ type }) => type)).toEqual(["thinking", "text"]);
   });
 
-  it("is as much as the effort says, or the budget", async () => {
+  it("is as long as the effort or the budget allows", async () => {
     const tokens = async (changes: object): Promise<number> =>
       (await think(changes)).usage.output_tokens_details?.thinking_tokens ?? 0;
     const low = await tokens({ output_config: { effort: "low" } });
@@ -83,7 +83,7 @@ describe("what thinking shows", () => {
     expect(await tokens({ thinking: { type: "enabled", budget_tokens: 1024 } })).toBe(low);
   });
 
-  it("hides in blocks of its own where it is redacted", async () => {
+  it("is in blocks of its own if it is redacted", async () => {
     const { content } = await think({ model: "sim-reasoning:redacted=1,parts=3" });
     expect(content.map(({ type }) => type)).toEqual([
       ...Array.from({ length: 3 }, () => "redacted_thinking"),
@@ -92,7 +92,7 @@ describe("what thinking shows", () => {
     expect(new Set(content.slice(0, 3).map(({ data }) => data)).size).toBe(3);
   });
 
-  it("streams its signature right before its end, and what is redacted at once", async () => {
+  it("is streamed with its signature last, and redacted thinking in one event", async () => {
     const kindsOf = async (model: string): Promise<unknown[]> => {
       const events = await stream(simulator(), { ...request, model });
       return events
@@ -105,34 +105,34 @@ describe("what thinking shows", () => {
   });
 });
 
-describe("thinking that comes back", () => {
+describe("thinking that is sent back", () => {
   const answerTo = async (body: object): Promise<string> => textOf(await ask(simulator(), body));
-  const complaint = async (body: object): Promise<string> => (await refusal(simulator(), body)).message;
+  const refusalMessage = async (body: object): Promise<string> => (await refusal(simulator(), body)).message;
 
   it.each(["sim-reasoning", "sim-reasoning:redacted=1", "sim-reasoning:calls=3,preamble=1"])(
-    "of %s is taken as it was given",
+    "of %s is accepted unchanged",
     async (model) => {
       const first = await think({ model });
-      expect(await answerTo(goingOn(first, first.content, { model }))).toContain("rain");
+      expect(await answerTo(continuing(first, first.content, { model }))).toContain("rain");
     },
   );
 
-  it("is taken by another simulator, too, and by another model", async () => {
+  it("is accepted by another simulator and by another model", async () => {
     const first = await think();
-    expect(await answerTo(goingOn(first, first.content, { model: "sim-text" }))).toContain("rain");
+    expect(await answerTo(continuing(first, first.content, { model: "sim-text" }))).toContain("rain");
   });
 
-  it("may be left out where another model thought it", async () => {
+  it("can be left out if another model wrote it", async () => {
     const first = await think();
     const calls = first.content.filter(({ type }) => type === "tool_use");
-    expect(await answerTo(goingOn(first, calls, { model: "sim-text" }))).toContain("rain");
-    expect(await complaint(goingOn(first, calls))).toContain("cannot be modified");
+    expect(await answerTo(continuing(first, calls, { model: "sim-text" }))).toContain("rain");
+    expect(await refusalMessage(continuing(first, calls))).toContain("cannot be modified");
   });
 
-  it("may stand before a longer conversation", async () => {
+  it("can come before a longer conversation", async () => {
     const model = "sim-reasoning:rounds=2";
     const first = await think({ model });
-    const second = await ask(simulator(), goingOn(first, first.content, { model }));
+    const second = await ask(simulator(), continuing(first, first.content, { model }));
     expect(second.content.map(({ type }) => type)).toEqual(["thinking", "tool_use"]);
     const messages = [
       question,
@@ -143,12 +143,12 @@ describe("thinking that comes back", () => {
     ];
     expect(await answerTo({ ...request, model, messages })).toContain("rain");
     const shortened = messages.with(1, { role: "assistant", content: first.content.slice(1) });
-    expect(await complaint({ ...hello, ...request, model, messages: shortened })).toContain(
+    expect(await refusalMessage({ ...hello, ...request, model, messages: shortened })).toContain(
       "messages.3.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation",
     );
   });
 
-  it("may carry what is not the model's: cache marks, citations, texts as strings", async () => {
+  it("is accepted with changed cache breakpoints, citations and texts as strings", async () => {
     const first = await think();
     const messages = [
       {
@@ -158,24 +158,24 @@ describe("thinking that comes back", () => {
       { role: "assistant", content: first.content },
       resultsOf(first),
     ];
-    const marked = {
+    const withBreakpoint = {
       messages,
       tools: [{ ...weatherTool, cache_control: { type: "ephemeral" } }],
       system: [{ type: "text", text: "Be kind.", cache_control: { type: "ephemeral" } }],
     };
-    expect(await answerTo(goingOn(first, first.content, marked))).toContain("rain");
+    expect(await answerTo(continuing(first, first.content, withBreakpoint))).toContain("rain");
   });
 
   it.each<[string, object]>([
     ["tools", { tools: [{ ...weatherTool, description: "Another." }] }],
     ["instructions", { system: "Be unkind." }],
     ["model's question", { messages: undefined }],
-  ])("is refused where the %s have changed", async (_, changes) => {
+  ])("is refused if the %s changed", async (_, changes) => {
     const first = await think();
     const other = { role: "user", content: "What is the weather in Rome?" };
     const messages = [other, { role: "assistant", content: first.content }, resultsOf(first)];
-    const body = goingOn(first, first.content, "messages" in changes ? { messages } : changes);
-    expect(await complaint(body)).toContain("The block is bound to a different conversation");
+    const body = continuing(first, first.content, "messages" in changes ? { messages } : changes);
+    expect(await refusalMessage(body)).toContain("The block is bound to a different conversation");
   });
 
   it.each<[string, (blocks: Block[]) => object[], string]>([
@@ -196,7 +196,7 @@ describe("thinking that comes back", () => {
     ],
   ])("is refused where its %s was altered", async (_, change, message) => {
     const first = await think();
-    expect(await complaint(goingOn(first, change([...first.content])))).toContain(message);
+    expect(await refusalMessage(continuing(first, change([...first.content])))).toContain(message);
   });
 
   it.each<[string, (blocks: Block[]) => object[], string]>([
@@ -213,30 +213,30 @@ describe("thinking that comes back", () => {
     ["left out in part", ([, ...rest]) => rest, "blocks in the latest assistant message cannot be modified"],
     ["left out", ([, , ...rest]) => rest, "blocks in the latest assistant message cannot be modified"],
     [
-      "put behind the call",
+      "put after the call",
       ([first, second, ...rest]) => [...rest, first ?? {}, second ?? {}],
       "cannot be modified",
     ],
   ])("is refused where it is redacted and was %s", async (_, change, message) => {
     const model = "sim-reasoning:redacted=1";
     const first = await think({ model });
-    expect(await complaint(goingOn(first, change([...first.content]), { model }))).toContain(message);
+    expect(await refusalMessage(continuing(first, change([...first.content]), { model }))).toContain(message);
   });
 
-  it("must stand first where there is a budget", async () => {
+  it("must come first if there is a budget", async () => {
     const thinking = { type: "enabled", budget_tokens: 1024 };
     const foreign = { type: "tool_use", id: "call_1", name: "get_weather", input: {} };
     const answer = { ...(await think()), content: [foreign] };
-    expect(await complaint(goingOn(answer, [foreign], { thinking }))).toContain(
+    expect(await refusalMessage(continuing(answer, [foreign], { thinking }))).toContain(
       "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
     );
-    expect(await answerTo(goingOn(answer, [foreign]))).toContain("rain");
+    expect(await answerTo(continuing(answer, [foreign]))).toContain("rain");
   });
 
-  it("has no place for a cache mark", async () => {
+  it("cannot have a cache breakpoint", async () => {
     const first = await think();
-    const marked = first.content.map((block) => ({ ...block, cache_control: { type: "ephemeral" } }));
-    expect(await complaint(goingOn(first, marked))).toBe(
+    const withBreakpoint = first.content.map((block) => ({ ...block, cache_control: { type: "ephemeral" } }));
+    expect(await refusalMessage(continuing(first, withBreakpoint))).toBe(
       "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted",
     );
   });

@@ -9,7 +9,7 @@ const call = { type: "tool_use", id: "toolu_1", name: "get_weather", input: {} }
 const result = { type: "tool_result", tool_use_id: "toolu_1", content: "rain" };
 const called = { role: "assistant", content: [call] };
 const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
-const said = (...content: object[]): object => ({ messages: [{ role: "user", content }] });
+const userMessage = (...content: object[]): object => ({ messages: [{ role: "user", content }] });
 const messages = (...all: object[]): object => ({ messages: all });
 const format = (schema: object): object => ({ output_config: { format: { type: "json_schema", schema } } });
 
@@ -27,7 +27,7 @@ describe("the headers", () => {
   });
 
   it.each([{ authorization: "Bearer test-key" }, { "x-api-key": "test-key" }])(
-    "may bear a key as %j",
+    "can have a key as %j",
     async (key) => {
       const response = await post(simulator(), hello, {
         headers: { "anthropic-version": "2026-10-21", ...key },
@@ -49,7 +49,7 @@ describe("the headers", () => {
     });
   });
 
-  it("of a newer version forbid sampling settings", async () => {
+  it("with a newer version rule out sampling settings", async () => {
     const newer = { ...headers, "anthropic-version": "2026-10-21" };
     for (const name of ["temperature", "top_p", "top_k"]) {
       const body = { ...hello, [name]: 1 };
@@ -61,7 +61,7 @@ describe("the headers", () => {
     }
   });
 
-  it("allow parameters in beta where they name one", async () => {
+  it("allow beta parameters if they name a beta", async () => {
     const body = { ...hello, mcp_servers: [] };
     expect(await refusal(simulator(), body)).toMatchObject({
       message: "mcp_servers: Extra inputs are not permitted",
@@ -78,62 +78,70 @@ describe("the body", () => {
 
   it.each<[string, object, string]>([
     ["no model", { model: undefined }, "model: Field required"],
-    ["no limit", { max_tokens: undefined }, "max_tokens: Field required"],
-    ["a wrong limit", { max_tokens: "many" }, "max_tokens: Input should be a valid integer"],
+    ["no max_tokens", { max_tokens: undefined }, "max_tokens: Field required"],
     [
-      "half a token",
+      "max_tokens that is not a number",
+      { max_tokens: "many" },
+      "max_tokens: Input should be a valid integer",
+    ],
+    [
+      "a fractional max_tokens",
       { max_tokens: 1.5 },
       "max_tokens: Input should be a valid integer, got a number with a fractional part",
     ],
     ["no messages", { messages: undefined }, "messages: Field required"],
     ["an empty list of messages", messages(), "messages: at least one message is required"],
-    ["messages that are none", { messages: "Hi" }, "messages: Input should be a valid list"],
+    ["messages that are not a list", { messages: "Hi" }, "messages: Input should be a valid list"],
     ["an unknown parameter", { frequency_penalty: 1 }, "frequency_penalty: Extra inputs are not permitted"],
     ["a wrong type", { stream: "yes" }, "stream: Input should be a valid boolean"],
-    ["too high a temperature", { temperature: 1.5 }, "temperature: range: 0..1"],
-    ["an unknown word", { service_tier: "flex" }, "service_tier: Input should be 'auto' or 'standard_only'"],
+    ["a temperature above the range", { temperature: 1.5 }, "temperature: range: 0..1"],
     [
-      "metadata of another kind",
-      { metadata: { team: "a" } },
-      "metadata.team: Extra inputs are not permitted",
+      "an unknown service tier",
+      { service_tier: "flex" },
+      "service_tier: Input should be 'auto' or 'standard_only'",
     ],
+    ["unknown metadata", { metadata: { team: "a" } }, "metadata.team: Extra inputs are not permitted"],
     [
       "a blank stop sequence",
       { stop_sequences: [" "] },
       "stop_sequences: each stop sequence must contain non-whitespace",
     ],
     [
-      "a role of others",
+      "an unknown role",
       messages({ role: "developer", content: "x" }),
       "messages.0.role: Input should be 'user', 'assistant' or 'system'",
     ],
     [
-      "a message that is none",
+      "a message that is not an object",
       messages("Hi" as unknown as object),
       "messages.0: Input should be a valid dictionary or object to extract fields from",
     ],
     [
       "an unknown block",
-      said({ type: "input_text", text: "x" }),
+      userMessage({ type: "input_text", text: "x" }),
       "messages.0.content.0: Input tag 'input_text' found using 'type' does not match any of the expected tags: 'text', 'image'",
     ],
-    ["a block without a type", said({ text: "x" }), "messages.0.content.0.type: Field required"],
-    ["a text without text", said({ type: "text" }), "messages.0.content.0.text.text: Field required"],
+    ["a block without a type", userMessage({ text: "x" }), "messages.0.content.0.type: Field required"],
+    ["a text without text", userMessage({ type: "text" }), "messages.0.content.0.text.text: Field required"],
     [
-      "a field of others",
-      said({ type: "text", text: "x", annotations: [] }),
+      "an unknown field of a block",
+      userMessage({ type: "text", text: "x", annotations: [] }),
       "messages.0.content.0.text.annotations: Extra inputs are not permitted",
     ],
-    ["an empty text", said({ type: "text", text: "" }), "messages: text content blocks must be non-empty"],
+    [
+      "an empty text",
+      userMessage({ type: "text", text: "" }),
+      "messages: text content blocks must be non-empty",
+    ],
     [
       "a blank text",
       messages({ role: "user", content: " \n" }),
       "messages: text content blocks must contain non-whitespace text",
     ],
-    ["an empty message", said(), "messages.0: user messages must have non-empty content"],
+    ["an empty message", userMessage(), "messages.0: user messages must have non-empty content"],
     [
-      "an image of another kind",
-      said({ ...image, source: { ...image.source, media_type: "image/bmp" } }),
+      "an image of an unsupported media type",
+      userMessage({ ...image, source: { ...image.source, media_type: "image/bmp" } }),
       "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
     ],
     [
@@ -141,7 +149,11 @@ describe("the body", () => {
       messages(user, { role: "assistant", content: [image] }, user),
       "messages.1: `image` blocks can only be in `user` messages",
     ],
-    ["a call of the user", said(call), "messages.0: `tool_use` blocks can only be in `assistant` messages"],
+    [
+      "a call of the user",
+      userMessage(call),
+      "messages.0: `tool_use` blocks can only be in `assistant` messages",
+    ],
     [
       "a result of the assistant",
       messages(user, { role: "assistant", content: [result] }, user),
@@ -153,7 +165,7 @@ describe("the body", () => {
       "messages.1.content.0.tool_use.input: Input should be a valid dictionary",
     ],
     [
-      "a call with an odd id",
+      "a call with an invalid id",
       messages(user, { role: "assistant", content: [{ ...call, id: "a.b" }] }, user),
       "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
     ],
@@ -173,7 +185,7 @@ describe("the body", () => {
       "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1.",
     ],
     [
-      "a result too late",
+      "a result that comes too late",
       messages(
         user,
         called,
@@ -194,17 +206,17 @@ describe("the body", () => {
       "messages: `tool_use` ids must be unique",
     ],
     [
-      "the assistant last",
+      "an assistant message at the end",
       messages(user, { role: "assistant", content: "Well," }),
       "This model does not support assistant message prefill.",
     ],
     [
-      "a system message first",
+      "a system message at the beginning",
       messages({ role: "system", content: "x" }, user),
       "messages.0: `system` messages must come after a `user` message",
     ],
     [
-      "a system message with a picture",
+      "a system message with an image",
       messages(user, { role: "system", content: [image] }),
       "messages.1: `system` messages can only have `text` blocks",
     ],
@@ -219,39 +231,39 @@ describe("the body", () => {
       "tools.0: Input tag 'function' found using 'type'",
     ],
     [
-      "an odd tool name",
+      "an invalid tool name",
       { tools: [{ ...weatherTool, name: "get weather" }] },
       "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
     ],
     ["a tool without a schema", { tools: [{ name: "f" }] }, "tools.0.custom.input_schema: Field required"],
     [
-      "a tool whose schema is no object",
+      "a tool whose schema is not of an object",
       { tools: [{ name: "f", input_schema: { type: "string" } }] },
       "tools.0.custom.input_schema.type: Input should be 'object'",
     ],
-    ["a tool twice", { tools: [weatherTool, weatherTool] }, "tools: Tool names must be unique."],
+    ["two tools with one name", { tools: [weatherTool, weatherTool] }, "tools: Tool names must be unique."],
     [
-      "a strict tool that is lax",
+      "a strict tool whose schema is open",
       { tools: [{ name: "f", strict: true, input_schema: { type: "object" } }] },
       "tools.0.custom.input_schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
     ],
     [
-      "a choice without tools",
+      "a tool choice without tools",
       { tool_choice: { type: "any" } },
       "tool_choice: tool_choice may only be specified while providing tools",
     ],
     [
-      "a choice as a word",
+      "a tool choice that is a string",
       { tools: [weatherTool], tool_choice: "auto" },
       "tool_choice: Input should be a valid dictionary or object to extract fields from",
     ],
     [
-      "a choice that is not offered",
+      "a tool choice that names an unknown tool",
       { tools: [weatherTool], tool_choice: { type: "tool", name: "other" } },
       "Tool 'other' not found in provided tools",
     ],
     [
-      "a forced choice and a budget",
+      "a forced tool choice with a thinking budget",
       {
         tools: [weatherTool],
         tool_choice: { type: "any" },
@@ -270,7 +282,7 @@ describe("the body", () => {
       "`max_tokens` must be greater than `thinking.budget_tokens`.",
     ],
     [
-      "thinking in another mood",
+      "an unknown type of thinking",
       { thinking: { type: "adaptive" }, temperature: 0.5 },
       "`temperature` may only be set to 1 when thinking is enabled.",
     ],
@@ -280,12 +292,12 @@ describe("the body", () => {
       "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
     ],
     [
-      "an open format",
+      "an output format whose schema is open",
       format({ type: "array", items: { type: "object", properties: {} } }),
       "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
     ],
     [
-      "a format with limits",
+      "an output format with limits",
       format({
         type: "object",
         additionalProperties: false,
@@ -294,13 +306,13 @@ describe("the body", () => {
       "output_config.format.schema: For 'integer' type, properties maximum, minimum are not supported",
     ],
     [
-      "a format with a limit in a branch",
+      "an output format with a limit in a nested schema",
       format({ $defs: { s: { anyOf: [{ type: ["string", "null"], maxLength: 2 }] } } }),
       "output_config.format.schema: For 'string' type, property maxLength is not supported",
     ],
     [
-      "an unknown cache mark",
-      said({ type: "text", text: "x", cache_control: { type: "ephemeral", ttl: "2h" } }),
+      "an unknown cache lifetime",
+      userMessage({ type: "text", text: "x", cache_control: { type: "ephemeral", ttl: "2h" } }),
       "messages.0.content.0.text.cache_control.ephemeral.ttl: Input should be '5m' or '1h'",
     ],
     [
@@ -377,8 +389,8 @@ describe("the body", () => {
       "messages of one role in a row",
       messages(user, user, called, { role: "user", content: [result] }, user),
     ],
-    ["the assistant first", messages(called, { role: "user", content: [result] })],
-    ["a system message on the way", messages(user, { role: "system", content: "Be brief." })],
+    ["an assistant message at the beginning", messages(called, { role: "user", content: [result] })],
+    ["a later system message", messages(user, { role: "system", content: "Be brief." })],
     [
       "nulls where Anthropic takes them",
       { thinking: null, tools: null, tool_choice: null, system: null, metadata: null, output_config: null },
@@ -388,7 +400,7 @@ describe("the body", () => {
   });
 });
 
-describe("other methods", () => {
+describe("other HTTP methods", () => {
   it("are refused", async () => {
     const response = await fetch(`${simulator().anthropicBaseUrl}/v1/messages`, { headers });
     expect(response.status).toBe(405);

@@ -9,19 +9,19 @@ import { ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_p
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
 import { factsFor } from "../../support/decode.ts";
-import { options, type RequestInit } from "./build.ts";
-import { list } from "./reading.ts";
+import { options, type RequestInit } from "./build-request.ts";
+import { list } from "./independent-reader.ts";
 
 type Wire = Record<string, unknown>;
 
-/** Fields that a caller can only say in the provider's own words. */
-const ONLY_OPTIONS = ["thinking", "cache_control"];
+/** Fields that a caller can only set by provider options. */
+const OPTION_FIELDS = ["thinking", "cache_control"];
 
 /** The Request for a recorded body. */
 export function readRequest(body: Wire): RequestInit {
   const system = list(body.system);
   const isMarked = system.some((block) => block.cache_control !== undefined);
-  const own = Object.fromEntries(ONLY_OPTIONS.flatMap((key) => (key in body ? [[key, body[key]]] : [])));
+  const own = Object.fromEntries(OPTION_FIELDS.flatMap((key) => (key in body ? [[key, body[key]]] : [])));
   const documents = list(body.messages).flatMap(({ content }) => list(content));
   const cites = documents.some(({ citations }) => citations !== undefined);
   return {
@@ -71,7 +71,7 @@ function readMessage({ role, content }: Wire, model: string): MessageInitShape<t
   });
 }
 
-/** What the assistant said came as an answer before. */
+/** An assistant message, read from the answer that it once was. */
 function readAnswer(content: unknown, model: string): Message {
   const facts = factsFor("anthropic", { model });
   const { message } = toResponse(
@@ -79,6 +79,6 @@ function readAnswer(content: unknown, model: string): Message {
     facts,
     new ToolCallIdAllocator(facts.inferenceId),
   );
-  if (message?.role !== Role.ASSISTANT) throw new Error("an answer is the assistant's");
+  if (message?.role !== Role.ASSISTANT) throw new Error("expected an assistant message");
   return message;
 }

@@ -1,19 +1,19 @@
 /**
- * An independent reading of the Messages API, written against its documentation and sharing no
- * code with the adapter: what a recording says, in the simplest form in which it can be
- * compared with what the adapter made of it.
+ * Reads recordings of the Messages API independently of the adapter, written from the API's
+ * documentation and sharing no code with it, in a simple form that can be compared with the
+ * adapter's result.
  */
 import type { ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
 
-/** What one part of an answer says. */
-export type Said = Readonly<Record<string, unknown>>;
+/** The content of one part of an answer. */
+export type PartContent = Readonly<Record<string, unknown>>;
 
-// Recordings are what servers sent; their fields are looked at as they come.
+// The fields of recordings are not typed: they are read as the servers sent them.
 type Wire = Record<string, unknown>;
 
-/** A stream as its events tell it. */
+/** A stream, read as a whole. */
 export interface StreamReading {
-  /** The message that the events make up; undefined where it never began. */
+  /** The message that the events add up to; undefined where it never started. */
   readonly message: Wire | undefined;
   /** All events. */
   readonly events: readonly Wire[];
@@ -21,7 +21,7 @@ export interface StreamReading {
   readonly error: Wire | undefined;
 }
 
-/** Puts a stream together as the documentation of its events says. */
+/** Accumulates a stream as the documentation of its events describes. */
 export function readStream(bytes: Buffer): StreamReading {
   const events = dataOf(bytes);
   const started = events.find(({ type }) => type === "message_start")?.message as Wire | undefined;
@@ -30,8 +30,8 @@ export function readStream(bytes: Buffer): StreamReading {
   const usage = { ...(started.usage as Wire) };
   const message: Wire = { ...started, usage, content: [...list(started.content), ...readBlocks(events)] };
   for (const event of events.filter(({ type }) => type === "message_delta")) {
-    const { type: _, delta, usage: __, ...beside } = event;
-    Object.assign(message, withoutNulls(beside), withoutNulls(delta as Wire));
+    const { type: _, delta, usage: __, ...rest } = event;
+    Object.assign(message, withoutNulls(rest), withoutNulls(delta as Wire));
     Object.assign(usage, withoutNulls((event.usage ?? {}) as Wire));
   }
   const served = list(message.content).findLast(({ type }) => type === "fallback")?.to as Wire | undefined;
@@ -63,10 +63,10 @@ function readBlock(start: Wire, deltas: readonly Wire[]): Wire {
   return block;
 }
 
-/** What the blocks of a message say. Arguments are compared as text where they came as text. */
-export function readContent({ content, container }: Wire): Said[] {
+/** The content of a message's blocks. Arguments are compared as text if they were streamed. */
+export function readContent({ content, container }: Wire): PartContent[] {
   const blocks = list(content);
-  const said = blocks.map((block): Said => {
+  const contents = blocks.map((block): PartContent => {
     switch (block.type) {
       case "text":
         return { text: block.text, citations: block.citations ?? [] };
@@ -81,7 +81,7 @@ export function readContent({ content, container }: Wire): Said[] {
     }
   });
   const waits = blocks.some(({ type, caller }) => type === "tool_use" && calledByCode(caller));
-  return waits && container !== null ? [...said, { native: container }] : said;
+  return waits && container !== null ? [...contents, { native: container }] : contents;
 }
 
 function calledByCode(caller: unknown): boolean {
@@ -93,8 +93,8 @@ function readInput(input: Wire): Wire {
   return isText ? { json: input.json, input: parsed(String(input.json)) } : { json: undefined, input };
 }
 
-/** What our parts say, in the same form; arguments as text only where they are compared so. */
-export function readParts(parts: readonly ContentPart[], wanted: readonly Said[]): Said[] {
+/** The content of our parts, in the same form; arguments as text only where those are compared as text. */
+export function readParts(parts: readonly ContentPart[], expected: readonly PartContent[]): PartContent[] {
   return parts.map(({ part, citations, providerState }, index) => {
     const block = providerState === undefined ? {} : (JSON.parse(providerState.dataJson).block as Wire);
     switch (part.case) {
@@ -105,7 +105,7 @@ export function readParts(parts: readonly ContentPart[], wanted: readonly Said[]
       case "toolCall": {
         const { id, name, input } = part.value;
         const argumentsJson = input.value ?? "";
-        const json = wanted[index]?.json === undefined ? undefined : argumentsJson;
+        const json = expected[index]?.json === undefined ? undefined : argumentsJson;
         return { call: name, id, json, input: parsed(argumentsJson), caller: block.caller };
       }
       case "native":
@@ -136,7 +136,7 @@ function dataOf(bytes: Buffer): Wire[] {
     .map((line) => JSON.parse(line.slice(5)));
 }
 
-/** The objects of a list; none where it is no list. */
+/** The objects of a list; none if the value is not a list. */
 export function list(value: unknown): Wire[] {
   return Array.isArray(value) ? value : [];
 }

@@ -3,15 +3,16 @@ import { userMessage } from "../../../src/core/message.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
 import { resolveMedia } from "../../../src/kit/media/media.ts";
-import { type RequestSettings, toRequestBody } from "../../../src/providers/anthropic-messages/request.ts";
+import type { RequestSettings } from "../../../src/providers/anthropic-messages/context.ts";
+import { toRequestBody } from "../../../src/providers/anthropic-messages/request.ts";
 
-/** What makes a request; a model and a message where it names none. */
+/** The fields of a request. The model and the message have defaults. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;
 
-/** A body as a server reads it; its fields are looked at as they come. */
+/** A body as a server reads it. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** A request as it goes out. */
+/** A request as it is sent. */
 export interface Built {
   readonly body: Body;
   /** The body's bytes. */
@@ -19,6 +20,8 @@ export interface Built {
   readonly betas: readonly string[];
   /** `code field` of each warning. */
   readonly warnings: readonly string[];
+  /** The message of each warning. */
+  readonly messages: readonly string[];
 }
 
 const SETTINGS: RequestSettings = {
@@ -27,7 +30,7 @@ const SETTINGS: RequestSettings = {
   media: (media, field) => resolveMedia(media, {}, field),
 };
 
-/** Translates a request, without cache markers unless its options say otherwise. */
+/** Translates a request, without cache breakpoints unless its options ask for them. */
 export async function build(
   init: RequestInit,
   settings: Partial<RequestSettings> = {},
@@ -46,10 +49,11 @@ export async function build(
     text,
     betas,
     warnings: warnings.map(({ code, field }) => `${code} ${field}`),
+    messages: warnings.map(({ message }) => message),
   };
 }
 
-/** Provider options for the wire's name, without cache markers. */
+/** Provider options by the API's name, without cache breakpoints. */
 export function options(own: Record<string, unknown>): Pick<RequestInit & object, "providerOptionsJson"> {
   return { providerOptionsJson: { anthropic: JSON.stringify({ auto_cache: false, ...own }) } };
 }

@@ -1,0 +1,51 @@
+/** Their citations -> ours, and back (provider documentation: "Citations"). */
+import { create } from "@bufbuild/protobuf";
+import { type Citation, CitationSchema, type ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
+import {
+  asJson,
+  asObject,
+  asString,
+  type JsonObject,
+  objectsIn,
+  textIn,
+  tryParseJson,
+} from "../../kit/json/json.ts";
+import type { TextCitationParam } from "../../wire/anthropic-messages/request.ts";
+import type { TextCitation } from "../../wire/anthropic-messages/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+
+/** The citations of a text block. @param citations The block's `citations`. */
+export function citationsOf(citations: unknown): Citation[] {
+  return objectsIn<TextCitation>(citations).map(citationOf);
+}
+
+/**
+ * The indices of a citation locate the cited words in the source (characters, pages, blocks), and never in the
+ * answer's text, so `start_index` and `end_index` stay unset. A citation covers the whole text of its block.
+ */
+function citationOf(citation: Untrusted<TextCitation>): Citation {
+  return create(CitationSchema, {
+    type: textIn(citation.type),
+    title: asString(citation.document_title) ?? textIn(citation.title),
+    url: textIn(citation.url),
+    citedText: textIn(citation.cited_text).toWellFormed(),
+    sourceId: asString(citation.file_id) ?? textIn(citation.source),
+    rawJson: JSON.stringify(citation),
+  });
+}
+
+/** The citations of a part that the API takes back with its text, as they came. */
+export function citationParamsOf({ citations }: ContentPart): JsonObject[] {
+  return citations.flatMap(({ rawJson }) => {
+    const citation = rawJson === "" ? undefined : asObject<TextCitationParam>(tryParseJson(rawJson));
+    return citation !== undefined && PARAM_TYPES.has(textIn(citation.type)) ? [asJson(citation)] : [];
+  });
+}
+
+const PARAM_TYPES: ReadonlySet<string> = new Set<TextCitationParam["type"]>([
+  "char_location",
+  "page_location",
+  "content_block_location",
+  "search_result_location",
+  "web_search_result_location",
+]);

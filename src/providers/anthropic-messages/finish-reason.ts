@@ -1,0 +1,24 @@
+import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
+import { finishReason } from "../../kit/adapter/finish-reason.ts";
+import { textIn } from "../../kit/json/json.ts";
+import type { StopReason } from "../../wire/anthropic-messages/response.ts";
+
+/** Why the model stopped (provider documentation: "Stop reasons"). @param stopReason `stop_reason`. */
+export function finishReasonOf(stopReason: unknown): FinishReason {
+  const raw = textIn(stopReason);
+  return finishReason(REASONS.get(raw) ?? Reason.OTHER, raw);
+}
+
+const REASON_OF: { readonly [Word in StopReason]: Reason } = {
+  end_turn: Reason.STOP,
+  stop_sequence: Reason.STOP,
+  max_tokens: Reason.LENGTH,
+  model_context_window_exceeded: Reason.LENGTH,
+  tool_use: Reason.TOOL_CALLS,
+  refusal: Reason.CONTENT_FILTER,
+  // The turn is not over: the same conversation is sent again, with what came so far.
+  pause_turn: Reason.OTHER,
+  compaction: Reason.OTHER,
+};
+
+const REASONS: ReadonlyMap<string, Reason> = new Map(Object.entries(REASON_OF));

@@ -1,0 +1,41 @@
+/** How Anthropic's Messages API reports failures (documentation: "Errors"). */
+import type {
+  ErrorType as DocumentedErrorType,
+  ErrorDetails,
+  ErrorResponse as SdkErrorResponse,
+} from "@anthropic-ai/sdk/resources/shared";
+
+/** The details of a failure with a code (documentation: "Errors", "Error codes"). */
+export type { ErrorDetails } from "@anthropic-ai/sdk/resources/shared";
+
+/** The broad category of a failure (documentation: "Errors", "HTTP errors"). */
+export type ErrorType = DocumentedErrorType | "request_too_large";
+
+/** A failure (documentation: "Errors", "Error shapes", `error`). */
+export interface ErrorObject {
+  /** The broad category. */
+  type: ErrorType;
+  /** What went wrong, for people. */
+  message: string;
+  /** A code where the category alone is not specific enough (documentation: "Errors", "Error codes"). */
+  details?: ErrorDetails | null;
+}
+
+/** The body of a failed request, and the event `error` of a stream (documentation: "Errors", "Error shapes"). */
+export interface ErrorResponse extends Omit<SdkErrorResponse, "error"> {
+  error: ErrorObject;
+}
+
+/** What proxies and compatible servers send instead: the failure at the top level, or text alone. Not documented. */
+interface ProxyErrorResponse extends Omit<Partial<ErrorObject>, "type"> {
+  type?: ErrorType | "error";
+  /** The failure as text. */
+  error?: ErrorObject | string;
+  /** The failure as text. */
+  detail?: string;
+  /** Id of the request. */
+  request_id?: string | null;
+}
+
+/** A body or an event that reports a failure (documentation: "Errors"). */
+export type FailureBody = ErrorResponse | ProxyErrorResponse;
