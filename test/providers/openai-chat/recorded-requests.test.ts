@@ -165,7 +165,7 @@ function messageOf(message: Wire, model: string): Message {
         content: textPart(textOf(message.content)),
       });
     case "assistant":
-      return assistantMessage([...thinkingOf(message, model), ...list(message.tool_calls).map(callOf)]);
+      return assistantMessage([...reasoningOf(message, model), ...list(message.tool_calls).map(callOf)]);
     default:
       throw new Error(`no recording has a message of the role ${message.role}`);
   }
@@ -179,7 +179,7 @@ function textOf(content: unknown): string {
         .join("");
 }
 
-function thinkingOf({ reasoning_details }: Wire, model: string): ContentPart[] {
+function reasoningOf({ reasoning_details }: Wire, model: string): ContentPart[] {
   const details = list(reasoning_details) as Record<string, string>[];
   if (details.length === 0) return [];
   const states = new StateWriter(factsFor(PROVIDER, { model }));
@@ -187,7 +187,7 @@ function thinkingOf({ reasoning_details }: Wire, model: string): ContentPart[] {
   return [
     create(ContentPartSchema, {
       part: { case: "reasoning", value: { text } },
-      providerState: states.ofThinking({ field: "reasoning", details, chunk: undefined, tags: undefined }),
+      providerState: states.ofReasoning({ field: "reasoning", details, part: undefined, tags: undefined }),
     }),
   ];
 }

@@ -164,7 +164,7 @@ describe("reasoning effort", () => {
       { chat_template_kwargs: { enable_thinking: false } },
       [],
     ],
-    ["nothing", { thinkingFormat: "none" }, "low", {}, ["unsupported_setting reasoning_effort"]],
+    ["nothing", { reasoningFormat: "none" }, "low", {}, ["unsupported_setting reasoning_effort"]],
   ])("is asked for in %s", async (_, init, reasoningEffort, settings, warnings) => {
     expect(await settingsOf({ reasoningEffort }, init)).toEqual({ settings, warnings });
   });
