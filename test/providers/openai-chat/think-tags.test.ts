@@ -4,7 +4,7 @@ import { ThinkTagSplitter } from "../../../src/providers/openai-chat/think-tags.
 import { randomOf } from "../../support/random.ts";
 import { answerTo, respond } from "./support.ts";
 
-/** What a text comes to in pieces: reasoning, text and the tags. */
+/** Splits a text that arrives in pieces: reasoning, text and the tags. */
 function split(pieces: readonly string[]) {
   let reasoning = "";
   let text = "";
@@ -44,7 +44,7 @@ describe("think tags", () => {
     expect(split([text])).toMatchObject(expected);
   });
 
-  it.each(CASES)("split %j alike wherever it is cut", (text) => {
+  it.each(CASES)("split %j the same way wherever it is cut", (text) => {
     const whole = split([text]);
     expect(split([...text])).toEqual(whole);
     const random = randomOf(text.length + 1);
@@ -55,12 +55,12 @@ describe("think tags", () => {
     }
   });
 
-  it.each(CASES)("of %j can be put together again", (text) => {
+  it.each(CASES)("and both texts of %j give the original text", (text) => {
     const { open, reasoning, close, text: rest } = split([text]);
     expect(open + reasoning + close + rest).toBe(text);
   });
 
-  it("are split where the profile says so, in a stream and in a whole answer", async () => {
+  it("are split where the profile has thinkTags, in a stream and in a whole answer", async () => {
     const streamed = await answerTo([{ content: "<th" }, { content: "ink>hm</th" }, { content: "ink>x" }], {
       thinkTags: true,
     });
