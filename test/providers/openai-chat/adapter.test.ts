@@ -142,7 +142,9 @@ describe("the adapter for OpenAI-compatible servers", () => {
   });
 
   it("follows its profile", async () => {
-    const { adapter, requests } = await setUp(whole, { profile: { maxTokensField: "max_completion_tokens" } });
+    const { adapter, requests } = await setUp(whole, {
+      profile: { maxTokensField: "max_completion_tokens" },
+    });
     await adapter.complete(request({ maxTokens: 5 }));
     expect(requests[0]?.body).toMatchObject({ max_completion_tokens: 5 });
     expect(adapter.supportsToolChoice(Mode.REQUIRED, "model-1")).toBe(true);
