@@ -40,8 +40,9 @@ function citationOf(annotation: Untrusted<Annotation>): SpannedCitation {
 }
 
 /**
- * Sets the indices of citations. Annotations count characters, that is Unicode code points, of the whole content; here it
- * may be several text parts, and reasoning between tags that is no text part. To be called for each text part in order.
+ * Sets the indices of citations. Annotations count characters, that is Unicode code points, of the whole content; here
+ * it may be several text parts, and reasoning between tags that is no text part. To be called for each text part in
+ * order.
  */
 export class AnnotationSpans {
   /** Code points of the content before the next text part. */

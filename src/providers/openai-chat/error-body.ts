@@ -1,7 +1,7 @@
 /**
  * The failure in a body, in every shape that servers use: OpenAI's `{error: {…}}`, the same at the top (vLLM, Mistral,
- * Cerebras), `{error: "text"}` (xAI), `{detail: […]}` (FastAPI), `{message}`, a list around it (Gemini), an HTML page of
- * a proxy, plain text, or nothing.
+ * Cerebras), `{error: "text"}` (xAI), `{detail: […]}` (FastAPI), `{message}`, a list around it (Gemini), an HTML page
+ * of a proxy, plain text, or nothing.
  */
 import { asObject, asString, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type {
@@ -64,7 +64,9 @@ function messageIn(error: Untrusted<ErrorFields>, body: ErrorHolder): string {
   );
 }
 
-/** FastAPI's `detail`: a text, or a list of what is wrong where. It also repeats the caller's input, which stays out. */
+/**
+ * FastAPI's `detail`: a text, or a list of what is wrong where. It also repeats the caller's input, which stays out.
+ */
 function detailIn(detail: unknown): string {
   if (typeof detail === "string") return detail;
   const lines = objectsIn<ValidationDetail>(detail).map(({ loc, msg }) => {

@@ -85,8 +85,8 @@ function errorOfBody(
 }
 
 /**
- * The kind of a failure: by the structured code first, then by the status (inside a stream, the number that the body has
- * for it); by the message only where they are too general.
+ * The kind of a failure: by the structured code first, then by the status (inside a stream, the number that the body
+ * has for it); by the message only where they are too general.
  */
 function kindOf(reported: ProviderErrorBody, httpStatus: number | undefined): ErrorKind {
   const code = reported.code.toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * Our messages -> `messages` (provider documentation: "Create chat completion"). They keep the order of the conversation
- * and are the same for the same history in every turn, so that a prompt cache finds their beginning again.
+ * Our messages -> `messages` (provider documentation: "Create chat completion"). They keep the order of the
+ * conversation and are the same for the same history in every turn, so that a prompt cache finds their beginning again.
  */
 
 import { invalidField } from "../../core/errors.ts";

@@ -4,8 +4,16 @@
  * call at once.
  */
 
-import type { JsonObject } from "../../kit/json/json.ts";
-import { asInt32, asObject, hasOnly, isJson, objectIn, textIn, without } from "../../kit/json/json.ts";
+import {
+  asInt32,
+  asObject,
+  hasOnly,
+  isJson,
+  type JsonObject,
+  objectIn,
+  textIn,
+  without,
+} from "../../kit/json/json.ts";
 import type { StreamWriter, ToolCallBlock, ToolInputKind } from "../../kit/stream/stream-writer.ts";
 import type { ToolCallDelta } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";

@@ -11,7 +11,10 @@ export type ReasoningFormat =
   | "deepseek"
   /** `enable_thinking: true`: Qwen at Alibaba. */
   | "qwen"
-  /** `chat_template_kwargs: {enable_thinking: true}`, with `reasoning_effort` where the server has efforts: vLLM, SGLang, llama.cpp. */
+  /**
+   * `chat_template_kwargs: {enable_thinking: true}`, with `reasoning_effort` where the server has efforts: vLLM,
+   * SGLang, llama.cpp.
+   */
   | "template"
   /** There is no setting for it. */
   | "none";
@@ -21,9 +24,14 @@ export type ReasoningFormat =
  * subclass. Requests follow the profile; answers are read leniently whatever it is.
  */
 export interface ServerProfile {
-  /** Field that limits how many tokens the model writes. OpenAI's reasoning models refuse the old name. Default `max_tokens`. */
+  /**
+   * Field that limits how many tokens the model writes. OpenAI's reasoning models refuse the old name. Default
+   * `max_tokens`.
+   */
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
-  /** Role of developer messages; most servers refuse `developer`. System messages are always `system`. Default `system`. */
+  /**
+   * Role of developer messages; most servers refuse `developer`. System messages are always `system`. Default `system`.
+   */
   readonly systemRole: "system" | "developer";
   /** Whether the server stores answers unless a request has `store: false`. Default false. */
   readonly supportsStore: boolean;
@@ -31,15 +39,18 @@ export interface ServerProfile {
   readonly supportsMetadata: boolean;
   /** Whether a message may have the `name` of a participant. Default true. */
   readonly supportsNames: boolean;
-  /** Whether `stream_options: {include_usage: true}` is accepted. Servers that refuse it always send usage. Default true. */
+  /**
+   * Whether `stream_options: {include_usage: true}` is accepted. Servers that refuse it always send usage. Default
+   * true.
+   */
   readonly supportsUsageInStreaming: boolean;
   /** Whether a function tool may have `strict`. Default false. */
   readonly supportsStrictTools: boolean;
   /** Whether tools of type `custom` are accepted; elsewhere they become functions. Default false. */
   readonly supportsCustomTools: boolean;
   /**
-   * Rules for schemas that the server enforces: those of OpenAI's strict mode, Mistral's, or none, at servers that limit
-   * the model by a grammar. Default `any`.
+   * Rules for schemas that the server enforces: those of OpenAI's strict mode, Mistral's, or none, at servers that
+   * limit the model by a grammar. Default `any`.
    */
   readonly strictSchemas: "openai" | "mistral" | "any";
   /** Whether `response_format` takes `json_schema`. Default true. */
@@ -56,7 +67,9 @@ export interface ServerProfile {
   readonly maxStopSequences: number;
   /** How a request controls reasoning. Default `openai`. */
   readonly reasoningFormat: ReasoningFormat;
-  /** Efforts that the server's models have; undefined where that depends on the model or is unknown. Default undefined. */
+  /**
+   * Efforts that the server's models have; undefined where that depends on the model or is unknown. Default undefined.
+   */
   readonly efforts: readonly string[] | undefined;
   /**
    * Field of a message that holds its reasoning: read first where several do, and written where reasoning is sent back.
@@ -65,7 +78,10 @@ export interface ServerProfile {
   readonly reasoningField: "received" | "reasoning_content" | "reasoning";
   /** Whether reasoning is sent back. Other servers refuse it, or count its tokens and ignore it. Default false. */
   readonly replayReasoning: boolean;
-  /** Whether every assistant message must have its reasoning field, an empty one where it has no reasoning (DeepSeek). Default false. */
+  /**
+   * Whether every assistant message must have its reasoning field, an empty one where it has no reasoning (DeepSeek).
+   * Default false.
+   */
   readonly requiresReasoning: boolean;
   /** Whether an answer that begins with `<think>…</think>` is split into reasoning and text. Default false. */
   readonly thinkTags: boolean;
@@ -77,8 +93,8 @@ export interface ServerProfile {
    */
   readonly toolCallIdPattern: "any" | "forty_characters" | "nine_alphanumerics";
   /**
-   * Whether the server parses the arguments of earlier calls and so refuses a conversation in which a model wrote invalid
-   * ones; these are then sent as an object that holds their text. Default true.
+   * Whether the server parses the arguments of earlier calls and so refuses a conversation in which a model wrote
+   * invalid ones; these are then sent as an object that holds their text. Default true.
    */
   readonly parsesArguments: boolean;
   /** Whether a tool message may hold images and documents. Otherwise they follow in a user message. Default false. */
@@ -87,11 +103,13 @@ export interface ServerProfile {
   readonly imageTypes: readonly string[] | undefined;
   /** Form of audio. `base64`: the encoded text alone (Mistral). `none`: refused. Default `object`, as at OpenAI. */
   readonly audioInput: "object" | "base64" | "none";
-  /** Audio formats that are accepted, as in `input_audio.format`; undefined where that is unknown. Default undefined. */
+  /**
+   * Audio formats that are accepted, as in `input_audio.format`; undefined where that is unknown. Default undefined.
+   */
   readonly audioFormats: readonly string[] | undefined;
   /**
-   * Form of documents. `file`: bytes or an uploaded file, as at OpenAI; `file_or_url`: the same, or a URL in place of the
-   * bytes (OpenRouter). `document_url` (Mistral), `file_url` (Perplexity, Z.ai). `none`: refused. Default `file`.
+   * Form of documents. `file`: bytes or an uploaded file, as at OpenAI; `file_or_url`: the same, or a URL in place of
+   * the bytes (OpenRouter). `document_url` (Mistral), `file_url` (Perplexity, Z.ai). `none`: refused. Default `file`.
    */
   readonly documentInput: "file" | "file_or_url" | "document_url" | "file_url" | "none";
   /** Whether only `[DONE]` ends a stream. Otherwise a normal close after a `finish_reason` does too. Default false. */

@@ -1,4 +1,7 @@
-/** `reasoning_details` (OpenRouter documentation: "Preserving reasoning"): what goes back as it came, signatures included. */
+/**
+ * `reasoning_details` (OpenRouter documentation: "Preserving reasoning"): what goes back as it came, signatures
+ * included.
+ */
 import { textIn } from "../../kit/json/json.ts";
 import type { ReasoningDetail } from "../../wire/openai-chat/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";

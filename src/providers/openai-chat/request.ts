@@ -27,8 +27,8 @@ export interface RequestBody {
 
 /**
  * Translates a request.
- * @throws InvalidRequestError naming what the server has no form for; under LOSS_POLICY_REFUSE also what would otherwise
- * be changed or left out. UnsupportedToolChoiceError where the server does not support the tool choice.
+ * @throws InvalidRequestError naming what the server has no form for; under LOSS_POLICY_REFUSE also what would
+ * otherwise be changed or left out. UnsupportedToolChoiceError where the server does not support the tool choice.
  */
 export async function toRequestBody(
   request: Request,

@@ -67,7 +67,10 @@ export class StateWriter extends PartStateWriter {
     return this.#stateOf({ text: field, ...(logprobs.length === 0 ? {} : { logprobs }) });
   }
 
-  /** State of a tool call; undefined where there is nothing to keep. @param call The call without what our part holds. */
+  /**
+   * State of a tool call; undefined where there is nothing to keep.
+   * @param call The call without what our part holds.
+   */
   ofCall(call: JsonObject): ProviderState | undefined {
     return Object.keys(call).length === 0 ? undefined : this.#stateOf({ call });
   }

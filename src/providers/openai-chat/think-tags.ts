@@ -11,8 +11,8 @@ export interface ThinkTagSink {
 
 /**
  * Splits an answer that begins with `<think>…</think>` into reasoning and text while it arrives. A tag may be split
- * anywhere; a text that only resembles one is unchanged. White space beside the tags belongs to them: it is kept, so that
- * the answer can be restored.
+ * anywhere; a text that only resembles one is unchanged. White space beside the tags belongs to them: it is kept, so
+ * that the answer can be restored.
  */
 export class ThinkTagSplitter {
   readonly #sink: ThinkTagSink;

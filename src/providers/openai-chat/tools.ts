@@ -1,4 +1,7 @@
-/** Our tools and tool choice -> `tools`, `tool_choice`, `parallel_tool_calls` (provider documentation: "Function calling"). */
+/**
+ * Our tools and tool choice -> `tools`, `tool_choice`, `parallel_tool_calls` (provider documentation: "Function
+ * calling").
+ */
 
 import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode, type ToolChoice } from "../../gen/outrigger/v1/request_pb.ts";

@@ -19,8 +19,8 @@ type OutputDetails = NonNullable<WireUsage["completion_tokens_details"]>;
 type Counts = Untrusted<WireUsage>;
 
 /**
- * The counts of a whole answer or of a chunk, wherever the server puts them: at the top, under `x_groq` (Groq) or in the
- * choice (Moonshot). Undefined where there are none.
+ * The counts of a whole answer or of a chunk, wherever the server puts them: at the top, under `x_groq` (Groq) or in
+ * the choice (Moonshot). Undefined where there are none.
  */
 export function countsIn(
   chunk: Untrusted<AnyCompletion>,

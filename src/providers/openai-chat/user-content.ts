@@ -1,4 +1,6 @@
-/** Content of a message that the model did not write: instructions, the user's and tool results (`messages[].content`). */
+/**
+ * Content of a message that the model did not write: instructions, the user's and tool results (`messages[].content`).
+ */
 
 import { invalidField } from "../../core/errors.ts";
 import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";

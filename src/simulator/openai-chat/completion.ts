@@ -22,8 +22,8 @@ export function wholeCompletion(turn: Turn, call: ChatCall): Completion {
 }
 
 /**
- * The body of a whole answer that failed before its end: `failed` has the error beside the choices, `nested` in the choice
- * whose finish reason is `error`.
+ * The body of a whole answer that failed before its end: `failed` has the error beside the choices, `nested` in the
+ * choice whose finish reason is `error`.
  */
 export function failedCompletion(
   turn: Turn,

@@ -5,9 +5,9 @@ import { checkReasoning, checkSignature } from "./signatures.ts";
 import { toolCallsOf } from "./tool-calls.ts";
 
 /**
- * Checks the messages of a request against each other: every tool call has its result directly after it, every result has
- * its call, and reasoning and signatures are returned unchanged. Throws the problem that OpenAI, or the server with these
- * quirks, would report.
+ * Checks the messages of a request against each other: every tool call has its result directly after it, every result
+ * has its call, and reasoning and signatures are returned unchanged. Throws the problem that OpenAI, or the server with
+ * these quirks, would report.
  */
 export function checkConversation(messages: readonly MessageParam[], options: ModelOptions): void {
   for (const [index, message] of messages.entries()) {

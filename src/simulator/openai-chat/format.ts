@@ -22,8 +22,8 @@ import { chatWordings } from "./wordings.ts";
 const path = `/v1${CHAT_COMPLETIONS_PATH}`;
 
 /**
- * OpenAI's Chat Completions API, `POST /v1/chat/completions`, streaming and not: as OpenAI speaks it, and with the quirks
- * of other servers where the model string asks for them.
+ * OpenAI's Chat Completions API, `POST /v1/chat/completions`, streaming and not: as OpenAI speaks it, and with the
+ * quirks of other servers where the model string asks for them.
  */
 export function createOpenAIChat(): WireFormat {
   return {

@@ -21,8 +21,8 @@ export function assistantMessage(turn: Turn, call: ChatCall, choice: number): Me
 }
 
 /**
- * The citations of an answer. OpenAI counts their indices in code points of the content, which at some servers begins with
- * the reasoning.
+ * The citations of an answer. OpenAI counts their indices in code points of the content, which at some servers begins
+ * with the reasoning.
  */
 export function annotationsOf(turn: Turn, call: ChatCall): Annotation[] {
   const text = textOf(turn);

@@ -84,8 +84,8 @@ const parameters: Fields = {
 };
 
 /**
- * Checks the body of `POST /v1/chat/completions`, as a server with these quirks does: types, ranges, and that no parameter
- * is unknown. Throws the problem that OpenAI would report first.
+ * Checks the body of `POST /v1/chat/completions`, as a server with these quirks does: types, ranges, and that no
+ * parameter is unknown. Throws the problem that OpenAI would report first.
  */
 export function checkChatRequest(value: unknown, options: ModelOptions): ChatRequest {
   const fields: Fields = {

@@ -38,7 +38,9 @@ export interface ErrorFields extends Omit<OpenAIErrorObject, "code" | "message" 
 /** `error` of a failed answer. */
 export type ErrorObject = Partial<ErrorFields>;
 
-/** What OpenRouter says of a failure of the server behind it, or of its moderation (OpenRouter documentation: "Errors"). */
+/**
+ * What OpenRouter says of a failure of the server behind it, or of its moderation (OpenRouter documentation: "Errors").
+ */
 export interface ErrorMetadata {
   /** The failure as that server reported it: a body, or its text. */
   raw?: string | ErrorBody;

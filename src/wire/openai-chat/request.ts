@@ -113,7 +113,10 @@ export interface UserMessageParam extends Omit<ChatCompletionUserMessageParam, "
 
 /** The result of a tool call ("Create chat completion", `messages`, "Tool message"). */
 export interface ToolMessageParam extends Omit<ChatCompletionToolMessageParam, "content"> {
-  /** A text, or a list of parts; of images and documents too at some servers (Mistral documentation: "Function calling"). */
+  /**
+   * A text, or a list of parts; of images and documents too at some servers (Mistral documentation: "Function
+   * calling").
+   */
   content: ContentParam;
 }
 
@@ -184,7 +187,9 @@ export interface DocumentUrlPart {
   document_name?: string;
 }
 
-/** A document by URL or as base64 (Perplexity documentation: "File attachments"; Z.ai documentation: "Chat completion"). */
+/**
+ * A document by URL or as base64 (Perplexity documentation: "File attachments"; Z.ai documentation: "Chat completion").
+ */
 export interface FileUrlPart {
   /** Discriminates the parts. */
   type: "file_url";

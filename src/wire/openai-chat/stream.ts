@@ -55,7 +55,9 @@ export interface ChunkChoice
   error?: ErrorObject;
 }
 
-/** What a chunk adds to a message ("The chat completion chunk object", `delta`). Some servers send null for "nothing". */
+/**
+ * What a chunk adds to a message ("The chat completion chunk object", `delta`). Some servers send null for "nothing".
+ */
 export interface Delta
   extends Omit<ChatCompletionChunk.Choice.Delta, "content" | "role" | "tool_calls">,
     MessageExtensions {

@@ -1,4 +1,6 @@
-/** Indices of citations count Unicode code points of their part's text, whatever part of the content the server counts. */
+/**
+ * Indices of citations count Unicode code points of their part's text, whatever part of the content the server counts.
+ */
 import { describe, expect, it } from "vitest";
 import { textOf } from "../../../src/core/message.ts";
 import type { Citation } from "../../../src/gen/outrigger/v1/message_pb.ts";

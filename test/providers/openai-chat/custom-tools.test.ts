@@ -1,4 +1,7 @@
-/** Custom tools, whose input is free text: declaration, tool choice, calls and results, and the function that replaces them. */
+/**
+ * Custom tools, whose input is free text: declaration, tool choice, calls and results, and the function that replaces
+ * them.
+ */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
