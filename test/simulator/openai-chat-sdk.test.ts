@@ -69,7 +69,7 @@ describe("chat.completions.create()", () => {
     expect(completion._request_id).toMatch(/^req_/);
   });
 
-  it("streams the same answer, and its usage where that is wanted", async () => {
+  it("streams the same answer, and its usage where the request asks for it", async () => {
     const whole = await createClient().chat.completions.create(request);
     const chunks: ChatCompletionChunk[] = [];
     for await (const chunk of await createClient().chat.completions.create({
@@ -84,7 +84,7 @@ describe("chat.completions.create()", () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage });
   });
 
-  it("tells rate limits in its headers", async () => {
+  it("has rate limits in its headers", async () => {
     const { response } = await createClient().chat.completions.create(request).withResponse();
     expect(response.headers.get("x-ratelimit-limit-requests")).toBe("10000");
     expect(response.headers.get("x-ratelimit-remaining-tokens")).toMatch(/^\d+$/);
@@ -132,7 +132,7 @@ describe("chat.completions.stream()", () => {
     );
   });
 
-  it("accumulates several choices that come in turns", async () => {
+  it("accumulates several choices that alternate", async () => {
     const request = { model: "sim-text", messages: say("Three times?"), n: 3 };
     const { choices } = await createClient().chat.completions.stream(request).finalChatCompletion();
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2]);
@@ -140,7 +140,7 @@ describe("chat.completions.stream()", () => {
     expect(choices.map(({ finish_reason }) => finish_reason)).toEqual(["stop", "stop", "stop"]);
   });
 
-  it("accumulates probabilities", async () => {
+  it("accumulates log probabilities", async () => {
     const request = { model: "sim-echo", messages: say("Cobalt blue"), logprobs: true, top_logprobs: 2 };
     const { choices } = await createClient().chat.completions.stream(request).finalChatCompletion();
     const content = choices[0]?.logprobs?.content ?? [];
@@ -150,7 +150,7 @@ describe("chat.completions.stream()", () => {
   });
 });
 
-describe("a round trip of tools", () => {
+describe("a round trip of tool calls", () => {
   const question = "What is the weather in Paris and in London?";
 
   it.each([
@@ -159,7 +159,7 @@ describe("a round trip of tools", () => {
     "sim-reasoning:calls=2,reasoning_field=details",
     "sim-reasoning:calls=2,thought_signatures=1",
     "sim-reasoning:calls=2,require_reasoning=1",
-  ])("of %s takes the message back as it was", async (model) => {
+  ])("with %s accepts the message unchanged", async (model) => {
     const client = createClient();
     const first = await client.chat.completions.create({ model, tools, messages: say(question) });
     const message = first.choices[0]?.message;
@@ -235,13 +235,13 @@ describe("structured output", () => {
     expect(Trip.parse(call.function.parsed_arguments)).toMatchObject({ city: "Oslo" });
   });
 
-  it("that is cut off is a LengthFinishReasonError", async () => {
+  it("throws LengthFinishReasonError where it is cut off", async () => {
     await caught(LengthFinishReasonError, () =>
       createClient().chat.completions.parse({ ...request, max_completion_tokens: 3 }),
     );
   });
 
-  it("may be refused", async () => {
+  it("may be a refusal", async () => {
     const { choices } = await createClient().chat.completions.parse({ ...request, model: "sim-refusal" });
     expect(choices[0]?.message).toMatchObject({ content: null, parsed: null });
     expect(choices[0]?.message.refusal).toContain("I’m sorry");
@@ -309,7 +309,7 @@ describe("errors", () => {
     expect(seen).toHaveLength(4);
   });
 
-  it("that pass are retried until the answer comes", async () => {
+  it("that are temporary are retried until there is an answer", async () => {
     const model = "sim-text:status=503,times=2,retry_after_ms=1";
     const completion = await createClient("test-key", 2).chat.completions.create({
       model,
@@ -322,12 +322,12 @@ describe("errors", () => {
   });
 });
 
-describe("a caller that leaves", () => {
+describe("a caller that cancels", () => {
   const isFor = (model: string) => ({
     where: ({ body }: { body: unknown }) => (body as { model: string }).model === model,
   });
 
-  it("is seen by the simulator at once", async () => {
+  it("is noticed by the simulator at once", async () => {
     const model = "sim-long:tokens=10000,rate=50";
     const stream = await createClient().chat.completions.create({
       model,
@@ -354,7 +354,7 @@ describe("a caller that leaves", () => {
     expect(await simulator().waitForClose(isFor(model))).toMatchObject({ aborted: true });
   });
 
-  it("may do so before the headers", async () => {
+  it("may abort before the headers", async () => {
     const model = "sim-text:delay_ms=60000";
     const leave = new AbortController();
     const answer = createClient().chat.completions.create(

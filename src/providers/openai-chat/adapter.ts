@@ -1,4 +1,4 @@
-/** Wiring of the adapter for OpenAI-compatible servers: address, headers, and the translation in this folder. */
+/** The adapter for OpenAI-compatible servers: wires the address, the headers and the translations of this folder. */
 
 import { ConfigurationError } from "../../core/errors.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
@@ -7,6 +7,7 @@ import { rateLimitOf } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader, type Media, resolveMedia } from "../../kit/media/media.ts";
+import { CHAT_COMPLETIONS_PATH } from "../../wire/openai-chat/request.ts";
 import type { RequestSettings } from "./context.ts";
 import { requestIdOf, toError } from "./error.ts";
 import type { ServerProfile } from "./profile.ts";
@@ -20,22 +21,22 @@ import { takesToolChoice } from "./tools.ts";
 export interface OpenAIChatAdapterOptions {
   /** Base of all paths, with its version: `https://api.groq.com/openai/v1`, `http://localhost:8000/v1`. Required. */
   readonly baseUrl: string;
-  /** The key, where the server wants one. */
+  /** The key, where the server requires one. */
   readonly apiKey?: string | undefined;
   /** Name under which the adapter is registered. Default `compatible`. */
   readonly name?: string | undefined;
   /**
-   * The server's quirks: the name of a known profile, or what differs from the one that the host
-   * of `baseUrl` tells. Default: that one, and the plain profile for a host that is not known.
+   * How the server differs from others: the name of a known profile, or changes to the one that the host of `baseUrl`
+   * has. Default: that one, and the plain profile for an unknown host.
    */
   readonly profile?: string | Partial<ServerProfile> | undefined;
-  /** Further headers of every request (OpenRouter: `HTTP-Referer`, `X-Title`). They win over ours. */
+  /** Further headers of every request (OpenRouter: `HTTP-Referer`, `X-Title`). They override those of the adapter. */
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Query of every request (Azure: `api-version`). Never a key: addresses end up in logs. */
+  /** Query of every request (Azure: `api-version`). Not for keys: URLs end up in logs. */
   readonly query?: Readonly<Record<string, string>> | undefined;
-  /** Time limits; what is left out keeps its default. */
+  /** Time limits; those left out keep their defaults. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Folders whose files a caller may name in an `url`. Default none. */
+  /** Folders of which callers may name files in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
 }
 
@@ -97,5 +98,5 @@ function protocolOf(
 
 function pathWith(query: Readonly<Record<string, string>>): string {
   const text = new URLSearchParams(query).toString();
-  return text === "" ? "/chat/completions" : `/chat/completions?${text}`;
+  return text === "" ? CHAT_COMPLETIONS_PATH : `${CHAT_COMPLETIONS_PATH}?${text}`;
 }

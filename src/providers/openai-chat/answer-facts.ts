@@ -2,27 +2,29 @@ import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
-import { asObject, type JsonObject, textIn } from "../../kit/json/json.ts";
+import { asObject, textIn } from "../../kit/json/json.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
-import { sourcesIn } from "./citations.ts";
-import { finishReasonOf, type Held } from "./finish-reason.ts";
+import type { CompletionExtensions, Usage as WireUsage } from "../../wire/openai-chat/response.ts";
+import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { sourcesOf } from "./citations.ts";
+import { type AnswerContent, finishReasonOf } from "./finish-reason.ts";
 import { countsIn, mismatchesIn, usageOf } from "./usage.ts";
-import type { Choice, Chunk } from "./wire.ts";
 
 /**
- * What the chunks of one stream, or the one body of a whole answer, say beside the message. Every
- * chunk may repeat or complete what earlier ones said.
+ * What the chunks of one stream, or the body of one whole answer, hold beside the message. Every chunk may repeat or
+ * complete what earlier ones had.
  */
 export class AnswerFacts {
   readonly #facts: CallFacts;
   #id = "";
   #model = "";
   #requestId = "";
-  #counts: JsonObject | undefined;
+  #counts: Untrusted<WireUsage> | undefined;
   #usage: Usage | undefined;
   #finish = "";
   #hasFurtherChoices = false;
-  /** Sources that are named beside the message. */
+  /** Sources that are listed beside the message. */
   sources: readonly Citation[] = [];
 
   constructor(facts: CallFacts) {
@@ -34,7 +36,7 @@ export class AnswerFacts {
     return this.#model;
   }
 
-  /** Whether the server has said why the model stopped. */
+  /** Whether the server has sent a finish reason. */
   get hasFinish(): boolean {
     return this.#finish !== "";
   }
@@ -44,31 +46,32 @@ export class AnswerFacts {
     return this.#usage;
   }
 
-  /** Takes what a chunk says. @param choices Its choices. */
-  read(chunk: Chunk, choices: readonly Choice[]): void {
+  /** Reads the fields of a chunk. @param choices Its choices. */
+  read(chunk: Untrusted<AnyCompletion>, choices: readonly Untrusted<AnyChoice>[]): void {
     this.#id ||= textIn(chunk.id);
     this.#model ||= textIn(chunk.model);
-    this.#requestId ||= textIn(asObject(chunk.x_groq)?.id) || textIn(chunk.request_id);
+    this.#requestId ||=
+      textIn(asObject<CompletionExtensions["x_groq"]>(chunk.x_groq)?.id) || textIn(chunk.request_id);
     const counts = countsIn(chunk, choices);
     if (counts !== undefined) {
       this.#counts = counts;
       this.#usage = usageOf(counts, this.#facts.request.includeRaw);
     }
-    this.sources = sourcesIn(chunk) ?? this.sources;
+    this.sources = sourcesOf(chunk) ?? this.sources;
   }
 
-  /** Takes why a choice ended. The first word stands: servers repeat it. An empty one is what others send for null. */
-  readFinish({ finish_reason: reason }: Choice): void {
+  /** Reads why a choice ended. The first value stands: servers repeat it. Some send an empty one instead of null. */
+  readFinish({ finish_reason: reason }: Untrusted<AnyChoice>): void {
     this.#finish ||= textIn(reason);
   }
 
-  /** Notes that there is an answer beside the first. */
+  /** Records that there is an answer beside the first. */
   noteFurtherChoice(): void {
     this.#hasFurtherChoices = true;
   }
 
-  /** The answer, all that there is beside its content. Adds to the warnings of the call. */
-  end(held: Held, rawJson: string): StreamedAnswer {
+  /** The answer without its content. Adds to the warnings of the call. */
+  end(content: AnswerContent, rawJson: string): StreamedAnswer {
     const usage = this.#usage;
     this.#facts.warnings.push(
       ...mismatchesIn(this.#counts, usage),
@@ -77,7 +80,7 @@ export class AnswerFacts {
     return {
       id: this.#id,
       model: this.#model,
-      finishReason: finishReasonOf(this.#finish, held),
+      finishReason: finishReasonOf(this.#finish, content),
       usage,
       rawJson,
       providerRequestId: this.#facts.providerRequestId || this.#requestId,

@@ -6,58 +6,73 @@ import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
-import { isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
-import type { RequestContext } from "./context.ts";
+import { asJson, isJson, objectIn, parseObjectField } from "../../kit/json/json.ts";
+import type {
+  AssistantMessageParam,
+  ContentParam,
+  ContentPartParam,
+} from "../../wire/openai-chat/request.ts";
+import type {
+  CustomToolCall,
+  FunctionToolCall,
+  GeneratedImage,
+  ReasoningDetail,
+  ToolCall as WireToolCall,
+} from "../../wire/openai-chat/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import { imageEntryOf } from "./images.ts";
-import { type MediaPart, mediaChunk } from "./media.ts";
-import { originOf, readCall, readImage, readTextRole, readThinking, type ThinkingState } from "./state.ts";
-import { thinkingChunkOf } from "./thinking-chunk.ts";
-import type { WaitingCall } from "./tool-results.ts";
-import { type ContentChunk, WIRE_NAME, type WireMessage } from "./wire.ts";
+import { type MediaPart, mediaPart } from "./media.ts";
+import { originOf, type ReasoningState, readCall, readImage, readReasoning, readTextField } from "./state.ts";
+import { thinkPartOf } from "./think-part.ts";
+import type { PendingCall } from "./tool-results.ts";
+import { verbatim } from "./verbatim.ts";
 
-/** An assistant message in the server's words. */
-export interface AssistantTurn {
+/** An assistant message as the server takes it. */
+export interface AssistantMessage {
   /** Undefined where nothing is left of it: the API takes no empty message. */
-  readonly message: WireMessage | undefined;
+  readonly message: AssistantMessageParam | undefined;
   /** Its calls, whose results must come next. */
-  readonly calls: readonly WaitingCall[];
-  /** What the API takes from no assistant, to be sent as the user's behind the results. */
-  readonly carried: readonly ContentChunk[];
+  readonly calls: readonly PendingCall[];
+  /** Parts that must be moved to a user message after the results. */
+  readonly moved: readonly ContentPartParam[];
 }
 
 /**
  * Translates an assistant message.
  * @param field Path of the message in the request.
  */
-export async function assistantTurn(
+export async function toAssistantMessage(
   { content, name }: Message,
   field: string,
   context: RequestContext,
-): Promise<AssistantTurn> {
-  const turn = new TurnBuilder(name, context);
-  for (const [index, part] of content.entries()) await turn.add(part, `${field}.content[${index}]`);
-  return turn.build(field);
+): Promise<AssistantMessage> {
+  const builder = new AssistantMessageBuilder(name, context);
+  for (const [index, part] of content.entries()) await builder.add(part, `${field}.content[${index}]`);
+  return builder.build(field);
 }
+
+/** The fields of a message but for its role and content. */
+type MessageFields = Omit<AssistantMessageParam, "role" | "content">;
 
 const REFUSED_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 
-/** A piece of the message's content, in the order of its parts. */
-type ContentPiece = { readonly text: string } | { readonly chunk: ContentChunk };
-
-/** Puts one message together. */
-class TurnBuilder {
+/** Builds one message. */
+class AssistantMessageBuilder {
   readonly #context: RequestContext;
   readonly #name: string;
-  readonly #content: ContentPiece[] = [];
-  readonly #calls: JsonObject[] = [];
-  readonly #waiting: WaitingCall[] = [];
-  readonly #images: JsonObject[] = [];
-  readonly #details: JsonObject[] = [];
-  readonly #carried: ContentChunk[] = [];
+  readonly #content: ContentPartParam[] = [];
+  readonly #calls: WireToolCall[] = [];
+  readonly #pending: PendingCall[] = [];
+  readonly #images: GeneratedImage[] = [];
+  readonly #details: Untrusted<ReasoningDetail>[] = [];
+  readonly #moved: ContentPartParam[] = [];
+  /** Whether the content is nothing but text that can be joined. */
+  #isOnlyText = true;
   #reasoning = "";
   #reasoningField = "";
   #refusal = "";
-  #audio: JsonObject | undefined;
+  #audio: AssistantMessageParam["audio"];
 
   constructor(name: string, context: RequestContext) {
     this.#name = name;
@@ -70,7 +85,7 @@ class TurnBuilder {
       case "text":
         return this.#addText(part.value, whole);
       case "reasoning":
-        return this.#addThinking(whole, part.value.text, field);
+        return this.#addReasoning(whole, part.value.text, field);
       case "toolCall":
         return this.#addCall(part.value, whole, `${field}.tool_call`);
       case "image":
@@ -78,16 +93,16 @@ class TurnBuilder {
       case "native":
         return this.#addNative(whole, part.value.provider, part.value.dataJson, field);
       default: {
-        const expected = "expected text, thinking, a tool call, an image or a native part";
+        const expected = "expected text, reasoning, a tool call, an image or a native part";
         throw invalidField(field, `${expected}, found ${part.case ?? "nothing"}`);
       }
     }
   }
 
-  build(field: string): AssistantTurn {
-    const rest = { calls: this.#waiting, carried: this.#carried };
+  build(field: string): AssistantMessage {
+    const rest = { calls: this.#pending, moved: this.#moved };
     const fields = this.#fields();
-    const content = this.#contentOf();
+    const content = this.#joinedContent();
     if (content === "" && Object.keys(fields).length === 0) {
       const message = "an assistant message without content is refused by the API; it was left out";
       this.#context.loss.note(field, "unsupported_content", message);
@@ -95,22 +110,24 @@ class TurnBuilder {
     }
     const { emptyAssistantContent } = this.#context.profile;
     const name = this.#name === "" ? {} : { name: this.#name };
-    const message = {
+    const message: AssistantMessageParam = {
       role: "assistant",
       ...name,
       content: content === "" ? emptyAssistantContent : content,
-      ...this.#backfill(fields),
+      ...this.#requiredReasoning(fields),
       ...fields,
     };
     return { message, ...rest };
   }
 
   /** Everything of the message but its content. */
-  #fields(): WireMessage {
+  #fields(): MessageFields {
     return {
       ...(this.#refusal === "" ? {} : { refusal: this.#refusal }),
       ...(this.#reasoning === "" ? {} : { [this.#reasoningField]: this.#reasoning }),
-      ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),
+      ...(this.#details.length === 0
+        ? {}
+        : { reasoning_details: this.#details.map(verbatim<ReasoningDetail>) }),
       ...(this.#calls.length === 0 ? {} : { tool_calls: this.#calls }),
       ...(this.#images.length === 0 ? {} : { images: this.#images }),
       ...(this.#audio === undefined ? {} : { audio: this.#audio }),
@@ -118,45 +135,54 @@ class TurnBuilder {
   }
 
   /** A list where there is more than text, since some models copy the form of a list that has only text. */
-  #contentOf(): string | readonly ContentChunk[] {
-    if (this.#content.every((piece) => "text" in piece))
-      return this.#content.map(({ text }) => text).join("");
-    return this.#content.map((piece) => ("text" in piece ? { type: "text", text: piece.text } : piece.chunk));
+  #joinedContent(): ContentParam {
+    if (this.#isOnlyText)
+      return this.#content.map((part) => (part.type === "text" ? part.text : "")).join("");
+    return this.#content;
   }
 
-  /** The empty reasoning that a server wants where there is none. */
-  #backfill(fields: WireMessage): WireMessage {
+  /** The empty reasoning that a server requires where there is none. */
+  #requiredReasoning(fields: MessageFields): MessageFields {
     const { requiresReasoning, reasoningField } = this.#context.profile;
     const name = reasoningField === "received" ? "reasoning_content" : reasoningField;
     return requiresReasoning && fields[name] === undefined ? { [name]: "" } : {};
   }
 
   #addText(text: string, whole: ContentPart): void {
-    const role = this.#originOf(whole) === "own" ? readTextRole(whole) : "content";
-    if (role === "refusal") this.#refusal += text;
-    // The transcript of a spoken answer is in its audio.
-    else if (role === "content" && text !== "") this.#content.push({ text });
+    const field = this.#originOf(whole) === "own" ? readTextField(whole) : "content";
+    if (field === "refusal") this.#refusal += text;
+    // The transcript of an audio answer is in its audio.
+    else if (field === "content" && text !== "") this.#addContentText(text);
   }
 
-  #addThinking(whole: ContentPart, text: string, field: string): void {
+  #addContentText(text: string): void {
+    this.#content.push({ type: "text", text });
+  }
+
+  /** Adds a part other than text, or a block whose form is not known. */
+  #addPart(part: ContentPartParam): void {
+    this.#isOnlyText = false;
+    this.#content.push(part);
+  }
+
+  #addReasoning(whole: ContentPart, text: string, field: string): void {
     const { request, loss, profile } = this.#context;
     if (this.#originOf(whole) !== "own") {
       const replaced = replaceForeignPart(whole, request.foreignState, field, loss);
-      if (replaced?.part.case === "text") this.#content.push({ text: `${replaced.part.value}\n\n` });
+      if (replaced?.part.case === "text") this.#addContentText(`${replaced.part.value}\n\n`);
     } else if (profile.replayReasoning) {
-      this.#replay(readThinking(whole), text);
+      this.#replay(readReasoning(whole), text);
     } else {
       loss.note(field, "foreign_state_stripped", "the server takes no reasoning back; it was left out");
     }
   }
 
   /** Reasoning in the form in which the server gave it. Details hold all of it where there are any. */
-  #replay(state: ThinkingState, text: string): void {
+  #replay(state: ReasoningState, text: string): void {
     const { reasoningField } = this.#context.profile;
     if (state.details.length > 0) this.#details.push(...state.details);
-    else if (state.chunk !== undefined) this.#content.push({ chunk: thinkingChunkOf(state.chunk, text) });
-    else if (state.tags !== undefined)
-      this.#content.push({ text: `${state.tags.open}${text}${state.tags.close}` });
+    else if (state.part !== undefined) this.#addPart(thinkPartOf(state.part, text));
+    else if (state.tags !== undefined) this.#addContentText(`${state.tags.open}${text}${state.tags.close}`);
     else {
       this.#reasoningField = reasoningField === "received" ? state.field : reasoningField;
       this.#reasoning += text;
@@ -167,35 +193,24 @@ class TurnBuilder {
     const id = this.#context.callIds.ofCall(call.id, `${field}.id`);
     const rest = this.#originOf(whole) === "own" ? readCall(whole) : {};
     this.#calls.push(this.#wireCall(id, call, rest, field));
-    this.#waiting.push({ id: call.id, field });
+    this.#pending.push({ id: call.id, field });
   }
 
-  #wireCall(id: string, { name: said, input }: ToolCall, rest: JsonObject, field: string): JsonObject {
+  #wireCall(id: string, call: ToolCall, rest: Untrusted<WireToolCall>, field: string): WireToolCall {
     const { profile, loss } = this.#context;
+    const { input } = call;
     const rule = { refused: REFUSED_IN_NAMES, maxChars: profile.maxToolNameChars };
-    const name = wireToolCallName(said, rule, `${field}.name`, loss);
-    if (input.case === "text" && this.#isFunctionNow(name)) {
-      const called = {
-        ...objectIn(rest.function),
-        name,
-        arguments: JSON.stringify({ [CUSTOM_INPUT]: input.value }),
-      };
-      return { ...rest, id, type: "function", function: called };
-    }
-    if (input.case === "text") {
-      const custom = { ...objectIn(rest.custom), name, input: input.value };
-      return { ...rest, id, type: "custom", custom };
-    }
-    const called = {
-      ...objectIn(rest.function),
-      name,
-      arguments: this.#argumentsOf(input.value ?? "", field),
-    };
-    return { ...rest, id, type: "function", function: called };
+    const name = wireToolCallName(call.name, rule, `${field}.name`, loss);
+    if (input.case !== "text")
+      return functionCall(id, name, this.#argumentsOf(input.value ?? "", field), rest);
+    if (this.#isSentAsFunction(name))
+      return functionCall(id, name, JSON.stringify({ [CUSTOM_INPUT]: input.value }), rest);
+    const custom: CustomToolCall["custom"] = { ...objectIn(rest.custom), name, input: input.value };
+    return { ...asJson(rest), id, type: "custom", custom };
   }
 
   /** Whether the request declares a custom tool of that name and the server is given a function instead. */
-  #isFunctionNow(name: string): boolean {
+  #isSentAsFunction(name: string): boolean {
     const { profile, request } = this.#context;
     if (profile.supportsCustomTools) return false;
     return request.tools.some(({ tool }) => tool.case === "custom" && tool.value.name === name);
@@ -219,25 +234,37 @@ class TurnBuilder {
       this.#images.push(entry);
       return;
     }
-    const message = "the API takes no images from an assistant; it was sent as the user's";
+    const message = "the API takes no images from an assistant; it was moved to a user message";
     loss.lose(field, "converted_content", message);
-    this.#carried.push(await mediaChunk(part, field, media, profile));
+    this.#moved.push(await mediaPart(part, field, media, profile));
   }
 
   #addNative(whole: ContentPart, owner: string, dataJson: string, field: string): void {
     const { provider, request, loss } = this.#context;
-    if (owner !== provider && owner !== WIRE_NAME) {
+    if (owner !== provider && owner !== PROVIDER_NAME) {
       replaceForeignPart(whole, request.foreignState, field, loss);
       return;
     }
     const block = parseObjectField(dataJson, `${field}.native.data_json`);
-    // A spoken answer goes back by its id.
-    if (whole.part.case === "native" && whole.part.value.kind === "audio") this.#audio = { id: block.id };
-    else this.#content.push({ chunk: block });
+    // Audio goes back by its id.
+    if (whole.part.case === "native" && whole.part.value.kind === "audio")
+      this.#audio = verbatim<{ id: string }>({ id: block.id });
+    else this.#addPart(verbatim<ContentPartParam>(block));
   }
 
   #originOf(part: ContentPart): Origin {
     const { provider, request, profile } = this.#context;
     return originOf(part, provider, request.model, profile.catalog ?? provider);
   }
+}
+
+/** A function call. @param rest What the server's own call had beside. */
+function functionCall(
+  id: string,
+  name: string,
+  input: string,
+  rest: Untrusted<WireToolCall>,
+): FunctionToolCall {
+  const called: FunctionToolCall["function"] = { ...objectIn(rest.function), name, arguments: input };
+  return { ...asJson(rest), id, type: "function", function: called };
 }

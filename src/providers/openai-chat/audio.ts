@@ -1,9 +1,11 @@
-/** A spoken answer (provider documentation: "Audio and speech", `message.audio`). */
+/** Audio in an answer (provider documentation: "Audio and speech", `message.audio`). */
 import { type JsonObject, type JsonValue, textIn, without } from "../../kit/json/json.ts";
+import type { AudioDelta } from "../../wire/openai-chat/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** Collects the pieces of a spoken answer: a stream sends its sound and its transcript in many. */
+/** Collects the audio of one answer: a stream sends data and transcript in pieces. */
 export class AudioCollector {
-  /** Place of the part in the message. */
+  /** Index of the part in the message. */
   readonly partIndex: number;
   readonly #data: string[] = [];
   #transcript = "";
@@ -13,20 +15,23 @@ export class AudioCollector {
     this.partIndex = partIndex;
   }
 
-  /** Takes the next piece. */
-  add(audio: JsonObject): void {
+  /** Adds the next piece. */
+  add(audio: Untrusted<AudioDelta>): void {
     const data = textIn(audio.data);
     if (data !== "") this.#data.push(data);
     this.#transcript += textIn(audio.transcript);
-    for (const [key, value] of Object.entries(without(audio, "data", "transcript")))
+    for (const [key, value] of Object.entries(without(audio, ...PIECEWISE)))
       if (value !== null) this.#rest[key] = value;
   }
 
-  /** The whole of it. */
+  /** The whole `audio` object. */
   get whole(): JsonObject {
     return { ...this.#rest, data: joinedBase64(this.#data), transcript: this.#transcript };
   }
 }
+
+/** Fields that arrive in pieces. */
+const PIECEWISE: readonly (keyof AudioDelta)[] = ["data", "transcript"];
 
 /** Each piece is base64 on its own, with padding. */
 function joinedBase64(pieces: readonly string[]): string {

@@ -1,53 +1,100 @@
-/** Sources that a server names: annotations of a message, and lists beside the message. */
+/** Sources that a server lists: annotations of a message, and lists beside the message. */
 import { create } from "@bufbuild/protobuf";
 import { type Citation, CitationSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asInt32, asObject, asString, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
-import type { Chunk } from "./wire.ts";
+import { type ProviderSpan, SpanConverter, setSpan } from "../../kit/adapter/citation-span.ts";
+import { asInt32, asJson, asObject, asString, objectsIn, textIn } from "../../kit/json/json.ts";
+import type { Annotation, FileCitation, SearchResult, UrlCitation } from "../../wire/openai-chat/response.ts";
+import type { AnyCompletion } from "../../wire/openai-chat/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** The `annotations` of a message or delta (provider documentation: "The chat completion object"). */
-export function annotationsIn(annotations: unknown): Citation[] {
-  return objectsIn(annotations).map(annotationOf);
+/** What an annotation may hold. */
+type AnnotationFields = UrlCitation & FileCitation;
+
+/** A citation and the span of the content that it belongs to, in the provider's numbers. */
+export interface SpannedCitation {
+  readonly citation: Citation;
+  readonly span: ProviderSpan | undefined;
 }
 
-/** An annotation has what it says under its own type: `{type: "url_citation", url_citation: {…}}`. */
-function annotationOf(annotation: JsonObject): Citation {
+/** The `annotations` of a message or delta (provider documentation: "The chat completion object"). */
+export function citationsOf(annotations: unknown): SpannedCitation[] {
+  return objectsIn<Annotation>(annotations).map(citationOf);
+}
+
+/** An annotation has its fields under its own type: `{type: "url_citation", url_citation: {…}}`. */
+function citationOf(annotation: Untrusted<Annotation>): SpannedCitation {
   const type = textIn(annotation.type);
-  const said = asObject(annotation[type]) ?? annotation;
+  const fields: Untrusted<AnnotationFields> =
+    asObject<AnnotationFields>(asJson(annotation)[type]) ?? asJson(annotation);
   const citation = create(CitationSchema, {
     type,
-    title: textIn(said.title),
-    url: textIn(said.url),
-    citedText: textIn(said.content),
-    sourceId: asString(said.file_id) ?? textIn(said.filename),
+    title: textIn(fields.title),
+    url: textIn(fields.url),
+    citedText: textIn(fields.content),
+    sourceId: asString(fields.file_id) ?? textIn(fields.filename),
     rawJson: JSON.stringify(annotation),
   });
-  const start = asInt32(said.start_index);
-  const end = asInt32(said.end_index);
-  if (start !== undefined) citation.startIndex = start;
-  if (end !== undefined) citation.endIndex = end;
-  return citation;
+  const start = asInt32(fields.start_index);
+  const end = asInt32(fields.end_index);
+  return { citation, span: start === undefined || end === undefined ? undefined : { start, end } };
 }
 
 /**
- * The sources of a whole answer or chunk that stand beside its message: `citations`, to whose
- * places the text refers by number (Perplexity, xAI), with what `search_results` say of them,
- * then the results that are not cited. Undefined where there is no such list.
+ * Sets the indices of citations. Annotations count characters, that is Unicode code points, of the whole content; here
+ * it may be several text parts, and reasoning between tags that is no text part. To be called for each text part in
+ * order.
  */
-export function sourcesIn({ citations, search_results: results }: Chunk): Citation[] | undefined {
+export class AnnotationSpans {
+  /** Code points of the content before the next text part. */
+  #offset: number;
+
+  /** @param reasoning The beginning of the content that is no text part: reasoning with its tags. */
+  constructor(reasoning: string) {
+    this.#offset = countCodePoints(reasoning);
+  }
+
+  /** Sets the indices of the citations of one text part. */
+  setIn(text: string, citations: readonly SpannedCitation[]): void {
+    const converter = new SpanConverter(text, "code_points");
+    for (const { citation, span } of citations)
+      if (span !== undefined) setSpan(citation, this.#relative(span), converter);
+    this.#offset += countCodePoints(text);
+  }
+
+  #relative({ start, end }: ProviderSpan): ProviderSpan {
+    return { start: start - this.#offset, end: end - this.#offset };
+  }
+}
+
+function countCodePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+/**
+ * The sources of a whole answer or chunk that are listed beside its message: `citations`, to whose entries the text
+ * refers by number (Perplexity, xAI), each with its entry in `search_results`, then the results that are not cited.
+ * Undefined where there is no such list.
+ */
+export function sourcesOf({
+  citations,
+  search_results: results,
+}: Untrusted<AnyCompletion>): Citation[] | undefined {
   if (!Array.isArray(citations) && !Array.isArray(results)) return undefined;
-  const found = objectsIn(results);
+  const found = objectsIn<SearchResult>(results);
   const urls = Array.isArray(citations) ? citations.filter((url) => typeof url === "string") : [];
   const known = new Map(found.map((result) => [textIn(result.url), result]));
   const rest = found.filter(({ url }) => !urls.includes(textIn(url)));
   return [...urls.map((url) => sourceOf(url, known.get(url))), ...rest.map((result) => resultOf(result))];
 }
 
-function sourceOf(url: string, result: JsonObject | undefined): Citation {
+function sourceOf(url: string, result: Untrusted<SearchResult> | undefined): Citation {
   if (result !== undefined) return resultOf(result);
   return create(CitationSchema, { type: "citation", url, rawJson: JSON.stringify(url) });
 }
 
-function resultOf(result: JsonObject): Citation {
+function resultOf(result: Untrusted<SearchResult>): Citation {
   return create(CitationSchema, {
     type: "search_result",
     title: textIn(result.title),

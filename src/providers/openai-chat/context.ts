@@ -5,13 +5,16 @@ import type { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts"
 import type { MediaSource } from "./media.ts";
 import type { ServerProfile } from "./profile.ts";
 
-/** What the translation of a request needs to know of the provider entry. */
+/** Name under which options, hosted tools and native parts are known, whatever name a provider is registered under. */
+export const PROVIDER_NAME = "openai-chat";
+
+/** What the translation of every request needs to know of the provider. */
 export interface RequestSettings {
   /** Name under which the provider is registered. */
   readonly provider: string;
-  /** How the server's API differs from the others'. */
+  /** How the server's API differs from that of others. */
   readonly profile: ServerProfile;
-  /** Turns the source of an image, sound or document into a URL, bytes or a file id. */
+  /** Turns the source of an image, audio clip or document into a URL, bytes or a file id. */
   readonly media: MediaSource;
 }
 

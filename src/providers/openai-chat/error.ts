@@ -1,24 +1,28 @@
-/** Their failure -> our InferenceError: of an HTTP answer, of a body with success, of a chunk in a stream. */
+/** A failure of theirs -> our InferenceError: of an HTTP answer, of a body with status 200, of a chunk in a stream. */
 
-import { errorOf, type ProviderErrorOptions, type SDKError } from "../../core/errors.ts";
+import type { ProviderErrorOptions, SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/adapter/classify.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
+import { providerErrorOf } from "../../kit/adapter/provider-error.ts";
 import { retryAfterOf, retryDelayInText, shouldRetryOf } from "../../kit/http/retry-after.ts";
 import type { HttpHeaders } from "../../kit/http/transport.ts";
-import { asObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
-import { type Complaint, complaintIn, complaintInText } from "./complaint.ts";
+import { asObject, tryParseJson } from "../../kit/json/json.ts";
+import type { ErrorBody } from "../../wire/openai-chat/error.ts";
+import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { type ProviderErrorBody, readErrorBody, readErrorText } from "./error-body.ts";
 import type { ServerProfile } from "./profile.ts";
 
 /** A failed HTTP answer as our error. */
 export function toError(failure: WireFailure, profile: ServerProfile): SDKError {
   const { provider, status, headers, body, request } = failure;
-  const parsed = asObject(tryParseJson(body));
-  const complaint = parsed === undefined ? complaintInText(body) : complaintIn(parsed);
+  const parsed = asObject<ErrorBody>(tryParseJson(body));
+  const reported = parsed === undefined ? readErrorText(body) : readErrorBody(parsed);
   const isOverflow = status === 400 && body.trim() === "" && profile.emptyErrorIsOverflow;
-  return failed(complaint, request, isOverflow ? ErrorKind.CONTEXT_LENGTH : undefined, {
+  return errorOfBody(reported, request, isOverflow ? ErrorKind.CONTEXT_LENGTH : undefined, {
     provider,
     httpStatusCode: status,
     requestId: requestIdOf(headers),
@@ -28,28 +32,28 @@ export function toError(failure: WireFailure, profile: ServerProfile): SDKError 
   });
 }
 
-/** Whether a body or chunk tells of a failure instead of an answer. */
-export function reportsFailure(body: JsonObject): boolean {
+/** Whether a body or chunk reports a failure instead of an answer. */
+export function reportsFailure(body: Untrusted<AnyCompletion | (ErrorBody & { type: string })>): boolean {
   if (body.error !== undefined && body.error !== null) return true;
   if (body.object === "error" || body.type === "error") return true;
-  // Groq says here why it stopped a stream early.
-  if (asObject(body.x_groq)?.error !== undefined) return true;
+  // Groq puts here why it stopped a stream early.
+  if (asObject<ErrorBody["x_groq"]>(body.x_groq)?.error !== undefined) return true;
   return body.choices === undefined && (typeof body.message === "string" || body.detail !== undefined);
 }
 
-/** The failure that a body, chunk or choice with success reports. */
+/** The failure that a body with status 200, a chunk or a choice reports. */
 export function reportedError(
-  holder: JsonObject,
+  holder: Untrusted<AnyCompletion | AnyChoice | ErrorBody>,
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
-  return failed(complaintIn(holder), request, undefined, {
+  return errorOfBody(readErrorBody(holder), request, undefined, {
     provider,
     requestId: providerRequestId,
     rawJson: request.includeRaw ? boundedRaw(JSON.stringify(holder)) : undefined,
   });
 }
 
-/** The provider's id of the exchange, wherever a server puts it; empty where it does not. */
+/** The provider's id of the exchange, from whichever header a server puts it in; empty where there is none. */
 export function requestIdOf(headers: HttpHeaders): string {
   for (const name of REQUEST_ID_HEADERS) {
     const id = headers.get(name);
@@ -67,48 +71,37 @@ const REQUEST_ID_HEADERS = [
   "cf-ray",
 ];
 
-function failed(
-  complaint: Complaint,
+function errorOfBody(
+  reported: ProviderErrorBody,
   request: Request,
   known: ErrorKind | undefined,
   options: ProviderErrorOptions,
 ): SDKError {
-  const word = complaint.code || complaint.type;
-  const said = repeatableMessage(complaint.message, request);
-  const status =
-    options.httpStatusCode === undefined ? "reported a failure" : `answered ${options.httpStatusCode}`;
-  const text = `${options.provider} ${status}${word === "" ? "" : ` (${word})`}${said === "" ? "" : `: ${said}`}`;
-  // What may not be repeated is not read either: it is the caller's own text.
-  const kind = known ?? kindOf({ ...complaint, message: said }, options.httpStatusCode);
-  const isQuota = kind === ErrorKind.QUOTA_EXCEEDED;
-  const delay = options.retryAfter ?? retryDelayInText(complaint.message);
-  return errorOf(kind, text, {
-    ...options,
-    // Waiting does not bring money back.
-    retryAfter: isQuota ? undefined : delay,
-    retryable: isQuota ? false : options.retryable,
-    errorCode: word === "" ? undefined : word,
-  });
+  const message = repeatableMessage(reported.message, request);
+  // A message that may not be repeated is not classified either: it holds the caller's own text.
+  const kind = known ?? kindOf({ ...reported, message }, options.httpStatusCode);
+  const retryAfter = retryDelayInText(reported.message);
+  return providerErrorOf({ kind, code: reported.code || reported.type, message, retryAfter }, options);
 }
 
 /**
- * The kind of a failure: the structured code first, then the status (inside a stream the number
- * that stands for it), the message only where they say no more than that something is wrong.
+ * The kind of a failure: by the structured code first, then by the status (inside a stream, the number that the body
+ * has for it); by the message only where they are too general.
  */
-function kindOf(complaint: Complaint, httpStatus: number | undefined): ErrorKind {
-  const code = complaint.code.toLowerCase();
-  const type = complaint.type.toLowerCase();
-  const known = KIND_OF_WORD.get(code) ?? KIND_OF_WORD.get(type);
+function kindOf(reported: ProviderErrorBody, httpStatus: number | undefined): ErrorKind {
+  const code = reported.code.toLowerCase();
+  const type = reported.type.toLowerCase();
+  const known = KIND_OF_CODE.get(code) ?? KIND_OF_CODE.get(type);
   if (known !== undefined) return known;
-  if (complaint.isModerated) return ErrorKind.CONTENT_FILTER;
-  const status = httpStatus ?? complaint.status;
-  const byMessage = code === "" ? kindOfMessage(complaint.message, status) : undefined;
+  if (reported.isModerated) return ErrorKind.CONTENT_FILTER;
+  const status = httpStatus ?? reported.status;
+  const byMessage = code === "" ? kindOfMessage(reported.message, status) : undefined;
   if (byMessage !== undefined) return byMessage;
   if (status !== undefined) return kindOfStatus(status);
   return KIND_OF_TYPE.get(type) ?? ErrorKind.PROVIDER;
 }
 
-/** What a message tells apart where the status alone says little: a 400, 403, 413, 422, 429 or 5xx, or none at all. */
+/** The kind that a message names, where the status is too general (400, 403, 413, 422, 429, 5xx) or there is none. */
 function kindOfMessage(message: string, status: number | undefined): ErrorKind | undefined {
   if (QUOTA_TEXT.test(message) && isIn(status, 400, 403, 429)) return ErrorKind.QUOTA_EXCEEDED;
   if (KEY_TEXT.test(message) && isIn(status, 400)) return ErrorKind.AUTHENTICATION;
@@ -150,8 +143,8 @@ const KEY_TEXT = /(?:incorrect|invalid) api key|api key not valid/i;
 const QUOTA_TEXT =
   /insufficient (?:balance|credit|quota|funds)|exceeded your current quota|credit balance|(?:have any|enough) credits|please recharge/i;
 
-/** Codes and types that say what is wrong, whatever the status. Lower case. */
-const KIND_OF_WORD: ReadonlyMap<string, ErrorKind> = new Map([
+/** Codes and types that name a kind, whatever the status. Lower case. */
+const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map([
   ["context_length_exceeded", ErrorKind.CONTEXT_LENGTH],
   ["context_window_exceeded", ErrorKind.CONTEXT_LENGTH],
   ["exceed_context_size_error", ErrorKind.CONTEXT_LENGTH],
@@ -182,12 +175,12 @@ const KIND_OF_WORD: ReadonlyMap<string, ErrorKind> = new Map([
   ["overloaded_error", ErrorKind.SERVER],
   ["server_error", ErrorKind.SERVER],
   ["server_is_overloaded", ErrorKind.SERVER],
-  // What the model wrote did not parse at the server; asked again it may do better (Groq).
+  // The server could not parse what the model wrote; another attempt may succeed (Groq).
   ["tool_use_failed", ErrorKind.SERVER],
   ["json_validate_failed", ErrorKind.SERVER],
 ]);
 
-// Types say less than statuses; they decide only inside a stream, where there is none. Lower case.
+// Types are less precise than statuses; they decide only inside a stream, where there is no status. Lower case.
 const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map([
   ["invalid_request_error", ErrorKind.INVALID_REQUEST],
   ["badrequesterror", ErrorKind.INVALID_REQUEST],

@@ -1,31 +1,22 @@
-import { create } from "@bufbuild/protobuf";
-import {
-  type FinishReason,
-  FinishReasonSchema,
-  FinishReason_Reason as Reason,
-} from "../../gen/outrigger/v1/response_pb.ts";
+import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
+import { finishReason } from "../../kit/adapter/finish-reason.ts";
 
-/** What an answer holds that says more than the server's word. */
-export interface Held {
-  readonly toolCalls: boolean;
-  readonly refusal: boolean;
+/** What the content of an answer tells of why it ended. */
+export interface AnswerContent {
+  readonly hasToolCalls: boolean;
+  readonly hasRefusal: boolean;
 }
 
 /**
- * Why the model stopped (provider documentation: "The chat completion object", `finish_reason`).
- * Calls that wait for their results and a refusal say more than a plain `stop`, which servers
- * give for both.
+ * Why the model stopped (provider documentation: "The chat completion object", `finish_reason`). Servers report a plain
+ * `stop` for tool calls and for a refusal as well; the content is more precise.
  */
-export function finishReasonOf(raw: string, { toolCalls, refusal }: Held): FinishReason {
+export function finishReasonOf(raw: string, { hasToolCalls, hasRefusal }: AnswerContent): FinishReason {
   const reason = REASONS.get(raw.toLowerCase()) ?? Reason.OTHER;
   const isPlain = reason === Reason.STOP || raw === "";
-  if (isPlain && toolCalls) return finish(Reason.TOOL_CALLS, raw);
-  if (isPlain && refusal) return finish(Reason.CONTENT_FILTER, raw);
-  return finish(reason, raw);
-}
-
-function finish(reason: Reason, raw: string): FinishReason {
-  return create(FinishReasonSchema, { reason, raw });
+  if (isPlain && hasToolCalls) return finishReason(Reason.TOOL_CALLS, raw);
+  if (isPlain && hasRefusal) return finishReason(Reason.CONTENT_FILTER, raw);
+  return finishReason(reason, raw);
 }
 
 const REASONS: ReadonlyMap<string, Reason> = new Map([

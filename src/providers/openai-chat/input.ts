@@ -1,41 +1,49 @@
 /**
- * Our messages -> `messages` (provider documentation: "Create chat completion"). They come in the
- * order of the conversation, the same for the same history in every turn, so that prompt caches
- * find the beginning again.
+ * Our messages -> `messages` (provider documentation: "Create chat completion"). They keep the order of the
+ * conversation and are the same for the same history in every turn, so that a prompt cache finds their beginning again.
  */
 
 import { invalidField } from "../../core/errors.ts";
-import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
-import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
-import { parseObjectField, textIn } from "../../kit/json/json.ts";
-import { assistantTurn } from "./assistant.ts";
+import { type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
+import type {
+  DeveloperMessageParam,
+  MessageParam,
+  SystemMessageParam,
+  UserMessageParam,
+} from "../../wire/openai-chat/request.ts";
+import { toAssistantMessage } from "./assistant.ts";
 import type { RequestContext } from "./context.ts";
-import { mediaChunk } from "./media.ts";
-import { type PlacedResult, ToolResults } from "./tool-results.ts";
-import { type ContentChunk, WIRE_NAME, type WireMessage } from "./wire.ts";
+import { ToolResults, toToolMessage } from "./tool-results.ts";
+import { simplified, toUserContent } from "./user-content.ts";
 
 /** Translates the conversation. Throws InvalidRequestError naming the part that the server has no form for. */
-export async function toMessages(context: RequestContext): Promise<WireMessage[]> {
+export async function toConversation(context: RequestContext): Promise<MessageParam[]> {
   const { messages } = context.request;
   const results = new ToolResults(messages, context.loss);
-  const wire: WireMessage[] = [];
+  const conversation: MessageParam[] = [];
   for (const [index, message] of messages.entries()) {
-    const field = `messages[${index}]`;
     const { role } = message;
     if (role === Role.TOOL) results.checkTaken(index);
-    else if (role === Role.ASSISTANT) wire.push(...(await turn(message, index, results, context)));
-    else wire.push(await plainMessage(message, field, context));
+    else if (role === Role.ASSISTANT) conversation.push(...(await turnOf(message, index, results, context)));
+    else conversation.push(await plainMessage(message, `messages[${index}]`, context));
   }
-  return wire;
+  return conversation;
 }
 
-async function plainMessage(message: Message, field: string, context: RequestContext): Promise<WireMessage> {
+/** A message that the model did not write. */
+type PlainMessageParam = SystemMessageParam | DeveloperMessageParam | UserMessageParam;
+
+async function plainMessage(
+  message: Message,
+  field: string,
+  context: RequestContext,
+): Promise<PlainMessageParam> {
   const role = roleOf(message.role, field, context);
-  const chunks = await chunksOf(message.content, `${field}.content`, context);
-  return { role, ...nameOf(message.name, field, context), content: simplest(chunks) };
+  const content = await toUserContent(message.content, `${field}.content`, context);
+  return { role, ...nameOf(message.name, field, context), content: simplified(content) };
 }
 
-function roleOf(role: Role, field: string, { profile }: RequestContext): string {
+function roleOf(role: Role, field: string, { profile }: RequestContext): PlainMessageParam["role"] {
   switch (role) {
     case Role.SYSTEM:
       return "system";
@@ -51,119 +59,31 @@ function roleOf(role: Role, field: string, { profile }: RequestContext): string 
 function nameOf(name: string, field: string, { profile, loss }: RequestContext): { name?: string } {
   if (name === "") return {};
   if (profile.supportsNames) return { name };
-  loss.lose(`${field}.name`, "unsupported_setting", "the server takes no names of speakers; it was left out");
+  loss.lose(
+    `${field}.name`,
+    "unsupported_setting",
+    "the server takes no names of participants; it was left out",
+  );
   return {};
 }
 
-/** A single text goes as a string, which every server takes. */
-function simplest(chunks: readonly ContentChunk[]): string | readonly ContentChunk[] {
-  if (chunks.length === 0) return "";
-  const [first] = chunks;
-  return chunks.length === 1 && first?.type === "text" ? textIn(first.text) : chunks;
-}
-
-async function chunksOf(
-  parts: readonly ContentPart[],
-  field: string,
-  context: RequestContext,
-): Promise<ContentChunk[]> {
-  const chunks: ContentChunk[] = [];
-  for (const [index, part] of parts.entries()) {
-    const chunk = await chunkOf(part, `${field}[${index}]`, context);
-    if (chunk !== undefined) chunks.push(chunk);
-  }
-  return chunks;
-}
-
-async function chunkOf(
-  whole: ContentPart,
-  field: string,
-  context: RequestContext,
-): Promise<ContentChunk | undefined> {
-  const { part } = whole;
-  switch (part.case) {
-    case "text":
-      return { type: "text", text: part.value };
-    case "image":
-    case "audio":
-    case "document":
-      return mediaChunk(part, `${field}.${part.case}`, context.media, context.profile);
-    case "native":
-      if (part.value.provider === context.provider || part.value.provider === WIRE_NAME)
-        return parseObjectField(part.value.dataJson, `${field}.native.data_json`);
-      replaceForeignPart(whole, context.request.foreignState, field, context.loss);
-      return undefined;
-    default:
-      throw invalidField(
-        field,
-        `expected text, an image, audio or a document here, found ${part.case ?? "nothing"}`,
-      );
-  }
-}
-
-/** An assistant message, the results of its calls, and what neither may hold, as the user's. */
-async function turn(
+/** An assistant message, the results of its calls, and a user message with what neither can hold. */
+async function turnOf(
   message: Message,
   index: number,
   results: ToolResults,
   context: RequestContext,
-): Promise<WireMessage[]> {
+): Promise<MessageParam[]> {
   const field = `messages[${index}]`;
   const name = nameOf(message.name, field, context).name ?? "";
-  const said = await assistantTurn({ ...message, name }, field, context);
-  const carried = [...said.carried];
-  const answers: WireMessage[] = [];
-  for (const result of results.take(said.calls, index)) {
-    const answer = await toolMessage(result, context);
-    answers.push(answer.message);
-    carried.push(...answer.carried);
+  const assistant = await toAssistantMessage({ ...message, name }, field, context);
+  const turn: MessageParam[] = assistant.message === undefined ? [] : [assistant.message];
+  const moved = [...assistant.moved];
+  for (const result of results.take(assistant.calls, index)) {
+    const tool = await toToolMessage(result, context);
+    turn.push(tool.message);
+    moved.push(...tool.moved);
   }
-  return [
-    ...(said.message === undefined ? [] : [said.message]),
-    ...answers,
-    ...(carried.length === 0 ? [] : [{ role: "user", content: carried }]),
-  ];
-}
-
-/** A tool result, and what of it has to follow in a user message. */
-interface ToolAnswer {
-  readonly message: WireMessage;
-  readonly carried: readonly ContentChunk[];
-}
-
-async function toolMessage(result: PlacedResult, context: RequestContext): Promise<ToolAnswer> {
-  const { profile, callIds } = context;
-  const id = callIds.ofResult(result.toolCallId);
-  const chunks = await chunksOf(result.content, `${result.field}.content`, context);
-  if (result.isError) markFailed(chunks, result.field, context);
-  const media = chunks.filter(({ type }) => type !== "text");
-  const message = { role: "tool", tool_call_id: id };
-  if (media.length === 0) return { message: { ...message, content: joined(chunks) }, carried: [] };
-  if (profile.supportsToolResultMedia) return { message: { ...message, content: chunks }, carried: [] };
-  const moved = "the API takes only text in a tool result; the rest was sent in a user message behind it";
-  context.loss.lose(`${result.field}.content`, "converted_content", moved);
-  const text = joined(chunks.filter(({ type }) => type === "text"));
-  return {
-    message: { ...message, content: text === "" ? SEE_BELOW : text },
-    carried: [{ type: "text", text: `Of the tool result ${id}:` }, ...media],
-  };
-}
-
-/** Stands for a result that is sent in the user message behind it. Constant, as all such words are. */
-const SEE_BELOW = "(see the user message below)";
-
-/** Goes before the text of a tool that failed. */
-const ERROR_MARK = "The tool failed:";
-
-function markFailed(chunks: ContentChunk[], field: string, { loss }: RequestContext): void {
-  const [first] = chunks;
-  if (first?.type === "text") chunks[0] = { ...first, text: `${ERROR_MARK} ${textIn(first.text)}` };
-  else chunks.unshift({ type: "text", text: ERROR_MARK });
-  const message = "the API has no error flag; the result says it in its text";
-  loss.note(`${field}.is_error`, "converted_content", message);
-}
-
-/** Texts of a result as one, since most servers take only a string. */
-function joined(texts: readonly ContentChunk[]): string {
-  return texts.map(({ text }) => textIn(text)).join("\n\n");
+  if (moved.length > 0) turn.push({ role: "user", content: moved });
+  return turn;
 }

@@ -1,13 +1,18 @@
 /**
- * Images, sounds and documents as pieces of a content list (provider documentation: "Create chat
- * completion", `messages`).
+ * Images, audio and documents as parts of a content list (provider documentation: "Create chat completion",
+ * `messages`).
  */
 
 import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import { formatDataUri, type Media, type ResolvedMedia } from "../../kit/media/media.ts";
+import type {
+  ContentPartParam,
+  FilePart,
+  ImagePart,
+  InputAudioPart,
+} from "../../wire/openai-chat/request.ts";
 import type { ServerProfile } from "./profile.ts";
-import type { ContentChunk } from "./wire.ts";
 
 /** A part that has a source. */
 export type MediaPart =
@@ -23,28 +28,28 @@ export type MediaSource = (media: Media, field: string) => Promise<ResolvedMedia
  * @param field Path of the part in the request.
  * @throws InvalidRequestError where the server takes no such part, or not in this form.
  */
-export async function mediaChunk(
+export async function mediaPart(
   part: MediaPart,
   field: string,
   source: MediaSource,
   profile: ServerProfile,
-): Promise<ContentChunk> {
+): Promise<ContentPartParam> {
   switch (part.case) {
     case "image":
-      return imageChunk(part.value, await source(part.value, field), field, profile);
+      return imagePart(part.value, await source(part.value, field), field, profile);
     case "audio":
-      return audioChunk(await source(part.value, field), field, profile);
+      return audioPart(await source(part.value, field), field, profile);
     case "document":
-      return documentChunk(part.value, await source(part.value, field), field, profile);
+      return documentPart(part.value, await source(part.value, field), field, profile);
   }
 }
 
-function imageChunk(
+function imagePart(
   { detail }: Image,
   media: ResolvedMedia,
   field: string,
   { imageTypes }: ServerProfile,
-): ContentChunk {
+): ImagePart {
   if (media.kind === "file_id") throw unsupported(`${field}.file_id`, "images by id", "bytes or a URL");
   if (media.kind === "data" && imageTypes !== undefined && !imageTypes.includes(media.mediaType)) {
     const expected = imageTypes.join(", ");
@@ -53,16 +58,16 @@ function imageChunk(
   return { type: "image_url", image_url: { url: urlOf(media), ...(detail === "" ? {} : { detail }) } };
 }
 
-function audioChunk(
+function audioPart(
   media: ResolvedMedia,
   field: string,
   { audioInput, audioFormats }: ServerProfile,
-): ContentChunk {
-  if (audioInput === "none") throw unsupported(field, "sounds", "the text of them");
-  if (media.kind === "file_id") throw unsupported(`${field}.file_id`, "sounds by id", "their bytes");
+): InputAudioPart {
+  if (audioInput === "none") throw unsupported(field, "audio", "its transcript");
+  if (media.kind === "file_id") throw unsupported(`${field}.file_id`, "audio by id", "its bytes");
   if (audioInput === "base64")
     return { type: "input_audio", input_audio: media.kind === "url" ? media.url : media.base64 };
-  if (media.kind === "url") throw unsupported(`${field}.url`, "sounds by URL", "their bytes");
+  if (media.kind === "url") throw unsupported(`${field}.url`, "audio by URL", "its bytes");
   const format = audioFormatOf(media.mediaType);
   if (audioFormats !== undefined && !audioFormats.includes(format)) {
     const expected = audioFormats.join(", ");
@@ -71,7 +76,7 @@ function audioChunk(
   return { type: "input_audio", input_audio: { data: media.base64, format } };
 }
 
-/** The API's word for the format of a sound: the subtype, but for those with several names. */
+/** The API's name of an audio format: the subtype, except for those with several names. */
 function audioFormatOf(mediaType: string): string {
   const [, subtype = ""] = mediaType.toLowerCase().split(/[/;]/);
   return AUDIO_FORMATS.get(subtype) ?? subtype;
@@ -88,12 +93,12 @@ const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
   ["x-flac", "flac"],
 ]);
 
-function documentChunk(
+function documentPart(
   { fileName }: Document,
   media: ResolvedMedia,
   field: string,
   { documentInput }: ServerProfile,
-): ContentChunk {
+): ContentPartParam {
   switch (documentInput) {
     case "none":
       throw unsupported(field, "documents", "their text, or images of their pages");
@@ -113,11 +118,11 @@ function documentChunk(
         ...(fileName === "" ? {} : { file_name: fileName }),
       };
     default:
-      return fileChunk(fileName, media, field, documentInput === "file_or_url");
+      return filePart(fileName, media, field, documentInput === "file_or_url");
   }
 }
 
-function fileChunk(fileName: string, media: ResolvedMedia, field: string, takesUrl: boolean): ContentChunk {
+function filePart(fileName: string, media: ResolvedMedia, field: string, takesUrl: boolean): FilePart {
   if (media.kind === "file_id") return { type: "file", file: { file_id: media.id } };
   if (media.kind === "url" && !takesUrl)
     throw unsupported(`${field}.url`, "documents by URL", "bytes or the id of an uploaded file");

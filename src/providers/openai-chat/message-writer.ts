@@ -1,54 +1,65 @@
 import { create } from "@bufbuild/protobuf";
 import { type Citation, type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asObject, type JsonObject, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
+import { asObject, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";
+import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
+import type {
+  GeneratedImage,
+  Logprobs,
+  MessageExtensions,
+  ReasoningDetail,
+  ThinkPart,
+  TokenLogprob,
+} from "../../wire/openai-chat/response.ts";
+import type { AnyMessage, AudioDelta, ToolCallDelta } from "../../wire/openai-chat/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import { AudioCollector } from "./audio.ts";
-import { annotationsIn } from "./citations.ts";
+import { AnnotationSpans, citationsOf, type SpannedCitation } from "./citations.ts";
 import { imagePartOf } from "./images.ts";
 import { ToolCallReader } from "./open-blocks.ts";
 import type { ServerProfile } from "./profile.ts";
 import { addDetails, textOfDetails } from "./reasoning-details.ts";
-import type { StateWriter, TextRole } from "./state.ts";
+import type { StateWriter, TextField } from "./state.ts";
+import { isEmptyThinkPart, ThinkPartCollector } from "./think-part.ts";
 import { ThinkTagSplitter } from "./think-tags.ts";
-import { saysNothing, ThinkingChunkCollector } from "./thinking-chunk.ts";
-import type { ContentChunk, Delta } from "./wire.ts";
 
-/** A text part that is being written. It stays open to the end, since its sources come last. */
-interface TextRun {
-  readonly role: TextRole;
+/** A text part that is being written. It stays open until the end, since its citations come last. */
+interface OpenText {
+  readonly field: TextField;
   readonly block: TextBlock;
-  readonly citations: Citation[];
-  readonly logprobs: JsonObject[];
+  readonly citations: SpannedCitation[];
+  readonly logprobs: Untrusted<TokenLogprob>[];
 }
 
-/** A thinking part that is being written. It ends where text or a tool call begins. */
-interface ThinkingRun {
+/** A reasoning part that is being written. It ends where text or a tool call begins. */
+interface OpenReasoning {
   /** What it is found in: the name of a field, `CONTENT_LIST` or `TAGS`. */
   readonly source: string;
   readonly block: ReasoningBlock;
-  readonly details: JsonObject[];
-  /** Collects what a content list says of it. */
-  readonly chunk: ThinkingChunkCollector;
+  readonly details: Untrusted<ReasoningDetail>[];
+  /** Collects the parts of a content list. */
+  readonly thinkPart: ThinkPartCollector;
 }
 
 const CONTENT_LIST = "content";
 const TAGS = "<think>";
 
 /**
- * Writes one message while its deltas arrive; a whole message is one delta. Decides which part a
- * piece belongs to: reasoning, text and refusal form parts in the order in which they come,
- * tool calls run beside them.
+ * Writes one message while its deltas arrive; a whole message is one delta. Decides which part a piece belongs to:
+ * reasoning, text and refusal form parts in the order in which they come; tool calls are written beside them.
  */
 export class MessageWriter {
   readonly #writer: StreamWriter;
   readonly #states: StateWriter;
-  readonly #reasoningFields: readonly string[];
+  readonly #reasoningFields: readonly ReasoningField[];
   readonly #calls: ToolCallReader;
   readonly #splitter: ThinkTagSplitter | undefined;
-  readonly #texts: TextRun[] = [];
-  /** The text that further text of its role is added to. */
-  #text: TextRun | undefined;
-  #thinking: ThinkingRun | undefined;
+  readonly #texts: OpenText[] = [];
+  /** The text that further text of its field is added to. */
+  #text: OpenText | undefined;
+  #reasoning: OpenReasoning | undefined;
+  /** Reasoning that was split off the content, with its tags. */
+  #tagged = "";
   #audio: AudioCollector | undefined;
 
   constructor(writer: StreamWriter, states: StateWriter, profile: ServerProfile) {
@@ -60,7 +71,7 @@ export class MessageWriter {
       reasoningField === "received" ? REASONING_FIELDS : [reasoningField, ...REASONING_FIELDS];
     if (thinkTags) {
       this.#splitter = new ThinkTagSplitter({
-        thinking: (piece) => this.#thinkingIn(TAGS).block.append(piece),
+        reasoning: (piece) => this.#reasoningIn(TAGS).block.append(piece),
         text: (piece) => this.#addText("content", piece),
       });
     }
@@ -73,176 +84,195 @@ export class MessageWriter {
 
   /** Whether the model refuses. */
   get hasRefusal(): boolean {
-    return this.#texts.some(({ role }) => role === "refusal");
+    return this.#texts.some(({ field }) => field === "refusal");
   }
 
-  /** Takes the next delta. */
-  push(delta: Delta): void {
+  /** Adds the next delta. */
+  push(delta: Untrusted<AnyMessage>): void {
     this.#addReasoning(delta);
     this.#addContent(delta.content);
     this.#addText("refusal", textIn(delta.refusal));
-    this.#addAudio(asObject(delta.audio));
+    this.#addAudio(asObject<AudioDelta>(delta.audio));
     this.#addToolCalls(delta);
-    if (delta.images !== undefined) for (const image of objectsIn(delta.images)) this.#addImage(image);
+    if (delta.images !== undefined)
+      for (const image of objectsIn<GeneratedImage>(delta.images)) this.#addImage(image);
     if (delta.annotations !== undefined) this.#addAnnotations(delta.annotations);
   }
 
-  /** Takes the log probabilities of the tokens in the last delta. */
-  pushLogprobs({ content, refusal }: JsonObject): void {
-    this.#lastOf("content")?.logprobs.push(...objectsIn(content));
-    this.#lastOf("refusal")?.logprobs.push(...objectsIn(refusal));
+  /** Adds the log probabilities of the tokens in the last delta. */
+  pushLogprobs({ content, refusal }: Untrusted<Logprobs>): void {
+    this.#lastOf("content")?.logprobs.push(...objectsIn<TokenLogprob>(content));
+    this.#lastOf("refusal")?.logprobs.push(...objectsIn<TokenLogprob>(refusal));
   }
 
-  /** Ends the message. @param sources Sources that the server names beside it. */
+  /** Ends the message. @param sources Sources that the server lists beside it. */
   end(sources: readonly Citation[]): void {
     this.#splitter?.end();
-    this.#endThinking();
-    if (sources.length > 0) this.#lastContent().citations.push(...sources);
-    for (const { block, role, citations, logprobs } of this.#texts)
-      block.end({ citations, providerState: this.#states.ofText(role, logprobs) });
+    this.#endReasoning();
+    if (sources.length > 0)
+      this.#lastContent().citations.push(...sources.map((citation) => ({ citation, span: undefined })));
+    this.#setSpans();
+    for (const { block, field, citations, logprobs } of this.#texts) {
+      const providerState = this.#states.ofText(field, logprobs);
+      block.end({ citations: citations.map(({ citation }) => citation), providerState });
+    }
     this.#calls.end();
     if (this.#audio !== undefined)
       this.#writer.addPart(this.#nativePart("audio", this.#audio.whole), this.#audio.partIndex);
   }
 
-  #addReasoning(delta: Delta): void {
-    const field = this.#reasoningFieldIn(delta);
-    if (field === undefined && delta.reasoning_details === undefined) return;
-    const details = objectsIn(delta.reasoning_details);
-    if (field === undefined && details.length === 0) return;
-    // Details that come alone belong to the reasoning before them.
-    const run = this.#thinkingIn(field ?? this.#thinking?.source ?? "reasoning");
-    run.block.append(field === undefined ? textOfDetails(details) : textIn(delta[field]));
-    addDetails(run.details, details);
+  #setSpans(): void {
+    if (this.#texts.every(({ citations }) => citations.length === 0)) return;
+    const spans = new AnnotationSpans(this.#tagged);
+    for (const { field, block, citations } of this.#texts)
+      if (field === "content") spans.setIn(block.text, citations);
   }
 
-  #reasoningFieldIn(delta: Delta): string | undefined {
+  #addReasoning(delta: Untrusted<AnyMessage>): void {
+    const field = this.#reasoningFieldIn(delta);
+    if (field === undefined && delta.reasoning_details === undefined) return;
+    const details = objectsIn<ReasoningDetail>(delta.reasoning_details);
+    if (field === undefined && details.length === 0) return;
+    // Details that come alone belong to the reasoning before them.
+    const open = this.#reasoningIn(field ?? this.#reasoning?.source ?? "reasoning");
+    open.block.append(field === undefined ? textOfDetails(details) : textIn(delta[field]));
+    addDetails(open.details, details);
+  }
+
+  #reasoningFieldIn(delta: Untrusted<AnyMessage>): ReasoningField | undefined {
     for (const name of this.#reasoningFields) if (textIn(delta[name]) !== "") return name;
     return undefined;
   }
 
-  /** Content is a text; at Mistral also a list of texts, thinking and more. */
+  /** Content is a text; at Mistral also a list of texts, reasoning and more. */
   #addContent(content: unknown): void {
-    if (typeof content === "string") return this.#addAnswer(content);
-    for (const chunk of Array.isArray(content) ? content : []) {
-      if (typeof chunk === "string") this.#addAnswer(chunk);
-      else this.#addChunk(objectIn(chunk));
+    if (typeof content === "string") return this.#addAnswerText(content);
+    if (!Array.isArray(content)) return;
+    for (const part of content) {
+      if (typeof part === "string") this.#addAnswerText(part);
+      else this.#addContentPart(objectIn<ContentPartParam>(part));
     }
   }
 
-  #addChunk(chunk: ContentChunk): void {
-    switch (chunk.type) {
+  #addContentPart(part: Untrusted<ContentPartParam>): void {
+    switch (part.type) {
       case "text":
-        return this.#addAnswer(textIn(chunk.text));
+        return this.#addAnswerText(textIn(part.text));
       case "refusal":
-        return this.#addText("refusal", textIn(chunk.refusal));
+        return this.#addText("refusal", textIn(part.refusal));
       case "thinking":
-        return this.#addThinkingChunk(chunk);
+        return this.#addThinkPart(part);
       default:
-        return this.#addPart(this.#nativePart(textIn(chunk.type), chunk));
+        return this.#addPart(this.#nativePart(textIn(part.type), part));
     }
   }
 
-  #addThinkingChunk(chunk: ContentChunk): void {
-    // Some servers close thinking with a piece that says nothing.
-    if (this.#thinking === undefined && saysNothing(chunk)) return;
-    const run = this.#thinkingIn(CONTENT_LIST);
-    run.block.append(run.chunk.add(chunk));
+  #addThinkPart(part: Untrusted<ThinkPart>): void {
+    // Some servers close reasoning with an empty part.
+    if (this.#reasoning === undefined && isEmptyThinkPart(part)) return;
+    const open = this.#reasoningIn(CONTENT_LIST);
+    open.block.append(open.thinkPart.add(part));
   }
 
-  #addAnswer(piece: string): void {
+  /** Text of the content, which may begin with tagged reasoning. */
+  #addAnswerText(piece: string): void {
     if (this.#splitter === undefined) this.#addText("content", piece);
     else this.#splitter.push(piece);
   }
 
-  #addText(role: TextRole, piece: string): void {
+  #addText(field: TextField, piece: string): void {
     if (piece === "") return;
-    this.#endThinking();
-    const run = this.#text?.role === role ? this.#text : this.#startText(role);
-    run.block.append(piece);
+    this.#endReasoning();
+    const open = this.#text?.field === field ? this.#text : this.#startText(field);
+    open.block.append(piece);
   }
 
-  #startText(role: TextRole): TextRun {
-    const run = { role, block: this.#writer.startText(), citations: [], logprobs: [] };
-    this.#texts.push(run);
-    this.#text = run;
-    return run;
+  #startText(field: TextField): OpenText {
+    const open = { field, block: this.#writer.startText(), citations: [], logprobs: [] };
+    this.#texts.push(open);
+    this.#text = open;
+    return open;
   }
 
-  /** The thinking that goes on, or a new one where it was found in something else before. */
-  #thinkingIn(source: string): ThinkingRun {
-    if (this.#thinking?.source === source) return this.#thinking;
-    this.#endThinking();
+  /** The open reasoning, or a new one where that was found in something else. */
+  #reasoningIn(source: string): OpenReasoning {
+    if (this.#reasoning?.source === source) return this.#reasoning;
+    this.#endReasoning();
     this.#text = undefined;
     const block = this.#writer.startReasoning();
-    const run = { source, block, details: [], chunk: new ThinkingChunkCollector() };
-    this.#thinking = run;
-    return run;
+    const open = { source, block, details: [], thinkPart: new ThinkPartCollector() };
+    this.#reasoning = open;
+    return open;
   }
 
-  #endThinking(): void {
-    const run = this.#thinking;
-    if (run === undefined) return;
-    this.#thinking = undefined;
-    const { source, block, details, chunk } = run;
+  #endReasoning(): void {
+    if (this.#reasoning === undefined) return;
+    const { source, block, details, thinkPart } = this.#reasoning;
+    this.#reasoning = undefined;
+    const tags = source === TAGS ? this.#splitter?.tags : undefined;
+    if (tags !== undefined) this.#tagged = `${tags.open}${block.text}${tags.close}`;
     block.end({
       redacted: block.text === "" && details.length > 0,
-      providerState: this.#states.ofThinking({
+      providerState: this.#states.ofReasoning({
         field: source === CONTENT_LIST || source === TAGS ? "" : source,
         details,
-        chunk: source === CONTENT_LIST ? chunk.state : undefined,
-        tags: source === TAGS ? this.#splitter?.tags : undefined,
+        part: source === CONTENT_LIST ? thinkPart.state : undefined,
+        tags,
       }),
     });
   }
 
   #addAnnotations(annotations: unknown): void {
-    const citations = annotationsIn(annotations);
+    const citations = citationsOf(annotations);
     if (citations.length > 0) this.#lastContent().citations.push(...citations);
   }
 
-  #addToolCalls(delta: Delta): void {
+  #addToolCalls(delta: Untrusted<AnyMessage>): void {
     if (delta.tool_calls === undefined && delta.function_call === undefined) return;
     const legacy = asObject(delta.function_call);
-    const entries = legacy === undefined ? objectsIn(delta.tool_calls) : [{ function: legacy }];
+    const entries =
+      legacy === undefined ? objectsIn<ToolCallDelta>(delta.tool_calls) : [{ function: legacy }];
     if (entries.length === 0) return;
-    this.#endThinking();
+    this.#endReasoning();
     this.#calls.push(entries);
   }
 
-  #addAudio(audio: JsonObject | undefined): void {
+  #addAudio(audio: Untrusted<AudioDelta> | undefined): void {
     if (audio === undefined) return;
-    this.#endThinking();
+    this.#endReasoning();
     this.#audio ??= new AudioCollector(this.#writer.reserve());
     this.#audio.add(audio);
     this.#addText("transcript", textIn(audio.transcript));
   }
 
-  #addImage(entry: JsonObject): void {
+  #addImage(entry: Untrusted<GeneratedImage>): void {
     this.#addPart(imagePartOf(entry, this.#states) ?? this.#nativePart("image_url", entry));
   }
 
-  /** Adds a part that is whole. What comes after it is a part of its own. */
+  /** Adds a part that is whole. Text that follows begins a new part. */
   #addPart(part: ContentPart): void {
-    this.#endThinking();
+    this.#endReasoning();
     this.#text = undefined;
     this.#writer.addPart(part);
   }
 
-  #nativePart(kind: string, block: JsonObject): ContentPart {
+  #nativePart(kind: string, block: object): ContentPart {
     const value = { provider: this.#states.provider, kind, dataJson: JSON.stringify(block) };
     return create(ContentPartSchema, { part: { case: "native", value } });
   }
 
-  #lastOf(role: TextRole): TextRun | undefined {
-    return this.#texts.findLast((run) => run.role === role);
+  #lastOf(field: TextField): OpenText | undefined {
+    return this.#texts.findLast((text) => text.field === field);
   }
 
   /** The text that sources belong to; an empty one where there is none. */
-  #lastContent(): TextRun {
+  #lastContent(): OpenText {
     return this.#lastOf("content") ?? this.#startText("content");
   }
 }
 
+/** A field of a message that holds the text of its reasoning. */
+type ReasoningField = Exclude<keyof MessageExtensions, "images" | "reasoning_details">;
+
 /** Where servers put reasoning; of several, the first that holds any, since some repeat it. */
-const REASONING_FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_text"];
+const REASONING_FIELDS: readonly ReasoningField[] = ["reasoning_content", "reasoning", "reasoning_text"];

@@ -1,50 +1,53 @@
 /**
- * Tool calls while their pieces arrive (provider documentation: "Chat completion chunk object",
- * `delta.tool_calls`). Servers leave out index, id or name, repeat them, send the name in pieces
- * or after the arguments, or send the whole call at once.
+ * Tool calls while their pieces arrive (provider documentation: "Chat completion chunk object", `delta.tool_calls`).
+ * Servers leave out index, id or name, repeat them, send the name in pieces or after the arguments, or send the whole
+ * call at once.
  */
+
 import {
   asInt32,
   asObject,
+  hasOnly,
   isJson,
   type JsonObject,
   objectIn,
-  objectsIn,
   textIn,
   without,
 } from "../../kit/json/json.ts";
 import type { StreamWriter, ToolCallBlock, ToolInputKind } from "../../kit/stream/stream-writer.ts";
+import type { ToolCallDelta } from "../../wire/openai-chat/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
 
-/** One entry of `tool_calls`, as far as it is there. */
+/** The fields of one entry of `tool_calls`, empty where it does not have them. */
 interface Piece {
   readonly index: number | undefined;
   readonly id: string;
   readonly name: string;
   readonly input: string;
   readonly inputKind: ToolInputKind;
-  /** What the entry says beside, for instance `extra_content` with a thought signature (Gemini); mostly nothing. */
+  /** Further fields of the entry, for instance `extra_content` with a thought signature (Gemini); mostly none. */
   readonly rest: JsonObject | undefined;
 }
 
-/** A call, as far as it has arrived. */
-interface Call {
+/** A call that is being written. */
+interface OpenCall {
   id: string;
   name: string;
-  /** What came before the call began to be written. */
+  /** Input that came before the call was started. */
   held: string;
   rest: JsonObject;
   readonly inputKind: ToolInputKind;
-  /** Undefined until name and arguments have begun. */
+  /** Undefined until there is a name and some input. */
   block: ToolCallBlock | undefined;
 }
 
-/** Puts the pieces of tool calls together and writes them. */
+/** Joins the pieces of tool calls and writes them. */
 export class ToolCallReader {
   readonly #writer: StreamWriter;
   readonly #states: StateWriter;
-  readonly #calls: Call[] = [];
-  readonly #byIndex = new Map<number, Call>();
+  readonly #calls: OpenCall[] = [];
+  readonly #byIndex = new Map<number, OpenCall>();
 
   constructor(writer: StreamWriter, states: StateWriter) {
     this.#writer = writer;
@@ -56,27 +59,29 @@ export class ToolCallReader {
     return this.#calls.some(hasContent);
   }
 
-  /** Takes the `tool_calls` of a delta or message. */
-  push(entries: unknown): void {
-    objectsIn(entries).forEach((entry, position) => {
-      this.#take(pieceOf(entry), position);
-    });
+  /** Adds the `tool_calls` of a delta or message. */
+  push(entries: readonly Untrusted<ToolCallDelta>[]): void {
+    let position = 0;
+    for (const entry of entries) {
+      this.#add(pieceOf(entry), position);
+      position += 1;
+    }
   }
 
   /** Ends all calls. They stay open until then, since some servers add to a call after the next one began. */
   end(): void {
     for (const call of this.#calls) {
-      // What was cut before its name came is no call.
+      // A call that was cut off before its name is none.
       if (!hasContent(call)) continue;
       const block = call.block ?? this.#start(call);
       block.end({ providerState: this.#states.ofCall(call.rest) });
     }
   }
 
-  #take(piece: Piece, position: number): void {
+  #add(piece: Piece, position: number): void {
     const known = this.#find(piece, position);
     if (known === undefined && isBlank(piece)) return;
-    const call = known ?? this.#add(piece);
+    const call = known ?? this.#open(piece);
     if (piece.rest !== undefined) call.rest = { ...call.rest, ...piece.rest };
     if (call.block !== undefined) return call.block.append(piece.input);
     call.id ||= piece.id;
@@ -86,30 +91,30 @@ export class ToolCallReader {
   }
 
   /** The call that a piece belongs to; undefined where it begins one. */
-  #find(piece: Piece, position: number): Call | undefined {
+  #find(piece: Piece, position: number): OpenCall | undefined {
     const call = this.#callAt(piece, position);
     return call === undefined || isAnother(call, piece) ? undefined : call;
   }
 
-  #callAt({ index, id, name }: Piece, position: number): Call | undefined {
+  #callAt({ index, id, name }: Piece, position: number): OpenCall | undefined {
     if (index !== undefined) return this.#byIndex.get(index);
     const last = this.#calls.at(-1);
     if (id !== "") return this.#calls.findLast((call) => call.id === id) ?? (name === "" ? last : undefined);
-    // Without index and id, what comes next in the same list is the next call.
+    // Without index and id, the next entry of the same list is the next call.
     return position > 0 && name !== "" ? undefined : last;
   }
 
-  #add({ index, id, inputKind }: Piece): Call {
+  #open({ index, id, inputKind }: Piece): OpenCall {
     // Calls keep the order in which they came.
     for (const earlier of this.#calls)
       if (earlier.block === undefined && earlier.name !== "") this.#start(earlier);
-    const call: Call = { id, name: "", held: "", rest: {}, inputKind, block: undefined };
+    const call: OpenCall = { id, name: "", held: "", rest: {}, inputKind, block: undefined };
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;
   }
 
-  #start(call: Call): ToolCallBlock {
+  #start(call: OpenCall): ToolCallBlock {
     const block = this.#writer.startToolCall(call);
     call.block = block;
     block.append(call.held);
@@ -117,27 +122,34 @@ export class ToolCallReader {
   }
 }
 
-function pieceOf(entry: JsonObject): Piece {
+/** The fields of an entry that depend on the kind of its tool: of `function` or of `custom`. */
+type CallBody = NonNullable<ToolCallDelta["function"]> & NonNullable<ToolCallDelta["custom"]>;
+
+function pieceOf(entry: Untrusted<ToolCallDelta>): Piece {
   const kind = entry.type === "custom" || asObject(entry.custom) !== undefined ? "custom" : "function";
-  const said = objectIn(entry[kind]);
+  const body = objectIn<CallBody>(entry[kind]);
   return {
     index: asInt32(entry.index),
     id: textIn(entry.id),
-    name: textIn(said.name),
-    input: inputOf(kind === "custom" ? said.input : said.arguments),
+    name: textIn(body.name),
+    input: inputOf(kind === "custom" ? body.input : body.arguments),
     inputKind: kind === "custom" ? "text" : "argumentsJson",
-    rest: restOf(entry, said, kind),
+    rest: restOf(entry, body, kind),
   };
 }
 
-const OUTER_KEYS: readonly string[] = ["index", "id", "type", "function", "custom"];
-const INNER_KEYS: readonly string[] = ["name", "arguments", "input"];
+const ENTRY_KEYS: readonly (keyof ToolCallDelta)[] = ["index", "id", "type", "function", "custom"];
+const BODY_KEYS: readonly (keyof CallBody)[] = ["name", "arguments", "input"];
 
-function restOf(entry: JsonObject, said: JsonObject, kind: "function" | "custom"): JsonObject | undefined {
-  const hasInner = Object.keys(said).some((key) => !INNER_KEYS.includes(key));
-  if (!hasInner && Object.keys(entry).every((key) => OUTER_KEYS.includes(key))) return undefined;
-  const outer = without(entry, ...OUTER_KEYS);
-  return hasInner ? { ...outer, [kind]: without(said, ...INNER_KEYS) } : outer;
+function restOf(
+  entry: Untrusted<ToolCallDelta>,
+  body: Untrusted<CallBody>,
+  kind: "function" | "custom",
+): JsonObject | undefined {
+  const hasMore = !hasOnly(body, ...BODY_KEYS);
+  if (!hasMore && hasOnly(entry, ...ENTRY_KEYS)) return undefined;
+  const rest = without(entry, ...ENTRY_KEYS);
+  return hasMore ? { ...rest, [kind]: without(body, ...BODY_KEYS) } : rest;
 }
 
 /** Arguments are JSON text; some servers send the object itself. */
@@ -147,17 +159,17 @@ function inputOf(value: unknown): string {
 }
 
 /**
- * Whether a named piece is another call than the one in whose place it comes: servers count every
- * call as number 0, or give all calls one id. A repeated name alone does not make another call.
+ * Whether a piece with a name begins another call than the one that has its index or id: servers give every call the
+ * index 0, or all calls one id. A repeated name alone does not make another call.
  */
-function isAnother(call: Call, { index, id, name, input }: Piece): boolean {
+function isAnother(call: OpenCall, { index, id, name, input }: Piece): boolean {
   if (name === "" || call.name === "") return false;
   if (id !== "" && call.id !== "" && id !== call.id) return true;
   if (index === undefined && id === "" && name !== call.name) return true;
   return input !== "" && isJson(call.block?.text ?? call.held);
 }
 
-function hasContent({ name, held }: Call): boolean {
+function hasContent({ name, held }: OpenCall): boolean {
   return name !== "" || held !== "";
 }
 
@@ -165,7 +177,7 @@ function isBlank({ id, name, input }: Piece): boolean {
   return id === "" && name === "" && input === "";
 }
 
-/** A name comes whole, in pieces, again, or longer each time. */
+/** A name arrives whole, in pieces, repeated, or longer each time. */
 function joinedName(known: string, piece: string): string {
   return piece.startsWith(known) ? piece : known + piece;
 }

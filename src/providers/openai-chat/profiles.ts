@@ -1,6 +1,6 @@
 /**
- * The servers whose quirks are known (their public documentation, as of November 2026). A
- * profile says only what differs from the plain default.
+ * Profiles of known servers, from their public documentation as of November 2026. A profile has only what differs from
+ * the plain one.
  */
 import { ConfigurationError } from "../../core/errors.ts";
 import type { ServerProfile } from "./profile.ts";
@@ -9,7 +9,7 @@ const COMMON_IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
-/** What is assumed of a server of which nothing is known. */
+/** The profile of an unknown server. */
 export const PLAIN: ServerProfile = {
   maxTokensField: "max_tokens",
   systemRole: "system",
@@ -26,7 +26,7 @@ export const PLAIN: ServerProfile = {
   toolChoices: ["none", "required", "named"],
   maxToolNameChars: 128,
   maxStopSequences: 4,
-  thinkingFormat: "openai",
+  reasoningFormat: "openai",
   efforts: undefined,
   reasoningField: "received",
   replayReasoning: false,
@@ -64,10 +64,10 @@ const OPENAI: Partial<ServerProfile> = {
   catalog: "openai",
 };
 
-/** Servers on one's own machines, which render the conversation with the model's own template. */
+/** Servers that are run by their users and render the conversation with the model's own template. */
 const LOCAL: Partial<ServerProfile> = {
   maxStopSequences: UNLIMITED,
-  thinkingFormat: "template",
+  reasoningFormat: "template",
   efforts: ["none", "low", "medium", "high"],
 };
 
@@ -102,7 +102,7 @@ const PROFILES = {
     supportsParallelToolCalls: false,
     maxToolNameChars: 64,
     maxStopSequences: 16,
-    thinkingFormat: "deepseek",
+    reasoningFormat: "deepseek",
     efforts: ["none", "low", "high", "max"],
     reasoningField: "reasoning_content",
     replayReasoning: true,
@@ -131,7 +131,7 @@ const PROFILES = {
   openrouter: {
     supportsStrictTools: true,
     strictSchemas: "openai",
-    thinkingFormat: "openrouter",
+    reasoningFormat: "openrouter",
     reasoningField: "reasoning",
     replayReasoning: true,
     documentInput: "file_or_url",
@@ -160,7 +160,7 @@ const PROFILES = {
     supportsParallelToolCalls: false,
     toolChoices: [],
     maxStopSequences: 1,
-    thinkingFormat: "deepseek",
+    reasoningFormat: "deepseek",
     efforts: [],
     reasoningField: "reasoning_content",
     replayReasoning: true,
@@ -179,7 +179,7 @@ const PROFILES = {
     documentInput: "none",
   },
   alibaba: {
-    thinkingFormat: "qwen",
+    reasoningFormat: "qwen",
     reasoningField: "reasoning_content",
     emptyAssistantContent: "",
     documentInput: "none",
@@ -197,7 +197,7 @@ const PROFILES = {
     ...LOCAL,
     supportsParallelToolCalls: false,
     toolChoices: [],
-    thinkingFormat: "openai",
+    reasoningFormat: "openai",
     reasoningField: "reasoning",
     emptyAssistantContent: "",
     audioInput: "none",
@@ -205,13 +205,13 @@ const PROFILES = {
   },
 } satisfies Record<string, Partial<ServerProfile>>;
 
-/** Name of a profile that is known. */
+/** Name of a profile. */
 export type ProfileName = keyof typeof PROFILES;
 
 /** All names of profiles. */
 export const profileNames = Object.keys(PROFILES) as readonly ProfileName[];
 
-/** Hosts that tell who answers. A leading dot: every host below it. With a port: only there. */
+/** Profiles by host. A leading dot: every host below it. With a port: only that port. */
 const HOSTS: readonly (readonly [host: string, profile: ProfileName])[] = [
   ["api.openai.com", "openai"],
   [".api.openai.com", "openai"],
@@ -241,8 +241,8 @@ const HOSTS: readonly (readonly [host: string, profile: ProfileName])[] = [
 
 /**
  * The whole profile of a server.
- * @param chosen A profile by its name, or what differs from the one that the address tells.
- * @param baseUrl Address of the server; its host tells the profile where none is named.
+ * @param chosen The name of a profile, or changes to the one that belongs to the address.
+ * @param baseUrl Address of the server; its host decides where no profile is named.
  * @throws ConfigurationError where there is no profile of that name.
  */
 export function profileOf(
@@ -253,7 +253,7 @@ export function profileOf(
   return { ...named(guessProfile(baseUrl)), ...chosen };
 }
 
-/** The profile that the host of an address tells; `plain` for a host that is not known. */
+/** The profile that belongs to the host of an address; `plain` for an unknown host. */
 export function guessProfile(baseUrl: string): ProfileName {
   const url = URL.parse(baseUrl);
   if (url === null) return "plain";

@@ -1,14 +1,22 @@
-/** `reasoning_details` (OpenRouter documentation: "Preserving reasoning"): what goes back as it came, signatures included. */
-import { type JsonObject, type JsonValue, textIn } from "../../kit/json/json.ts";
+/**
+ * `reasoning_details` (OpenRouter documentation: "Preserving reasoning"): what goes back as it came, signatures
+ * included.
+ */
+import { textIn } from "../../kit/json/json.ts";
+import type { ReasoningDetail } from "../../wire/openai-chat/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** Fields that arrive in pieces. The rest of a detail is whole wherever it appears. */
-const GROWING: readonly string[] = ["text", "summary"];
+const PIECEWISE: readonly (keyof ReasoningDetail)[] = ["text", "summary"];
 
 /**
- * Adds the details of one delta to those so far. Pieces of one detail (same type and index) come
- * together; an encrypted detail is whole and stands alone.
+ * Adds the details of one delta to those so far. Pieces of one detail (same type and index) are joined; an encrypted
+ * detail is whole and stands alone.
  */
-export function addDetails(known: JsonObject[], added: readonly JsonObject[]): void {
+export function addDetails(
+  known: Untrusted<ReasoningDetail>[],
+  added: readonly Untrusted<ReasoningDetail>[],
+): void {
   for (const detail of added) {
     const last = known.at(-1);
     if (last !== undefined && continues(last, detail)) known[known.length - 1] = joined(last, detail);
@@ -16,21 +24,24 @@ export function addDetails(known: JsonObject[], added: readonly JsonObject[]): v
   }
 }
 
-function continues(last: JsonObject, detail: JsonObject): boolean {
-  const isGrowing = detail.type === "reasoning.text" || detail.type === "reasoning.summary";
-  return isGrowing && last.type === detail.type && last.index === detail.index;
+function continues(last: Untrusted<ReasoningDetail>, detail: Untrusted<ReasoningDetail>): boolean {
+  const isPiecewise = detail.type === "reasoning.text" || detail.type === "reasoning.summary";
+  return isPiecewise && last.type === detail.type && last.index === detail.index;
 }
 
-function joined(last: JsonObject, detail: JsonObject): JsonObject {
-  const result: Record<string, JsonValue | undefined> = { ...last };
+function joined(
+  last: Untrusted<ReasoningDetail>,
+  detail: Untrusted<ReasoningDetail>,
+): Untrusted<ReasoningDetail> {
+  const result: Record<string, unknown> = { ...last };
   for (const [key, value] of Object.entries(detail)) {
-    if (GROWING.includes(key)) result[key] = textIn(result[key]) + textIn(value);
+    if ((PIECEWISE as readonly string[]).includes(key)) result[key] = textIn(result[key]) + textIn(value);
     else if (value !== null) result[key] = value;
   }
   return result;
 }
 
 /** The readable text of details, for servers that give no other. */
-export function textOfDetails(details: readonly JsonObject[]): string {
+export function textOfDetails(details: readonly Untrusted<ReasoningDetail>[]): string {
   return details.map(({ text, summary }) => textIn(text) + textIn(summary)).join("");
 }

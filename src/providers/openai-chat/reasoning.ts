@@ -1,55 +1,61 @@
-/** Reasoning effort -> what the server's API steers reasoning with. */
+/** Reasoning effort -> the settings by which the server's API controls reasoning. */
 import { effortFor } from "../../kit/adapter/effort.ts";
-import type { JsonObject } from "../../kit/json/json.ts";
+import type { ReasoningSettings } from "../../wire/openai-chat/request.ts";
 import type { RequestContext } from "./context.ts";
 
-/** The settings that ask for an effort; none where the caller asks for none. */
-export function effortSettings(context: RequestContext): JsonObject {
+/** The settings for the effort that the caller asks for; none where it does not. */
+export function reasoningSettings(context: RequestContext): ReasoningSettings {
   const { request, profile } = context;
   const wanted = request.reasoningEffort;
   if (wanted === "") return {};
   const isOn = wanted !== "none";
-  switch (profile.thinkingFormat) {
+  switch (profile.reasoningFormat) {
     case "openai":
       return effortField(context);
     case "openrouter":
       return { reasoning: { effort: wanted } };
     case "deepseek":
-      return { thinking: { type: isOn ? "enabled" : "disabled" }, ...(isOn ? levelField(context) : {}) };
+      return {
+        thinking: { type: isOn ? "enabled" : "disabled" },
+        ...(isOn ? effortBesideSwitch(context) : {}),
+      };
     case "qwen":
-      if (isOn) noteNoLevels(context);
+      if (isOn) loseEffort(context);
       return { enable_thinking: isOn };
     case "template":
-      return { chat_template_kwargs: { enable_thinking: isOn }, ...(isOn ? levelField(context) : {}) };
+      return {
+        chat_template_kwargs: { enable_thinking: isOn },
+        ...(isOn ? effortBesideSwitch(context) : {}),
+      };
     case "none":
-      context.loss.lose("reasoning_effort", "unsupported_setting", NOT_STEERED);
+      context.loss.lose("reasoning_effort", "unsupported_setting", NO_SETTING);
       return {};
   }
 }
 
-const NOT_STEERED = "the server has no such setting; it was left out";
+const NO_SETTING = "the server has no such setting; it was left out";
 
-function effortField({ request, profile, traits, loss }: RequestContext): JsonObject {
+function effortField({ request, profile, traits, loss }: RequestContext): ReasoningSettings {
   const effort = effortFor(request.reasoningEffort, profile.efforts ?? traits.reasoningEfforts, loss);
   return effort === undefined ? {} : { reasoning_effort: effort };
 }
 
-/** The level beside a switch that is on. */
-function levelField(context: RequestContext): JsonObject {
+/** The effort beside a switch that is on. */
+function effortBesideSwitch(context: RequestContext): ReasoningSettings {
   const { request, profile, loss } = context;
-  const levels = profile.efforts?.filter((effort) => effort !== "none");
-  if (levels?.length === 0) {
-    noteNoLevels(context);
+  const efforts = profile.efforts?.filter((effort) => effort !== "none");
+  if (efforts?.length === 0) {
+    loseEffort(context);
     return {};
   }
-  const effort = effortFor(request.reasoningEffort, levels, loss);
+  const effort = effortFor(request.reasoningEffort, efforts, loss);
   return effort === undefined ? {} : { reasoning_effort: effort };
 }
 
-function noteNoLevels({ loss }: RequestContext): void {
+function loseEffort({ loss }: RequestContext): void {
   loss.lose(
     "reasoning_effort",
     "adjusted_setting",
-    "the server reasons or does not; reasoning was turned on",
+    "the server can only turn reasoning on or off; it was turned on",
   );
 }

@@ -1,4 +1,4 @@
-/** Our Request -> their body (provider documentation: "Create chat completion"). */
+/** Our Request -> the body of theirs (provider documentation: "Create chat completion"). */
 
 import { traitsOf } from "../../catalog/catalog.ts";
 import { defaultTraits, takesSampling } from "../../catalog/model-traits.ts";
@@ -7,17 +7,18 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { LossReport } from "../../kit/adapter/loss-report.ts";
 import { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
-import { type JsonObject, mergeObjects } from "../../kit/json/json.ts";
+import { asJson, type JsonObject, mergeObjects } from "../../kit/json/json.ts";
+import type { ChatRequest } from "../../wire/openai-chat/request.ts";
 import type { RequestContext, RequestSettings } from "./context.ts";
-import { toMessages } from "./input.ts";
-import { withInstruction } from "./leading.ts";
-import { readOptions } from "./options.ts";
-import { effortSettings } from "./reasoning.ts";
-import { answerShape } from "./response-format.ts";
+import { toConversation } from "./input.ts";
+import { withInstruction } from "./instructions.ts";
+import { type ProviderOptions, readOptions } from "./options.ts";
+import { reasoningSettings } from "./reasoning.ts";
+import { responseFormatSettings } from "./response-format.ts";
 import { CALL_ID_RULES } from "./tool-call-ids.ts";
 import { toolSettings } from "./tools.ts";
 
-/** A request in the server's words. */
+/** A request as the server takes it. */
 export interface RequestBody {
   readonly body: JsonObject;
   /** What was changed or left out. */
@@ -26,9 +27,8 @@ export interface RequestBody {
 
 /**
  * Translates a request.
- * @throws InvalidRequestError naming what the server has no form for; for a strict request also
- * what would otherwise be changed or left out. UnsupportedToolChoiceError where it cannot be told
- * to call a tool.
+ * @throws InvalidRequestError naming what the server has no form for; under LOSS_POLICY_REFUSE also what would
+ * otherwise be changed or left out. UnsupportedToolChoiceError where the server does not support the tool choice.
  */
 export async function toRequestBody(
   request: Request,
@@ -41,33 +41,34 @@ export async function toRequestBody(
   const callIds = new ToolCallIdMapper(CALL_ID_RULES[profile.toolCallIdPattern], loss);
   const context: RequestContext = { ...settings, request, traits, loss, callIds };
   const options = readOptions(request, provider);
-  const shape = answerShape(context);
-  const messages = await toMessages(context);
-  const { instruction } = shape;
-  const body: JsonObject = {
+  const format = responseFormatSettings(context);
+  const messages = await toConversation(context);
+  const { instruction } = format;
+  const body: ChatRequest = {
     model: request.model,
     messages: instruction === undefined ? messages : withInstruction(messages, instruction),
     ...toolSettings(context, options),
-    ...shape.settings,
+    ...format.settings,
     ...sampling(context),
-    ...effortSettings(context),
-    ...retention(context, options.body),
+    ...reasoningSettings(context),
+    ...retention(context, options),
     ...(streaming ? streamSettings(context) : {}),
   };
   loss.enforce(request.lossPolicy);
-  return { body: mergeObjects(body, options.body, APPENDED_OPTIONS), warnings: loss.warnings };
+  const merged = mergeObjects(asJson(body), asJson(options.body), APPENDED_OPTIONS);
+  return { body: merged, warnings: loss.warnings };
 }
 
 /** Lists that provider options add to instead of replacing. */
 const APPENDED_OPTIONS = ["tools", "include"];
 
-function streamSettings({ profile }: RequestContext): JsonObject {
+function streamSettings({ profile }: RequestContext): Partial<ChatRequest> {
   return { stream: true, ...(profile.supportsUsageInStreaming ? USAGE_IN_STREAM : {}) };
 }
 
-const USAGE_IN_STREAM: JsonObject = { stream_options: { include_usage: true } };
+const USAGE_IN_STREAM: Partial<ChatRequest> = { stream_options: { include_usage: true } };
 
-function sampling(context: RequestContext): JsonObject {
+function sampling(context: RequestContext): Partial<ChatRequest> {
   const { request, profile, traits, loss } = context;
   const { temperature, topP, maxTokens } = request;
   const limit = maxTokens === undefined ? {} : { [profile.maxTokensField]: maxTokens };
@@ -88,7 +89,7 @@ function sampling(context: RequestContext): JsonObject {
 
 const NO_SAMPLING = "the model does not take it in such a request; it was left out";
 
-function stops({ request, profile }: RequestContext): JsonObject {
+function stops({ request, profile }: RequestContext): Partial<ChatRequest> {
   const { stopSequences } = request;
   const { maxStopSequences } = profile;
   if (stopSequences.length > maxStopSequences) {
@@ -104,8 +105,11 @@ function stops({ request, profile }: RequestContext): JsonObject {
  * Whether the server keeps the answer: not unless the caller's options ask for it. Where servers
  * store answers, they take metadata only with those.
  */
-function retention({ request, profile, loss }: RequestContext, options: JsonObject): JsonObject {
-  const store = profile.supportsStore ? { store: options.store === true } : {};
+function retention(
+  { request, profile, loss }: RequestContext,
+  options: ProviderOptions,
+): Partial<ChatRequest> {
+  const store = profile.supportsStore ? { store: options.body.store === true } : {};
   const pairs = Object.entries(request.metadata);
   if (pairs.length === 0) return store;
   if (!profile.supportsMetadata) {
@@ -126,7 +130,7 @@ const MAX_PAIRS = 16;
 const MAX_KEY_CHARS = 64;
 const MAX_VALUE_CHARS = 512;
 
-function metadata(pairs: [string, string][], isLimited: boolean, loss: LossReport): JsonObject {
+function metadata(pairs: [string, string][], isLimited: boolean, loss: LossReport): Record<string, string> {
   const fits = ([key, value]: [string, string]) =>
     key.length <= MAX_KEY_CHARS && value.length <= MAX_VALUE_CHARS;
   const kept = isLimited ? pairs.filter(fits).slice(0, MAX_PAIRS) : pairs;

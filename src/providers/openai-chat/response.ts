@@ -1,17 +1,18 @@
-/** Their body -> our Response. */
+/** The body of a whole answer -> our Response. */
 
 import { ServerError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
-import { isObject, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
+import type { Completion } from "../../wire/openai-chat/response.ts";
 import type { ServerProfile } from "./profile.ts";
 import { ChatDecoder } from "./stream.ts";
 
 /**
- * A whole answer as our Response: what the stream of one chunk that it is comes to.
- * @throws ServerError where the body is no answer, and the failure that it reports.
+ * A whole answer as our Response. It is read as a stream of one chunk.
+ * @throws ServerError where the body is no answer; the error of the failure where it reports one.
  */
 export function toResponse(
   body: string,
@@ -19,13 +20,13 @@ export function toResponse(
   toolCallIds: ToolCallIdAllocator,
   profile: ServerProfile,
 ): Response {
-  const object = tryParseJson(body);
-  if (!isObject(object)) {
+  const completion = asObject<Completion>(tryParseJson(body));
+  if (completion === undefined) {
     throw new ServerError("the provider answered with success and a body that is no JSON object", {
       provider: facts.provider,
       requestId: facts.providerRequestId,
     });
   }
   const decoder = new ChatDecoder(facts, new StreamWriter(facts, toolCallIds), profile);
-  return decoder.readWhole(object, facts.request.includeRaw ? body : "");
+  return decoder.readWhole(completion, facts.request.includeRaw ? body : "");
 }

@@ -1,4 +1,4 @@
-/** JSON Schemas of tools and answers in the dialect that a server takes. */
+/** JSON Schemas of tools and of response formats, in the dialect that a server takes. */
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
@@ -9,7 +9,7 @@ import type { RequestContext } from "./context.ts";
 import type { ServerProfile } from "./profile.ts";
 
 /** What a schema describes. */
-export type SchemaUse = "parameters" | "answer";
+export type SchemaUse = "parameters" | "response";
 
 /**
  * A schema of the request as it is sent.
@@ -31,7 +31,7 @@ export function schemaOf(
     enforced === undefined
       ? { schema: compileSchema(schema, shown, field, loss), enforced: strict }
       : enforceSchema(schema, { enforced, shown }, field, loss);
-  return { ...sent, schema: asSpelled(sent.schema, schema, text) };
+  return { ...sent, schema: keepSpelling(sent.schema, schema, text) };
 }
 
 const ENFORCED: Readonly<Record<ServerProfile["strictSchemas"], SchemaDialect | undefined>> = {
@@ -40,7 +40,7 @@ const ENFORCED: Readonly<Record<ServerProfile["strictSchemas"], SchemaDialect | 
   any: undefined,
 };
 
-/** A schema that was not changed goes letter by letter. */
-function asSpelled(sent: JsonObject, schema: JsonObject, text: string): JsonObject {
+/** A schema that was not changed keeps its spelling. */
+function keepSpelling(sent: JsonObject, schema: JsonObject, text: string): JsonObject {
   return sent === schema || JSON.stringify(sent) === JSON.stringify(schema) ? sourceObject(text) : sent;
 }

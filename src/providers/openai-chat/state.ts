@@ -1,97 +1,87 @@
 /**
- * What rides on our parts so that a message can be sent back as the server gave it: everything
- * of it that has no unified form. Written here while answers are read, read here while requests
- * are built.
+ * State of our parts, by which a message can be sent back as the server gave it: everything of it that has no unified
+ * form. Written here while answers are read, read here while requests are built.
  */
-import { create } from "@bufbuild/protobuf";
-import {
-  type ContentPart,
-  type ProviderState,
-  ProviderStateSchema,
-} from "../../gen/outrigger/v1/message_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
+import { dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
-import { asObject, type JsonObject, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
-import type { ContentChunk } from "./wire.ts";
+import { asJson, asObject, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
+import type {
+  GeneratedImage,
+  ReasoningDetail,
+  ThinkPart,
+  TokenLogprob,
+  ToolCall,
+} from "../../wire/openai-chat/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** What the thinking was found in: a field, a list of details, a piece of a content list, or tags in the text. */
-export interface ThinkingState {
+/** What the reasoning was found in: a field, a list of details, a part of a content list, or tags in the text. */
+export interface ReasoningState {
   /** Field of the message, `reasoning_content` for instance; empty where it was none. */
   readonly field: string;
   /** `reasoning_details`, verbatim: they carry signatures and encrypted reasoning (OpenRouter). */
-  readonly details: readonly JsonObject[];
-  /** The piece of the content list without its text (Mistral). */
-  readonly chunk: ContentChunk | undefined;
+  readonly details: readonly Untrusted<ReasoningDetail>[];
+  /** The part of the content list without its text (Mistral). */
+  readonly part: Untrusted<ThinkPart> | undefined;
   /** The tags around it, with the white space beside them. */
   readonly tags: ThinkTags | undefined;
 }
 
-/** What stood around thinking that was split off a text. */
+/** The tags around reasoning that was split off a text. */
 export interface ThinkTags {
   readonly open: string;
-  /** Empty where the answer was cut inside its thinking. */
+  /** Empty where the answer was cut inside its reasoning. */
   readonly close: string;
 }
 
-/** What a text is where it is not `content`. */
-export type TextRole = "content" | "refusal" | "transcript";
+/** Which field of a message a text part was. */
+export type TextField = "content" | "refusal" | "transcript";
+
+/** The JSON in `ProviderState.data_json`. Each part has the fields of its kind. */
+interface PartState {
+  readonly field: string;
+  readonly details: readonly Untrusted<ReasoningDetail>[];
+  readonly chunk: Untrusted<ThinkPart>;
+  readonly tags: ThinkTags;
+  readonly text: TextField;
+  readonly logprobs: readonly Untrusted<TokenLogprob>[];
+  readonly call: JsonObject;
+  readonly image: JsonObject;
+}
 
 /** Writes the state of one answer's parts. */
-export class StateWriter {
-  readonly #provider: string;
-  readonly #requested: string;
-  #model = "";
-
-  constructor({ provider, request }: CallFacts) {
-    this.#provider = provider;
-    this.#requested = request.model;
-  }
-
-  /** Name under which the provider is registered. */
-  get provider(): string {
-    return this.#provider;
-  }
-
-  /** The model as the server reports it; what was asked for until it does. */
-  get model(): string {
-    return this.#model || this.#requested;
-  }
-
-  /** Takes the model that a chunk names. The first one stands. */
-  set model(model: string) {
-    this.#model ||= model;
-  }
-
-  /** State of a thinking part. */
-  ofThinking({ field, details, chunk, tags }: ThinkingState): ProviderState {
-    return this.#state({
+export class StateWriter extends PartStateWriter {
+  /** State of a reasoning part. */
+  ofReasoning({ field, details, part, tags }: ReasoningState): ProviderState {
+    return this.#stateOf({
       ...(field === "" ? {} : { field }),
       ...(details.length === 0 ? {} : { details }),
-      ...(chunk === undefined ? {} : { chunk }),
-      ...(tags === undefined ? {} : { tags: { ...tags } }),
+      ...(part === undefined ? {} : { chunk: part }),
+      ...(tags === undefined ? {} : { tags }),
     });
   }
 
   /** State of a text part; undefined where there is nothing to keep. */
-  ofText(role: TextRole, logprobs: readonly JsonObject[]): ProviderState | undefined {
-    if (role === "content" && logprobs.length === 0) return undefined;
-    return this.#state({ text: role, ...(logprobs.length === 0 ? {} : { logprobs }) });
+  ofText(field: TextField, logprobs: readonly Untrusted<TokenLogprob>[]): ProviderState | undefined {
+    if (field === "content" && logprobs.length === 0) return undefined;
+    return this.#stateOf({ text: field, ...(logprobs.length === 0 ? {} : { logprobs }) });
   }
 
-  /** State of a tool call; undefined where there is nothing to keep. @param call The call without what our part says. */
+  /**
+   * State of a tool call; undefined where there is nothing to keep.
+   * @param call The call without what our part holds.
+   */
   ofCall(call: JsonObject): ProviderState | undefined {
-    return Object.keys(call).length === 0 ? undefined : this.#state({ call });
+    return Object.keys(call).length === 0 ? undefined : this.#stateOf({ call });
   }
 
   /** State of a generated image. @param image The entry of `images` without its URL. */
   ofImage(image: JsonObject): ProviderState {
-    return this.#state({ image });
+    return this.#stateOf({ image });
   }
 
-  #state(data: JsonObject): ProviderState {
-    const asked = this.model === this.#requested ? {} : { model: this.#requested };
-    const dataJson = JSON.stringify({ ...data, ...asked });
-    return create(ProviderStateSchema, { provider: this.#provider, model: this.model, dataJson });
+  #stateOf(state: Partial<PartState>): ProviderState {
+    return this.state(asJson(state));
   }
 }
 
@@ -103,34 +93,34 @@ export function originOf(part: ContentPart, provider: string, model: string, cat
   return stateOriginOf(part, { owners: [provider], model, catalog });
 }
 
-/** Reads the state of a thinking part. */
-export function readThinking({ providerState }: ContentPart): ThinkingState {
-  const data = dataOf(providerState);
-  const tags = asObject(data.tags);
+/** Reads the state of a reasoning part. */
+export function readReasoning({ providerState }: ContentPart): ReasoningState {
+  const state = stateIn(providerState);
+  const tags = asObject<ThinkTags>(state.tags);
   return {
-    field: textIn(data.field),
-    details: objectsIn(data.details),
-    chunk: asObject(data.chunk),
+    field: textIn(state.field),
+    details: objectsIn<ReasoningDetail>(state.details),
+    part: asObject<ThinkPart>(state.chunk),
     tags: tags && { open: textIn(tags.open), close: textIn(tags.close) },
   };
 }
 
-/** What a text part was. */
-export function readTextRole({ providerState }: ContentPart): TextRole {
-  const { text } = dataOf(providerState);
+/** Which field a text part was. */
+export function readTextField({ providerState }: ContentPart): TextField {
+  const { text } = stateIn(providerState);
   return text === "refusal" || text === "transcript" ? text : "content";
 }
 
-/** What a tool call had beside its id, name and arguments. */
-export function readCall({ providerState }: ContentPart): JsonObject {
-  return asObject(dataOf(providerState).call) ?? {};
+/** What a tool call had beside its id, name and input. */
+export function readCall({ providerState }: ContentPart): Untrusted<ToolCall> {
+  return asObject<ToolCall>(stateIn(providerState).call) ?? {};
 }
 
 /** What a generated image had beside its URL; undefined where the part was none. */
-export function readImage({ providerState }: ContentPart): JsonObject | undefined {
-  return asObject(dataOf(providerState).image);
+export function readImage({ providerState }: ContentPart): Untrusted<GeneratedImage> | undefined {
+  return asObject<GeneratedImage>(stateIn(providerState).image);
 }
 
-function dataOf(state: ProviderState | undefined): JsonObject {
-  return asObject(tryParseJson(state?.dataJson ?? "")) ?? {};
+function stateIn(state: ProviderState | undefined): Untrusted<PartState> {
+  return dataOfState(state);
 }

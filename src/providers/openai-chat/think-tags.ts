@@ -3,21 +3,21 @@ import type { ThinkTags } from "./state.ts";
 const OPEN = "<think>";
 const CLOSE = "</think>";
 
-/** Where the pieces of a text go that is being split. */
+/** Receives the pieces of a text that is being split. */
 export interface ThinkTagSink {
-  readonly thinking: (piece: string) => void;
+  readonly reasoning: (piece: string) => void;
   readonly text: (piece: string) => void;
 }
 
 /**
- * Splits an answer that begins with `<think>…</think>` into thinking and text while it arrives.
- * A tag may be cut anywhere; a text that only looks like one comes out unchanged. White space
- * beside the tags belongs to them: it is kept, so that the answer can be put together again.
+ * Splits an answer that begins with `<think>…</think>` into reasoning and text while it arrives. A tag may be split
+ * anywhere; a text that only resembles one is unchanged. White space beside the tags belongs to them: it is kept, so
+ * that the answer can be restored.
  */
 export class ThinkTagSplitter {
   readonly #sink: ThinkTagSink;
-  #place: "start" | "thinking" | "text" = "start";
-  /** What may yet turn out to be (part of) a tag. */
+  #phase: "start" | "reasoning" | "text" = "start";
+  /** Text that may still become (part of) a tag. */
   #held = "";
   #open = "";
   #close = "";
@@ -27,26 +27,26 @@ export class ThinkTagSplitter {
     this.#sink = sink;
   }
 
-  /** What stood around the thinking so far. */
+  /** The tags around the reasoning so far. */
   get tags(): ThinkTags {
     return { open: this.#open, close: this.#close };
   }
 
-  /** Takes the next piece of the answer. */
+  /** Adds the next piece of the answer. */
   push(piece: string): void {
-    switch (this.#place) {
+    switch (this.#phase) {
       case "start":
         return this.#pushStart(this.#held + piece);
-      case "thinking":
-        return this.#pushThinking(this.#held + piece);
+      case "reasoning":
+        return this.#pushReasoning(this.#held + piece);
       default:
         return this.#emit("text", piece);
     }
   }
 
-  /** Ends the answer: what was held back was no tag. */
+  /** Ends the answer: text that was held back was not a tag. */
   end(): void {
-    if (this.#held !== "") this.#emit(this.#place === "thinking" ? "thinking" : "text", this.#held);
+    if (this.#held !== "") this.#emit(this.#phase === "reasoning" ? "reasoning" : "text", this.#held);
     this.#held = "";
   }
 
@@ -55,47 +55,47 @@ export class ThinkTagSplitter {
     if (text.startsWith(OPEN)) {
       const end = whole.length - text.length + OPEN.length;
       this.#open = whole.slice(0, end);
-      this.#enter("thinking");
-      this.#pushThinking(whole.slice(end));
+      this.#enter("reasoning");
+      this.#pushReasoning(whole.slice(end));
     } else if (OPEN.startsWith(text)) {
       this.#held = whole;
     } else {
-      this.#place = "text";
+      this.#phase = "text";
       this.#held = "";
       this.#emit("text", whole);
     }
   }
 
-  #pushThinking(whole: string): void {
+  #pushReasoning(whole: string): void {
     const at = whole.indexOf(CLOSE);
     if (at >= 0) {
-      this.#emit("thinking", whole.slice(0, at));
+      this.#emit("reasoning", whole.slice(0, at));
       this.#close = CLOSE;
       this.#enter("text");
       this.#emit("text", whole.slice(at + CLOSE.length));
       return;
     }
     const keep = heldLength(whole);
-    this.#emit("thinking", whole.slice(0, whole.length - keep));
+    this.#emit("reasoning", whole.slice(0, whole.length - keep));
     this.#held = whole.slice(whole.length - keep);
   }
 
-  #enter(place: "thinking" | "text"): void {
-    this.#place = place;
+  #enter(phase: "reasoning" | "text"): void {
+    this.#phase = phase;
     this.#held = "";
     this.#isAfterTag = true;
   }
 
-  #emit(place: "thinking" | "text", piece: string): void {
+  #emit(phase: "reasoning" | "text", piece: string): void {
     const rest = this.#isAfterTag ? piece.trimStart() : piece;
-    if (this.#isAfterTag) this.#keepSpace(place, piece.slice(0, piece.length - rest.length));
+    if (this.#isAfterTag) this.#keepSpace(phase, piece.slice(0, piece.length - rest.length));
     if (rest === "") return;
     this.#isAfterTag = false;
-    this.#sink[place](rest);
+    this.#sink[phase](rest);
   }
 
-  #keepSpace(place: "thinking" | "text", space: string): void {
-    if (place === "thinking") this.#open += space;
+  #keepSpace(phase: "reasoning" | "text", space: string): void {
+    if (phase === "reasoning") this.#open += space;
     else this.#close += space;
   }
 }

@@ -1,7 +1,7 @@
 import type { ToolCallIdRule } from "../../kit/adapter/tool-call-id-mapper.ts";
 import type { ServerProfile } from "./profile.ts";
 
-/** What ids of tool calls a server takes, by the word of its profile. */
+/** Rules for tool call ids, by the value in the profile. */
 export const CALL_ID_RULES: Readonly<Record<ServerProfile["toolCallIdPattern"], ToolCallIdRule>> = {
   any: { pattern: /./s, prefix: "call_", length: 24 },
   forty_characters: { pattern: /^.{1,40}$/s, prefix: "call_", length: 24 },

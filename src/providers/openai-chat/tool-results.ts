@@ -1,55 +1,59 @@
 /**
- * Which tool result answers which call. The API wants the results of a message's calls directly
- * behind it, all of them, and nothing between.
+ * Tool results -> messages of role `tool` (provider documentation: "Function calling"). The API expects the results of
+ * all calls of a message directly after it.
  */
 
 import { invalidField } from "../../core/errors.ts";
 import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
+import { textIn } from "../../kit/json/json.ts";
+import type { ContentPartParam, ToolMessageParam } from "../../wire/openai-chat/request.ts";
+import type { RequestContext } from "./context.ts";
+import { toUserContent } from "./user-content.ts";
 
-/** A result and where it stands in the request. */
-export interface PlacedResult {
+/** A tool result and its location in the request. */
+export interface LocatedResult {
   readonly toolCallId: string;
   readonly content: readonly ContentPart[];
   readonly isError: boolean;
   /** Path of the result in the request. */
   readonly field: string;
-  /** Number of its message. */
+  /** Index of its message. */
   readonly message: number;
 }
 
-/** A call that waits for its result. */
-export interface WaitingCall {
+/** A tool call that needs a result. */
+export interface PendingCall {
   readonly id: string;
   /** Path of the call in the request. */
   readonly field: string;
 }
 
-/** The results of a conversation, each of which answers one call. */
+/** The tool results of a conversation, each of which answers one call. */
 export class ToolResults {
   readonly #messages: readonly Message[];
   readonly #loss: LossReport;
-  readonly #left: PlacedResult[];
+  readonly #unused: LocatedResult[];
 
   constructor(messages: readonly Message[], loss: LossReport) {
     this.#messages = messages;
     this.#loss = loss;
-    this.#left = messages.flatMap((message, index) =>
+    this.#unused = messages.flatMap((message, index) =>
       message.role === Role.TOOL ? resultsIn(message, index) : [],
     );
   }
 
   /**
-   * Takes the results of a message's calls, in the order in which they stand.
-   * @param message Number of the assistant message.
+   * Takes the results of a message's calls, in their own order.
+   * @param message Index of the assistant message.
    * @throws InvalidRequestError where a call has none.
    */
-  take(calls: readonly WaitingCall[], message: number): PlacedResult[] {
+  take(calls: readonly PendingCall[], message: number): LocatedResult[] {
     const taken = calls.map((call) => this.#takeFor(call, message));
-    const end = this.#endOfRun(message);
+    const end = this.#endOfResults(message);
     for (const result of taken) {
       if (result.message < end) continue;
-      const moved = "the result was moved to directly behind its call, where the API wants it";
+      const moved = "the result was moved to directly after its call, where the API expects it";
       this.#loss.lose(result.field, "converted_content", moved);
     }
     return taken.sort((left, right) => left.message - right.message);
@@ -57,30 +61,30 @@ export class ToolResults {
 
   /** Throws InvalidRequestError where a result of a message answers no call before it. */
   checkTaken(message: number): void {
-    const stray = this.#left.find((result) => result.message === message);
+    const stray = this.#unused.find((result) => result.message === message);
     if (stray === undefined) return;
     const expected = "expected the id of an earlier tool call without a result";
     throw invalidField(`${stray.field}.tool_call_id`, expected);
   }
 
-  #takeFor({ id, field }: WaitingCall, message: number): PlacedResult {
-    const at = this.#left.findIndex((result) => result.message > message && result.toolCallId === id);
-    const [result] = at < 0 ? [] : this.#left.splice(at, 1);
+  #takeFor({ id, field }: PendingCall, message: number): LocatedResult {
+    const at = this.#unused.findIndex((result) => result.message > message && result.toolCallId === id);
+    const [result] = at < 0 ? [] : this.#unused.splice(at, 1);
     if (result !== undefined) return result;
-    throw invalidField(field, "has no tool result behind it; the API takes no call without one");
+    throw invalidField(field, "has no tool result after it; the API requires one for each call");
   }
 
-  /** Number of the first message behind the results that follow a message. */
-  #endOfRun(message: number): number {
+  /** Index of the first message after the results that follow a message. */
+  #endOfResults(message: number): number {
     let end = message + 1;
     while (this.#messages[end]?.role === Role.TOOL) end += 1;
     return end;
   }
 }
 
-function resultsIn({ content, toolCallId }: Message, message: number): PlacedResult[] {
+function resultsIn({ content, toolCallId }: Message, message: number): LocatedResult[] {
   const field = `messages[${message}]`;
-  const results = content.flatMap(({ part }, index): PlacedResult[] => {
+  const results = content.flatMap(({ part }, index): LocatedResult[] => {
     if (part.case !== "toolResult") return [];
     const { content: parts, isError } = part.value;
     const id = part.value.toolCallId || toolCallId;
@@ -88,4 +92,48 @@ function resultsIn({ content, toolCallId }: Message, message: number): PlacedRes
     return [{ toolCallId: id, content: parts, isError, field: own, message }];
   });
   return results.length > 0 ? results : [{ toolCallId, content, isError: false, field, message }];
+}
+
+/** A tool result as the server takes it. */
+export interface ToolMessage {
+  readonly message: ToolMessageParam;
+  /** Parts that must be moved to a user message after the results. */
+  readonly moved: readonly ContentPartParam[];
+}
+
+/** Translates a tool result. Throws InvalidRequestError naming the part that the server has no form for. */
+export async function toToolMessage(result: LocatedResult, context: RequestContext): Promise<ToolMessage> {
+  const { profile, callIds } = context;
+  const id = callIds.ofResult(result.toolCallId);
+  const parts = await toUserContent(result.content, `${result.field}.content`, context);
+  if (result.isError) markError(parts, result.field, context);
+  const message = { role: "tool", tool_call_id: id } as const;
+  const media = parts.filter(({ type }) => type !== "text");
+  if (media.length === 0) return { message: { ...message, content: textOf(parts) }, moved: [] };
+  if (profile.supportsToolResultMedia) return { message: { ...message, content: parts }, moved: [] };
+  const warning = "the API takes only text in a tool result; the rest was moved to a user message after it";
+  context.loss.lose(`${result.field}.content`, "converted_content", warning);
+  return {
+    message: { ...message, content: textOf(parts) || SEE_BELOW },
+    moved: [{ type: "text", text: `Of the tool result ${id}:` }, ...media],
+  };
+}
+
+/** Replaces a result that was moved as a whole. Constant, so that a prompt cache finds it again. */
+const SEE_BELOW = "(see the user message below)";
+
+/** Precedes the text of a failed tool. */
+const ERROR_MARK = "The tool failed:";
+
+function markError(parts: ContentPartParam[], field: string, { loss }: RequestContext): void {
+  const [first] = parts;
+  if (first?.type === "text") parts[0] = { ...first, text: `${ERROR_MARK} ${textIn(first.text)}` };
+  else parts.unshift({ type: "text", text: ERROR_MARK });
+  const message = "the API has no error flag; the error is stated in the text of the result";
+  loss.note(`${field}.is_error`, "converted_content", message);
+}
+
+/** The texts of a result as one, since most servers take only a string. */
+function textOf(parts: readonly ContentPartParam[]): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }

@@ -3,30 +3,49 @@ import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
-import { asInt32, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
-import type { Choice, Chunk } from "./wire.ts";
+import { asInt32, asObject, objectIn } from "../../kit/json/json.ts";
+import type {
+  CompletionExtensions,
+  PromptTokensDetails,
+  Usage as WireUsage,
+} from "../../wire/openai-chat/response.ts";
+import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+
+/** What the written tokens were. */
+type OutputDetails = NonNullable<WireUsage["completion_tokens_details"]>;
+
+/** Token counts as a server sent them. */
+type Counts = Untrusted<WireUsage>;
 
 /**
- * The counts of a whole answer or of a chunk, wherever the server puts them: at the top, under
- * `x_groq` (Groq) or in the choice (Moonshot). Undefined where it says nothing.
+ * The counts of a whole answer or of a chunk, wherever the server puts them: at the top, under `x_groq` (Groq) or in
+ * the choice (Moonshot). Undefined where there are none.
  */
-export function countsIn(chunk: Chunk, [choice]: readonly Choice[]): JsonObject | undefined {
-  return asObject(chunk.usage) ?? asObject(asObject(chunk.x_groq)?.usage) ?? asObject(choice?.usage);
+export function countsIn(
+  chunk: Untrusted<AnyCompletion>,
+  [choice]: readonly Untrusted<AnyChoice>[],
+): Counts | undefined {
+  return (
+    asObject<WireUsage>(chunk.usage) ??
+    asObject<WireUsage>(asObject<CompletionExtensions["x_groq"]>(chunk.x_groq)?.usage) ??
+    asObject<WireUsage>(choice?.usage)
+  );
 }
 
 /**
- * Token counts, alike for every provider: `input_tokens` includes cached tokens here already.
- * `output_tokens` includes reasoning; xAI alone counts it beside, and its total gives that away.
- * Undefined where the server said nothing that counts.
+ * Token counts in our terms. `input_tokens` of these servers already includes cached tokens. `output_tokens` includes
+ * reasoning, except at xAI, which counts it separately; its total shows that. Undefined where the server sent neither
+ * count.
  */
-export function usageOf(counts: JsonObject | undefined, includeRaw: boolean): Usage | undefined {
+export function usageOf(counts: Counts | undefined, includeRaw: boolean): Usage | undefined {
   if (counts === undefined) return undefined;
   const input = asInt32(counts.prompt_tokens) ?? asInt32(counts.input_tokens);
   const written = asInt32(counts.completion_tokens) ?? asInt32(counts.output_tokens);
   if (input === undefined && written === undefined) return undefined;
   const reasoning = reasoningIn(counts);
   const inputTokens = input ?? 0;
-  const outputTokens = (written ?? 0) + reasoningBeside(counts, inputTokens, written ?? 0, reasoning);
+  const outputTokens = (written ?? 0) + separateReasoning(counts, inputTokens, written ?? 0, reasoning);
   const usage = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
   const cacheRead = cacheReadIn(counts);
   const cacheWrite = cacheWriteIn(counts);
@@ -39,24 +58,24 @@ export function usageOf(counts: JsonObject | undefined, includeRaw: boolean): Us
   return usage;
 }
 
-/** Reasoning that the server counts beside what the model wrote: its total then is larger by just that. */
-function reasoningBeside(counts: JsonObject, input: number, written: number, reasoning = 0): number {
+/** Reasoning tokens that the server does not include in the written ones: its total is then larger by their number. */
+function separateReasoning(counts: Counts, input: number, written: number, reasoning = 0): number {
   const total = asInt32(counts.total_tokens) ?? 0;
   return reasoning > 0 && total - input - written === reasoning ? reasoning : 0;
 }
 
-function reasoningIn(counts: JsonObject): number | undefined {
+function reasoningIn(counts: Counts): number | undefined {
   return firstCount(
-    objectIn(counts.completion_tokens_details).reasoning_tokens,
-    objectIn(counts.output_tokens_details).reasoning_tokens,
+    objectIn<OutputDetails>(counts.completion_tokens_details).reasoning_tokens,
+    objectIn<OutputDetails>(counts.output_tokens_details).reasoning_tokens,
     counts.reasoning_tokens,
   );
 }
 
-function cacheReadIn(counts: JsonObject): number | undefined {
+function cacheReadIn(counts: Counts): number | undefined {
   return firstCount(
-    objectIn(counts.prompt_tokens_details).cached_tokens,
-    objectIn(counts.input_tokens_details).cached_tokens,
+    objectIn<PromptTokensDetails>(counts.prompt_tokens_details).cached_tokens,
+    objectIn<PromptTokensDetails>(counts.input_tokens_details).cached_tokens,
     counts.prompt_cache_hit_tokens,
     counts.cached_tokens,
     counts.num_cached_tokens,
@@ -64,12 +83,12 @@ function cacheReadIn(counts: JsonObject): number | undefined {
   );
 }
 
-function cacheWriteIn(counts: JsonObject): number | undefined {
-  const details = objectIn(counts.prompt_tokens_details);
+function cacheWriteIn(counts: Counts): number | undefined {
+  const details = objectIn<PromptTokensDetails>(counts.prompt_tokens_details);
   return firstCount(
     details.cache_write_tokens,
     details.cache_creation_input_tokens,
-    objectIn(counts.input_tokens_details).cache_write_tokens,
+    objectIn<PromptTokensDetails>(counts.input_tokens_details).cache_write_tokens,
     counts.cache_creation_input_tokens,
   );
 }
@@ -81,9 +100,9 @@ function firstCount(...values: readonly unknown[]): number | undefined {
 const NANOS_PER_USD = 1e9;
 const NANOS_PER_XAI_TICK = 0.1;
 
-/** What the server itself says the call cost: OpenRouter and Perplexity in dollars, xAI in ticks of 1e-10 dollars. */
-function costIn({ cost, cost_in_usd_ticks: ticks }: JsonObject): bigint | undefined {
-  const dollars = typeof cost === "number" ? cost : objectIn(cost).total_cost;
+/** The cost that the server itself reports: OpenRouter and Perplexity in dollars, xAI in ticks of 1e-10 dollars. */
+function costIn({ cost, cost_in_usd_ticks: ticks }: Counts): bigint | undefined {
+  const dollars = typeof cost === "number" ? cost : objectIn<{ total_cost: number }>(cost).total_cost;
   const nanos =
     typeof ticks === "number"
       ? ticks * NANOS_PER_XAI_TICK
@@ -93,8 +112,8 @@ function costIn({ cost, cost_in_usd_ticks: ticks }: JsonObject): bigint | undefi
   return nanos >= 0 && nanos <= Number.MAX_SAFE_INTEGER ? BigInt(Math.round(nanos)) : undefined;
 }
 
-/** Where counts contradict each other: they are reported as they came. */
-export function mismatchesIn(counts: JsonObject | undefined, usage: Usage | undefined): Warning[] {
+/** Warnings about counts that contradict each other. The counts stay as the server sent them. */
+export function mismatchesIn(counts: Counts | undefined, usage: Usage | undefined): Warning[] {
   if (counts === undefined || usage === undefined) return [];
   const { inputTokens, outputTokens, totalTokens, reasoningTokens = 0 } = usage;
   const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);

@@ -1,19 +1,24 @@
+import type { ChatRequest } from "../../wire/openai-chat/request.ts";
+import type { Logprobs } from "../../wire/openai-chat/response.ts";
+import type { AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { ModelOptions } from "../model-options.ts";
 import type { Turn } from "../script/turn.ts";
 import type { ReceivedRequest } from "../wire-format.ts";
-import type { ChatRequest, Fields } from "./wire.ts";
 
-/** A checked request, and who answers it. */
+/** A checked request, and the model that answers it. */
 export interface ChatCall {
   readonly received: ReceivedRequest;
   readonly request: ChatRequest;
   readonly options: ModelOptions;
-  /** Whether the model is one of OpenAI's that reason and do not show it. */
-  readonly reasonsInSecret: boolean;
+  /** Whether the model reasons and does not show it, as OpenAI's reasoning models do. */
+  readonly hidesReasoning: boolean;
 }
 
-/** What a whole answer and each chunk of a stream begin with. */
-export function envelopeOf({ received, request }: ChatCall, object: string): Fields {
+/** The fields that a whole answer and each chunk of a stream begin with. */
+export function envelopeOf<Kind extends AnyCompletion["object"]>(
+  { received, request }: ChatCall,
+  object: Kind,
+): Pick<AnyCompletion, "id" | "created" | "model"> & { object: Kind } {
   return {
     id: `chatcmpl-${received.number.toString(16).padStart(24, "0")}`,
     object,
@@ -23,25 +28,31 @@ export function envelopeOf({ received, request }: ChatCall, object: string): Fie
 }
 
 /** Facts about the service. OpenAI's reasoning models have no fingerprint. */
-export function serviceFactsOf({ reasonsInSecret }: ChatCall): Fields {
-  return { service_tier: "default", system_fingerprint: reasonsInSecret ? null : "fp_simulator" };
+export function serviceFactsOf({
+  hidesReasoning,
+}: ChatCall): Pick<AnyCompletion, "service_tier" | "system_fingerprint"> {
+  return { service_tier: "default", system_fingerprint: hidesReasoning ? null : "fp_simulator" };
 }
 
-/** The probabilities of a choice, as a field of it: OpenAI's reasoning models do not have the field. */
-export function logprobsField({ reasonsInSecret }: ChatCall, logprobs: Fields | null): Fields {
-  return reasonsInSecret ? {} : { logprobs };
+/** The log probabilities of a choice, as a field of it: OpenAI's reasoning models do not have the field. */
+export function logprobsField(
+  { hidesReasoning }: ChatCall,
+  logprobs: Logprobs | null,
+): { logprobs?: Logprobs | null } {
+  return hidesReasoning ? {} : { logprobs };
 }
 
-/** How many answers the request wants. */
+/** How many answers the request asks for. */
 export function choiceCountOf({ request }: ChatCall): number {
   return request.n ?? 1;
 }
 
-/** Why an answer ends, in OpenAI's words. A call of the one tool that the request names ends like a text. */
+/** Why an answer ends. Where the request names the tool to call, the reason is the same as for a text. */
 export function finishReasonOf(turn: Turn, { request, options }: ChatCall): string {
   if (options.finish_reason !== undefined) return options.finish_reason;
   if (turn.stop !== "end") return turn.stop;
   const calls = turn.parts.some((part) => part.kind === "tool_call");
-  const isNamed = typeof request.tool_choice === "object" && request.tool_choice.allowed_tools === undefined;
+  const { tool_choice: choice } = request;
+  const isNamed = typeof choice === "object" && choice.type !== "allowed_tools";
   return calls && !isNamed ? "tool_calls" : "stop";
 }

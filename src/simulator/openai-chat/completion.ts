@@ -1,3 +1,5 @@
+import type { ErrorObject } from "../../wire/openai-chat/error.ts";
+import type { Choice, Completion, Logprobs } from "../../wire/openai-chat/response.ts";
 import { describeFailure, statusOfCode } from "../openai/failure.ts";
 import type { Turn } from "../script/turn.ts";
 import {
@@ -11,26 +13,25 @@ import {
 import { createLogprobs, tokensOfText } from "./logprobs.ts";
 import { assistantMessage } from "./message.ts";
 import { finalCounts, usageOf } from "./usage.ts";
-import type { Fields } from "./wire.ts";
 import { chatWordings } from "./wordings.ts";
 
 /** The body of a whole answer. */
-export function wholeCompletion(turn: Turn, call: ChatCall): Fields {
+export function wholeCompletion(turn: Turn, call: ChatCall): Completion {
   const choices = Array.from({ length: choiceCountOf(call) }, (_, index) => choiceOf(turn, call, index));
   return completion(turn, call, { choices });
 }
 
 /**
- * The body of a whole answer that failed on the way: `failed` has the facts beside the choices, `nested` in the choice
- * whose finish reason is `error`.
+ * The body of a whole answer that failed before its end: `failed` has the error beside the choices, `nested` in the
+ * choice whose finish reason is `error`.
  */
 export function failedCompletion(
   turn: Turn,
   call: ChatCall,
   style: "failed" | "nested",
-  asked: string | undefined,
-): Fields {
-  const error = failureFacts(call, asked);
+  code: string | undefined,
+): Completion {
+  const error = failureFacts(call, code);
   const choice = { ...choiceOf(turn, call, 0), finish_reason: "error" };
   return completion(
     turn,
@@ -39,13 +40,16 @@ export function failedCompletion(
   );
 }
 
-/** What a choice or an answer that failed says of it. Servers other than OpenAI have a status as code. */
-export function failureFacts({ options }: ChatCall, asked: string | undefined): Fields {
-  const { code, message } = describeFailure(asked, chatWordings);
+/**
+ * The `error` of a choice or an answer that failed. Servers other than OpenAI have a status as code.
+ * @param requested The code that the model string asks for.
+ */
+export function failureFacts({ options }: ChatCall, requested: string | undefined): ErrorObject {
+  const { code, message } = describeFailure(requested, chatWordings);
   return { code: (options.error_shape ?? "openai") === "openai" ? code : statusOfCode(code), message };
 }
 
-function completion(turn: Turn, call: ChatCall, fields: Fields): Fields {
+function completion(turn: Turn, call: ChatCall, fields: Pick<Completion, "choices" | "error">): Completion {
   const usage = usageOf(finalCounts(turn, choiceCountOf(call)), call.options.usage_fields);
   return {
     ...envelopeOf(call, "chat.completion"),
@@ -55,7 +59,7 @@ function completion(turn: Turn, call: ChatCall, fields: Fields): Fields {
   };
 }
 
-function choiceOf(turn: Turn, call: ChatCall, index: number): Fields {
+function choiceOf(turn: Turn, call: ChatCall, index: number): Choice {
   const message = assistantMessage(turn, call, index);
   return {
     index,
@@ -65,9 +69,9 @@ function choiceOf(turn: Turn, call: ChatCall, index: number): Fields {
   };
 }
 
-function logprobsOf(turn: Turn, { request }: ChatCall): Fields | null {
-  const said = turn.parts.find((part) => part.kind === "text" || part.kind === "refusal");
-  if (said === undefined) return null;
-  const field = said.kind === "refusal" ? "refusal" : "content";
-  return createLogprobs(request).of(field, tokensOfText(said.text));
+function logprobsOf(turn: Turn, { request }: ChatCall): Logprobs | null {
+  const part = turn.parts.find(({ kind }) => kind === "text" || kind === "refusal");
+  if (part?.kind !== "text" && part?.kind !== "refusal") return null;
+  const field = part.kind === "refusal" ? "refusal" : "content";
+  return createLogprobs(request).of(field, tokensOfText(part.text));
 }

@@ -1,42 +1,43 @@
+import type { Logprobs } from "../../wire/openai-chat/response.ts";
+import type { Delta } from "../../wire/openai-chat/stream.ts";
 import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { Part, ReasoningPart, RefusalPart, TextPart, Turn } from "../script/turn.ts";
 import type { ChatCall } from "./chat-call.ts";
-import { createLogprobs, type Logprobs } from "./logprobs.ts";
+import { createLogprobs, type LogprobsWriter } from "./logprobs.ts";
 import { annotationsOf } from "./message.ts";
 import { type ReasoningDialect, reasoningDialectOf } from "./reasoning-dialect.ts";
-import { callPieces, type PlacedCall, placeCalls } from "./tool-calls.ts";
-import type { Fields } from "./wire.ts";
+import { callPieces, type NumberedCall, numberedCalls } from "./tool-calls.ts";
 
 /** What one chunk adds to a choice. */
 export interface ChoiceDelta {
-  readonly delta: Fields;
-  readonly logprobs: Fields | null;
-  /** Tokens of the answer that it brings. */
+  readonly delta: Delta;
+  readonly logprobs: Logprobs | null;
+  /** Tokens of the answer that it holds. */
   readonly tokens: number;
 }
 
-/** One choice on its way. */
-interface Saying {
+/** One choice that is being streamed. */
+interface ChoiceStream {
   readonly turn: Turn;
   readonly call: ChatCall;
   readonly dialect: ReasoningDialect | undefined;
-  readonly logprobs: Logprobs;
-  readonly toolCalls: readonly PlacedCall[];
+  readonly logprobs: LogprobsWriter;
+  readonly toolCalls: readonly NumberedCall[];
 }
 
 /** Yields the deltas of one choice, in order; the first one opens it. */
 export function* choiceDeltas(turn: Turn, call: ChatCall, choice: number): Generator<ChoiceDelta> {
-  const saying: Saying = {
+  const stream: ChoiceStream = {
     turn,
     call,
     dialect: reasoningDialectOf(call.options),
     logprobs: createLogprobs(call.request),
-    toolCalls: placeCalls(turn, call.received.number, choice),
+    toolCalls: numberedCalls(turn, call.received.number, choice),
   };
-  const fill = call.options.null_fields === true ? emptyFields(saying) : {};
+  const fill = call.options.null_fields === true ? emptyFields(stream) : {};
   let isFirst = true;
-  for (const each of plainDeltas(saying)) {
+  for (const each of plainDeltas(stream)) {
     const filled = { ...each, delta: { ...fill, ...each.delta } };
     yield filled;
     if (isFirst && turn.repeatsStart) yield filled;
@@ -44,50 +45,49 @@ export function* choiceDeltas(turn: Turn, call: ChatCall, choice: number): Gener
   }
 }
 
-/** The delta of a chunk that says nothing. */
-export function silentDelta(call: ChatCall): Fields {
+/** The delta of a chunk that adds nothing. */
+export function emptyDelta(call: ChatCall): Delta {
   const isFull = call.options.null_fields === true;
   return isFull ? { role: null, content: null, tool_calls: null } : {};
 }
 
-function emptyFields({ turn, call, dialect }: Saying): Fields {
-  const thinks = turn.parts.some((part) => part.kind === "reasoning");
-  return { ...silentDelta(call), ...(thinks ? dialect?.besideText : {}) };
+function emptyFields({ turn, call, dialect }: ChoiceStream): Delta {
+  return { ...emptyDelta(call), ...(hasReasoning(turn) ? dialect?.besideText : {}) };
 }
 
-function* plainDeltas(saying: Saying): Generator<ChoiceDelta> {
-  const { turn, toolCalls, dialect } = saying;
-  const parts = turn.parts.filter((part) => isSaid(part, dialect));
-  const hidden = hiddenTokens(saying);
+function* plainDeltas(stream: ChoiceStream): Generator<ChoiceDelta> {
+  const { turn, toolCalls, dialect } = stream;
+  const parts = turn.parts.filter((part) => isShown(part, dialect));
+  const hidden = hiddenTokens(stream);
   const [only] = toolCalls;
-  if (only !== undefined && parts.length === 1) return yield* lonelyCall(saying, only, hidden);
-  yield { ...opening(saying, parts[0]), tokens: hidden };
-  for (const part of parts) yield* partDeltas(saying, part);
+  if (only !== undefined && parts.length === 1) return yield* onlyCall(stream, only, hidden);
+  yield { ...opening(stream, parts[0]), tokens: hidden };
+  for (const part of parts) yield* partDeltas(stream, part);
 }
 
-/** Whether a part shows in the answer: what the provider's tools did does not, and thinking only in a dialect that has it. */
-function isSaid(part: Part, dialect: ReasoningDialect | undefined): boolean {
+/** Whether a part is in the answer: the work of hosted tools is not, and reasoning only in a dialect that shows it. */
+function isShown(part: Part, dialect: ReasoningDialect | undefined): boolean {
   if (part.kind === "reasoning") return dialect !== undefined && part.paragraphs.length > 0;
   return part.kind !== "web_search" && part.kind !== "image";
 }
 
-/** Tokens of thinking that never shows: it takes its time all the same. */
-function hiddenTokens({ turn, dialect }: Saying): number {
-  const thoughts = turn.parts.filter((part) => part.kind === "reasoning");
-  return thoughts.reduce((sum, part) => sum + part.tokens - countTokens(dialect?.shown(part) ?? ""), 0);
+/** Tokens of reasoning that is not shown: it takes time all the same. */
+function hiddenTokens({ turn, dialect }: ChoiceStream): number {
+  const reasoning = turn.parts.filter((part) => part.kind === "reasoning");
+  return reasoning.reduce((sum, part) => sum + part.tokens - countTokens(dialect?.shown(part) ?? ""), 0);
 }
 
-/** A call that is the whole answer comes with the role. */
-function* lonelyCall(saying: Saying, call: PlacedCall, hidden: number): Generator<ChoiceDelta> {
+/** A call that is the whole answer is in the chunk with the role. */
+function* onlyCall(stream: ChoiceStream, call: NumberedCall, hidden: number): Generator<ChoiceDelta> {
   let isFirst = true;
-  for (const each of callDeltas(saying, call)) {
-    const opened = { role: "assistant", content: null, ...each.delta, refusal: null };
+  for (const each of callDeltas(stream, call)) {
+    const opened: Delta = { role: "assistant", content: null, ...each.delta, refusal: null };
     yield isFirst ? { ...each, delta: opened, tokens: each.tokens + hidden } : each;
     isFirst = false;
   }
 }
 
-function opening({ dialect, logprobs }: Saying, first: Part | undefined): Omit<ChoiceDelta, "tokens"> {
+function opening({ dialect, logprobs }: ChoiceStream, first: Part | undefined): Omit<ChoiceDelta, "tokens"> {
   const role = "assistant";
   switch (first?.kind) {
     case "reasoning":
@@ -101,18 +101,18 @@ function opening({ dialect, logprobs }: Saying, first: Part | undefined): Omit<C
   }
 }
 
-function partDeltas(saying: Saying, part: Part): Iterable<ChoiceDelta> {
+function partDeltas(stream: ChoiceStream, part: Part): Iterable<ChoiceDelta> {
   switch (part.kind) {
     case "reasoning":
-      return reasoningDeltas(saying, part);
+      return reasoningDeltas(stream, part);
     case "text":
-      return textDeltas(saying, part);
+      return textDeltas(stream, part);
     case "refusal":
-      return refusalDeltas(saying, part);
+      return refusalDeltas(stream, part);
     case "tool_call":
       return callDeltas(
-        saying,
-        saying.toolCalls.find((each) => each.part === part),
+        stream,
+        stream.toolCalls.find((each) => each.part === part),
       );
     case "web_search":
     case "image":
@@ -122,7 +122,7 @@ function partDeltas(saying: Saying, part: Part): Iterable<ChoiceDelta> {
   }
 }
 
-function* reasoningDeltas({ turn, dialect }: Saying, part: ReasoningPart): Generator<ChoiceDelta> {
+function* reasoningDeltas({ turn, dialect }: ChoiceStream, part: ReasoningPart): Generator<ChoiceDelta> {
   if (dialect === undefined) return;
   for (const delta of dialect.before(part)) yield { delta, logprobs: null, tokens: 0 };
   for (const piece of deltasOf(dialect.shown(part), styleOf(turn)))
@@ -130,10 +130,9 @@ function* reasoningDeltas({ turn, dialect }: Saying, part: ReasoningPart): Gener
   for (const delta of dialect.after(part)) yield { delta, logprobs: null, tokens: 0 };
 }
 
-function* textDeltas(saying: Saying, part: TextPart): Generator<ChoiceDelta> {
-  const { turn, call, dialect, logprobs } = saying;
-  const thinks = turn.parts.some((each) => each.kind === "reasoning");
-  const beside = thinks ? dialect?.besideText : {};
+function* textDeltas(stream: ChoiceStream, part: TextPart): Generator<ChoiceDelta> {
+  const { turn, call, dialect, logprobs } = stream;
+  const beside = hasReasoning(turn) ? dialect?.besideText : {};
   for (const piece of deltasOf(part.text, styleOf(turn, part.firstDelta))) {
     const delta = { content: piece, ...beside };
     yield { delta, logprobs: logprobs.of("content", [piece]), tokens: countDeltaTokens(piece) };
@@ -142,15 +141,22 @@ function* textDeltas(saying: Saying, part: TextPart): Generator<ChoiceDelta> {
   yield { delta: { annotations: annotationsOf(turn, call) }, logprobs: null, tokens: 0 };
 }
 
-function* refusalDeltas({ turn, logprobs }: Saying, { text }: RefusalPart): Generator<ChoiceDelta> {
+function hasReasoning({ parts }: Turn): boolean {
+  return parts.some((part) => part.kind === "reasoning");
+}
+
+function* refusalDeltas({ turn, logprobs }: ChoiceStream, { text }: RefusalPart): Generator<ChoiceDelta> {
   for (const refusal of deltasOf(text, styleOf(turn)))
     yield { delta: { refusal }, logprobs: logprobs.of("refusal", [refusal]), tokens: 1 };
 }
 
-function* callDeltas({ turn, call }: Saying, toolCall: PlacedCall | undefined): Generator<ChoiceDelta> {
+function* callDeltas(
+  { turn, call }: ChoiceStream,
+  toolCall: NumberedCall | undefined,
+): Generator<ChoiceDelta> {
   if (toolCall === undefined) return;
-  for (const { fields, tokens } of callPieces(toolCall, call.options, turn.halfSurrogates))
-    yield { delta: { tool_calls: [fields] }, logprobs: null, tokens };
+  for (const { entry, tokens } of callPieces(toolCall, call.options, turn.halfSurrogates))
+    yield { delta: { tool_calls: [entry] }, logprobs: null, tokens };
 }
 
 function styleOf({ halfSurrogates }: Turn, firstDelta = 0): DeltaStyle {

@@ -1,3 +1,5 @@
+import { CHAT_COMPLETIONS_PATH } from "../../wire/openai-chat/request.ts";
+import type { Completion } from "../../wire/openai-chat/response.ts";
 import type { ModelChoice } from "../model-choice.ts";
 import type { ModelOptions } from "../model-options.ts";
 import { namedModel } from "../named-model.ts";
@@ -15,14 +17,13 @@ import { checkChatRequest, refuseForReasoning } from "./parameters.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { renderChunks } from "./stream.ts";
 import { checkToolUse } from "./tool-checks.ts";
-import type { Fields } from "./wire.ts";
 import { chatWordings } from "./wordings.ts";
 
-const path = "/v1/chat/completions";
+const path = `/v1${CHAT_COMPLETIONS_PATH}`;
 
 /**
- * OpenAI's Chat Completions API, `POST /v1/chat/completions`, streaming and not: as OpenAI speaks it, and with the quirks
- * of other servers where the model string asks for them.
+ * OpenAI's Chat Completions API, `POST /v1/chat/completions`, streaming and not: as OpenAI speaks it, and with the
+ * quirks of other servers where the model string asks for them.
  */
 export function createOpenAIChat(): WireFormat {
   return {
@@ -46,11 +47,11 @@ function read(request: ReceivedRequest): ModelCall {
 
 function prepare(received: ReceivedRequest, { script, options }: ModelChoice): PreparedCall {
   const request = checkChatRequest(received.body, options);
-  const reasonsInSecret = script === "reasoning" && options.reasoning_field === "none";
-  if (reasonsInSecret) refuseForReasoning(request);
+  const hidesReasoning = script === "reasoning" && options.reasoning_field === "none";
+  if (hidesReasoning) refuseForReasoning(request);
   checkToolUse(request);
   checkConversation(request.messages, options);
-  const call: ChatCall = { received, request, options, reasonsInSecret };
+  const call: ChatCall = { received, request, options, hidesReasoning };
   return {
     prompt: readPrompt(request, options),
     stream: request.stream === true && options.plain_json !== true,
@@ -61,7 +62,7 @@ function prepare(received: ReceivedRequest, { script, options }: ModelChoice): P
   };
 }
 
-/** A failure in one piece: OpenAI answers with its status, OpenRouter with an answer that says so. */
+/** A failed answer that is not streamed: OpenAI answers with its status, OpenRouter with an error in the answer. */
 function renderFailed(call: ChatCall, turn: Turn, code: string | undefined): WholeAnswer {
   const { error_style: style = "event", error_shape: shape }: ModelOptions = call.options;
   if (style !== "event") return answer(call, turn, failedCompletion(turn, call, style, code));
@@ -69,7 +70,7 @@ function renderFailed(call: ChatCall, turn: Turn, code: string | undefined): Who
   return renderProblem(call.received, new Problem(statusOfCode(error.code), error), shape);
 }
 
-function answer(call: ChatCall, turn: Turn, completion: Fields): WholeAnswer {
+function answer(call: ChatCall, turn: Turn, completion: Completion): WholeAnswer {
   return {
     status: 200,
     headers: headersOf(call, turn, "application/json"),

@@ -1,16 +1,17 @@
+import type { ChatRequest } from "../../wire/openai-chat/request.ts";
+import type { Logprobs, TokenLogprob, TopLogprob } from "../../wire/openai-chat/response.ts";
 import { splitTokens } from "../script/tokens.ts";
-import type { ChatRequest, Fields } from "./wire.ts";
 
-/** Probabilities of the tokens of an answer, as `logprobs` of a choice has them. They are made up, and always the same. */
-export interface Logprobs {
-  /** Those of one delta, in the field that it has. Null where the request does not ask for them. */
-  of(field: "content" | "refusal", tokens: readonly string[]): Fields | null;
+/** Makes the `logprobs` of a choice. The values are invented, and always the same. */
+export interface LogprobsWriter {
+  /** The log probabilities of one delta, in the field that it has. Null where the request does not ask for them. */
+  of(field: keyof Logprobs, tokens: readonly string[]): Logprobs | null;
 }
 
-/** Prepares the probabilities that a request asks for. */
-export function createLogprobs({ logprobs, top_logprobs: alternatives }: ChatRequest): Logprobs {
+/** Creates the writer of the log probabilities that a request asks for. */
+export function createLogprobs({ logprobs, top_logprobs: alternatives }: ChatRequest): LogprobsWriter {
   if (logprobs !== true) return { of: () => null };
-  const entry = (token: string): Fields => ({
+  const entry = (token: string): TokenLogprob => ({
     ...probability(token, 0),
     top_logprobs: Array.from({ length: alternatives ?? 0 }, (_, rank) => probability(token, rank)),
   });
@@ -24,8 +25,8 @@ export function tokensOfText(text: string): readonly string[] {
   return [...splitTokens(text)];
 }
 
-/** The token itself, and others that are less likely by rank. */
-function probability(token: string, rank: number): Fields {
+/** The token itself at rank 0, invented alternatives that are less likely at others. */
+function probability(token: string, rank: number): TopLogprob {
   const other = token + "~".repeat(rank);
   return {
     token: other,

@@ -1,3 +1,5 @@
+import type { AssistantMessageParam, ToolMessageParam } from "../../wire/openai-chat/request.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 import type { ModelOptions } from "../model-options.ts";
 import {
   anything,
@@ -18,12 +20,12 @@ import { invalidRequest } from "../openai/problem.ts";
 
 const text = required(string());
 
-/** The id of a tool call. OpenAI bounds it, others do not. */
+/** The id of a tool call. OpenAI limits its length, others do not. */
 function callId({ lenient }: ModelOptions): Check {
   return string({ minimum: 1, maximum: lenient === true ? Infinity : 40 });
 }
 
-const speaker = string({ maximum: 64, pattern: /^[^\s<|\\/>]+$/ });
+const participantName = string({ maximum: 64, pattern: /^[^\s<|\\/>]+$/ });
 const toolName = required(string({ minimum: 1, maximum: 64, pattern: namePattern }));
 
 const textPart = object({ type: anything, text, prompt_cache_breakpoint: anything });
@@ -52,16 +54,16 @@ const userParts: Readonly<Record<string, Check>> = {
   }),
 };
 
-/** The parts of a message whose role takes texts alone. OpenAI says more of pictures there than of other parts. */
+/** The parts of a message whose role takes only text. OpenAI has an error of its own for images there. */
 function textParts(role: string): Readonly<Record<string, Check>> {
   return { text: textPart, image_url: refuseImage(role) };
 }
 
 function refuseImage(role: string): Check {
   return (_, path) => {
-    const place = path.replace(/\.content\[\d+\]$/, "");
-    const message = `Invalid '${place}'. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`;
-    throw invalidRequest(message, place, "invalid_value");
+    const messagePath = path.replace(/\.content\[\d+\]$/, "");
+    const message = `Invalid '${messagePath}'. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`;
+    throw invalidRequest(message, messagePath, "invalid_value");
   };
 }
 
@@ -76,13 +78,13 @@ function content(parts: Readonly<Record<string, Check>>): Check {
   };
 }
 
-/** What OpenAI says of a message without content, with the path as it spells it there. */
+/** The error of OpenAI for a message without content, with the path as it is written there. */
 function missingContent(path: string): Error {
   const message = "Invalid value for 'content': expected a string, got null.";
   return invalidRequest(message, path.replace(/\[(\d+)\]/, ".[$1]"), null);
 }
 
-/** Fields in which a server of that dialect takes back the thinking that it showed. */
+/** Fields in which a server of that dialect takes its reasoning back. */
 function reasoningFields(dialect: ModelOptions["reasoning_field"]): Fields {
   switch (dialect ?? "reasoning_content") {
     case "reasoning_content":
@@ -101,7 +103,7 @@ const reasoningDetail = variants("type", {
   "reasoning.encrypted": openObject({ data: required(string()) }),
 });
 
-const thinkingPart = object({
+const thinkPart = object({
   type: anything,
   thinking: required(array(variants("type", { text: textPart }))),
 });
@@ -126,18 +128,18 @@ function toolCall(options: ModelOptions): Check {
   });
 }
 
-/** Checks an assistant message. What an answer holds may come back as it was, in the dialect that it was in. */
+/** Checks an assistant message. All fields of an answer may be sent back unchanged, in the dialect of the server. */
 function assistantMessage(options: ModelOptions): Check {
   const dialect = options.reasoning_field;
   const parts: Record<string, Check> = {
     ...textParts("assistant"),
     refusal: object({ type: anything, refusal: text }),
-    ...(dialect === "chunks" ? { thinking: thinkingPart } : {}),
+    ...(dialect === "chunks" ? { thinking: thinkPart } : {}),
   };
   const check = object({
     role: anything,
     content: nullable(content(parts)),
-    name: speaker,
+    name: participantName,
     refusal: nullable(string()),
     annotations: nullable(array(openObject())),
     audio: nullable(openObject({ id: required(string()) })),
@@ -147,23 +149,21 @@ function assistantMessage(options: ModelOptions): Check {
   });
   return (value, path) => {
     check(value, path);
-    if (saysNothing(value)) throw missingContent(`${path}.content`);
+    if (isEmpty(value)) throw missingContent(`${path}.content`);
   };
 }
 
-/** Whether an assistant message holds nothing at all. */
-function saysNothing(message: unknown): boolean {
-  const known = message as Readonly<Record<string, unknown>>;
-  return ["content", "tool_calls", "refusal", "function_call", "audio"].every(
-    (name) => (known[name] ?? null) === null,
-  );
+/** Whether an assistant message has no content at all. */
+function isEmpty(message: unknown): boolean {
+  const { content, tool_calls, refusal, function_call, audio } = message as Untrusted<AssistantMessageParam>;
+  return [content, tool_calls, refusal, function_call, audio].every((value) => (value ?? null) === null);
 }
 
 function instructions(role: string): Check {
-  return object({ role: anything, content: required(content(textParts(role))), name: speaker });
+  return object({ role: anything, content: required(content(textParts(role))), name: participantName });
 }
 
-const userMessage = object({ role: anything, content: required(content(userParts)), name: speaker });
+const userMessage = object({ role: anything, content: required(content(userParts)), name: participantName });
 
 const toolMessageFields = object({
   role: anything,
@@ -172,7 +172,7 @@ const toolMessageFields = object({
 });
 
 const toolMessage: Check = (value, path) => {
-  const { tool_call_id: id } = value as { tool_call_id?: unknown };
+  const { tool_call_id: id } = value as Untrusted<ToolMessageParam>;
   if (id === undefined) {
     const message = "Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'.";
     throw invalidRequest(message, `${path.replace("[", ".[")}.tool_call_id`, null);
@@ -181,7 +181,7 @@ const toolMessage: Check = (value, path) => {
 };
 
 const functionMessage: Check = (_, path) => {
-  const message = "The simulator does not know messages with role 'function', which tools have replaced.";
+  const message = "The simulator does not support messages with role 'function', which tools have replaced.";
   throw invalidRequest(message, `${path}.role`, "unsupported_by_simulator");
 };
 

@@ -1,13 +1,13 @@
+import type { Annotation, Message } from "../../wire/openai-chat/response.ts";
 import { countCodePoints } from "../script/code-points.ts";
 import type { ReasoningPart, RefusalPart, TextPart, Turn } from "../script/turn.ts";
 import type { ChatCall } from "./chat-call.ts";
 import { reasoningDialectOf } from "./reasoning-dialect.ts";
-import { placeCalls, wholeCall } from "./tool-calls.ts";
-import type { Fields } from "./wire.ts";
+import { numberedCalls, wholeCall } from "./tool-calls.ts";
 
 /** The message of a whole answer, for one of its choices. */
-export function assistantMessage(turn: Turn, call: ChatCall, choice: number): Fields {
-  const calls = placeCalls(turn, call.received.number, choice);
+export function assistantMessage(turn: Turn, call: ChatCall, choice: number): Message {
+  const calls = numberedCalls(turn, call.received.number, choice);
   const reasoning = reasoningOf(turn);
   const shown = reasoning === undefined ? undefined : reasoningDialectOf(call.options);
   return {
@@ -21,12 +21,12 @@ export function assistantMessage(turn: Turn, call: ChatCall, choice: number): Fi
 }
 
 /**
- * The citations of an answer. OpenAI counts their places in code points of the content, in which some servers have the
- * thinking, too.
+ * The citations of an answer. OpenAI counts their indices in code points of the content, which at some servers begins
+ * with the reasoning.
  */
-export function annotationsOf(turn: Turn, call: ChatCall): Fields[] {
+export function annotationsOf(turn: Turn, call: ChatCall): Annotation[] {
   const text = textOf(turn);
-  const before = countCodePoints(thinkingInContent(turn, call));
+  const before = countCodePoints(reasoningInContent(turn, call));
   const citations = turn.parts.flatMap((part) => (part.kind === "text" ? part.citations : []));
   return citations.map(({ start, end, url, title }) => ({
     type: "url_citation",
@@ -39,28 +39,28 @@ export function annotationsOf(turn: Turn, call: ChatCall): Fields[] {
   }));
 }
 
-/** What stands in the content in front of the text of the answer. */
-function thinkingInContent(turn: Turn, { options }: ChatCall): string {
+/** The beginning of the content that is not the text of the answer. */
+function reasoningInContent(turn: Turn, { options }: ChatCall): string {
   const reasoning = reasoningOf(turn);
   const { content } =
     reasoning === undefined ? {} : (reasoningDialectOf(options)?.message(reasoning, "") ?? {});
   return typeof content === "string" ? content : "";
 }
 
-/** What the model thought, unless it was cut off before it said anything. */
+/** The reasoning, unless it was cut off before its first word. */
 function reasoningOf(turn: Turn): ReasoningPart | undefined {
-  const thoughts = turn.parts.filter((part) => part.kind === "reasoning");
-  return thoughts.find((part) => part.paragraphs.length > 0);
+  const reasoning = turn.parts.filter((part) => part.kind === "reasoning");
+  return reasoning.find((part) => part.paragraphs.length > 0);
 }
 
 function refusalOf(turn: Turn): RefusalPart | undefined {
   return turn.parts.find((part) => part.kind === "refusal");
 }
 
-/** The content without thinking: null where the answer says something else instead. */
+/** The content without reasoning: null where there is a tool call or a refusal instead. */
 function contentOf(turn: Turn): string | null {
-  const isSilent = turn.parts.some((part) => part.kind === "tool_call" || part.kind === "refusal");
-  return turn.parts.some((part) => part.kind === "text") || !isSilent ? textOf(turn) : null;
+  const hasOther = turn.parts.some((part) => part.kind === "tool_call" || part.kind === "refusal");
+  return turn.parts.some((part) => part.kind === "text") || !hasOther ? textOf(turn) : null;
 }
 
 function textOf(turn: Turn): string {

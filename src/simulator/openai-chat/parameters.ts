@@ -1,3 +1,4 @@
+import type { ChatRequest } from "../../wire/openai-chat/request.ts";
 import type { ModelOptions } from "../model-options.ts";
 import {
   anything,
@@ -19,10 +20,9 @@ import { efforts, formatName, metadata, serviceTiers } from "../openai/parameter
 import { invalidRequest } from "../openai/problem.ts";
 import { chatMessage } from "./message-checks.ts";
 import { tool, toolChoice } from "./tool-checks.ts";
-import type { ChatRequest } from "./wire.ts";
 
-/** Most answers that one request may have. OpenAI allows 128. */
-const mostChoices = 8;
+/** Maximum answers to one request. OpenAI allows 128. */
+const maxChoices = 8;
 
 const responseFormat = variants("type", {
   text: object({ type: anything }),
@@ -57,7 +57,7 @@ const parameters: Fields = {
   metadata: nullable(metadata),
   modalities: nullable(array(oneOf(["text", "audio"]))),
   moderation: anything,
-  n: nullable(integer(1, mostChoices)),
+  n: nullable(integer(1, maxChoices)),
   parallel_tool_calls: boolean,
   prediction: nullable(openObject()),
   presence_penalty: nullable(decimal(-2, 2)),
@@ -84,8 +84,8 @@ const parameters: Fields = {
 };
 
 /**
- * Checks the body of `POST /v1/chat/completions`, as a server with these quirks does: types, ranges, and that no parameter
- * is unknown. Throws the problem that OpenAI would find first.
+ * Checks the body of `POST /v1/chat/completions`, as a server with these quirks does: types, ranges, and that no
+ * parameter is unknown. Throws the problem that OpenAI would report first.
  */
 export function checkChatRequest(value: unknown, options: ModelOptions): ChatRequest {
   const fields: Fields = {
@@ -94,20 +94,22 @@ export function checkChatRequest(value: unknown, options: ModelOptions): ChatReq
   };
   const check = options.lenient === true ? openObject(fields) : object(fields);
   check(value, "");
-  const request = value as ChatRequest & Readonly<Record<string, unknown>>;
+  const request = value as ChatRequest;
   refuseUnsimulated(request);
   checkCombinations(request);
   return request;
 }
 
-/** Refuses what OpenAI knows and the simulator does not: answers that are sounds, and functions as they were before tools. */
-function refuseUnsimulated(request: ChatRequest & Readonly<Record<string, unknown>>): void {
-  const wanted = ["audio", "functions", "function_call"].find((name) => (request[name] ?? null) !== null);
-  const name = wanted ?? ((request.modalities ?? []).includes("audio") ? "modalities" : undefined);
+/** Refuses what OpenAI supports and the simulator does not: audio answers, and functions as they were before tools. */
+function refuseUnsimulated(request: ChatRequest): void {
+  const unsupported = UNSIMULATED.find((name) => (request[name] ?? null) !== null);
+  const name = unsupported ?? ((request.modalities ?? []).includes("audio") ? "modalities" : undefined);
   if (name === undefined) return;
-  const message = `The simulator does not know how to honour '${name}'.`;
+  const message = `The simulator does not support '${name}'.`;
   throw invalidRequest(message, name, "unsupported_by_simulator");
 }
+
+const UNSIMULATED = ["audio", "functions", "function_call"] as const;
 
 function checkCombinations(request: ChatRequest): void {
   const isSet = (name: keyof ChatRequest): boolean => (request[name] ?? null) !== null;
@@ -125,10 +127,10 @@ function checkCombinations(request: ChatRequest): void {
   }
 }
 
-/** Sampling knobs of OpenAI's reasoning models, with the only value that they take. */
+/** Sampling parameters of OpenAI's reasoning models, with the only value that they accept. */
 const fixedWhileReasoning = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 };
 
-/** Refuses what OpenAI's reasoning models refuse: sampling knobs, stop sequences and the old name of the limit. */
+/** Refuses what OpenAI's reasoning models refuse: sampling parameters, stop sequences and the old name of the limit. */
 export function refuseForReasoning(request: ChatRequest): void {
   const given: Readonly<Record<string, unknown>> = { ...request };
   for (const [name, advice] of [

@@ -1,3 +1,12 @@
+import type {
+  ChatRequest,
+  ContentPartParam,
+  FilePart,
+  InputAudioPart,
+  MessageParam,
+  ResponseFormat,
+  Tool,
+} from "../../wire/openai-chat/request.ts";
 import type { ModelOptions } from "../model-options.ts";
 import { efforts } from "../openai/parameters.ts";
 import type {
@@ -10,20 +19,20 @@ import type {
   ToolResult,
 } from "../script/prompt.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
+import { callInput, toolCallsOf } from "./tool-calls.ts";
 import { nameOf } from "./tool-checks.ts";
-import type { ChatMessage, ChatRequest, ChatTool, ContentPart, ResponseFormat } from "./wire.ts";
 
-/** OpenAI caches the beginning of every prompt that is so long. */
+/** OpenAI caches the beginning of every prompt of at least this length. */
 const caching: Caching = { kind: "prefix", minimumTokens: 1024 };
 
-/** How much a reasoning model thinks where the request does not say. */
-const usualEffort: Effort = "medium";
+/** Effort where the request has none. */
+const defaultEffort: Effort = "medium";
 
-/** Says what a checked request asks, free of the wire format. */
+/** A checked request as a prompt, independent of the wire format. */
 export function readPrompt(request: ChatRequest, options: ModelOptions): Prompt {
   const { messages } = request;
   const contents = messages.map(readContent);
-  const lastUser = messages.findLastIndex((message, index) => asks(message, messages[index - 1]));
+  const lastUser = messages.findLastIndex((message, index) => isQuestion(message, messages[index - 1]));
   const { stop } = request;
   return {
     question: contents[lastUser]?.text ?? "",
@@ -38,7 +47,7 @@ export function readPrompt(request: ChatRequest, options: ModelOptions): Prompt 
     toolChoice: readToolChoice(request),
     parallelToolCalls: request.parallel_tool_calls ?? true,
     toolResults: readToolResults(messages, contents),
-    toolRounds: messages.slice(lastUser + 1).filter((message) => message.tool_calls !== undefined).length,
+    toolRounds: messages.slice(lastUser + 1).filter((message) => toolCallsOf(message) !== undefined).length,
     answerFormat: readFormat(request.response_format),
     maxOutputTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
     stopSequences: typeof stop === "string" ? [stop] : (stop ?? []),
@@ -46,54 +55,72 @@ export function readPrompt(request: ChatRequest, options: ModelOptions): Prompt 
   };
 }
 
-/** Whether a message is the user's, instead of bringing the pictures of the tool results that it stands behind. */
-function asks({ role, content }: ChatMessage, before: ChatMessage | undefined): boolean {
-  const brings = typeof content !== "string" && content?.some(({ type }) => type !== "text") === true;
-  return role === "user" && !(brings && before?.role === "tool");
+/** Whether a message is the user's own. One after tool results that has more than text holds their images. */
+function isQuestion({ role, content }: MessageParam, before: MessageParam | undefined): boolean {
+  const hasMedia = typeof content !== "string" && content?.some(({ type }) => type !== "text") === true;
+  return role === "user" && !(hasMedia && before?.role === "tool");
 }
 
-function readContent({ content, refusal }: ChatMessage): ReadContent {
+function readContent(message: MessageParam): ReadContent {
+  const { content } = message;
   if (typeof content === "string") return readText(content);
-  const said = (content ?? []).filter((part) => part.type !== "thinking").map(readPart);
-  return joinContents(refusal ? [...said, readText(refusal)] : said);
+  const parts = (content ?? []).filter((part) => part.type !== "thinking").map(readPart);
+  const refusal = message.role === "assistant" ? message.refusal : undefined;
+  return joinContents(refusal ? [...parts, readText(refusal)] : parts);
 }
 
-function readPart(part: ContentPart): ReadContent {
+function readPart(part: ContentPartParam): ReadContent {
   switch (part.type) {
     case "image_url":
-      return readImage(part.image_url?.url ?? "");
+      return readImage(part.image_url.url);
     case "input_audio":
-      return readFile("audio", part.input_audio?.data ?? "", `of type ${part.input_audio?.format}`);
+      return readAudio(part);
     case "file":
-      return readFile("document", part.file?.file_data ?? part.file?.file_id ?? "", part.file?.filename);
+      return readDocument(part);
+    case "text":
+      return readText(part.text);
+    case "refusal":
+      return readText(part.refusal);
     default:
-      return readText(part.text ?? part.refusal ?? "");
+      return readText("");
   }
 }
 
-/** A message as the model reads it. What it thought is left out, so that it may come back or not. */
-function describeMessage(message: ChatMessage, text: string): string {
-  const calls = (message.tool_calls ?? []).map(
-    (call) =>
-      `call ${call.id} ${nameOf(call)}: ${JSON.stringify(call.function?.arguments ?? call.custom?.input)}`,
+function readAudio({ input_audio: audio }: InputAudioPart): ReadContent {
+  return typeof audio === "string"
+    ? readFile("audio", audio)
+    : readFile("audio", audio.data, `of type ${audio.format}`);
+}
+
+function readDocument(part: FilePart): ReadContent {
+  if (!("file" in part)) return readFile("document", part.file_id);
+  const { file_data: data, file_id: id, filename } = part.file;
+  return readFile("document", data ?? id ?? "", filename);
+}
+
+/** A message as the model reads it. Reasoning is left out, so that it makes no difference whether it is sent back. */
+function describeMessage(message: MessageParam, text: string): string {
+  const calls = (toolCallsOf(message) ?? []).map(
+    (call) => `call ${call.id} ${nameOf(call)}: ${JSON.stringify(callInput(call))}`,
   );
   const answered = message.role === "tool" ? ` ${message.tool_call_id}` : "";
   return [`${message.role}${answered}: ${text}`, ...calls].join("\n");
 }
 
 /** The tools that the answer may use: all of them, or those that `allowed_tools` names. */
-function offeredTools({ tools = [], tool_choice: choice }: ChatRequest): readonly ChatTool[] {
-  const allowed = typeof choice === "object" ? choice.allowed_tools?.tools : undefined;
+function offeredTools({ tools = [], tool_choice: choice }: ChatRequest): readonly Tool[] {
+  const allowed =
+    typeof choice === "object" && choice.type === "allowed_tools" ? choice.allowed_tools.tools : undefined;
   if (allowed === undefined) return tools;
   return tools.filter((tool) =>
     allowed.some((each) => each.type === tool.type && nameOf(each) === nameOf(tool)),
   );
 }
 
-function readTool(tool: ChatTool): CallableTool {
+function readTool(tool: Tool): CallableTool {
   return {
     name: nameOf(tool),
-    parameters: tool.function?.parameters ?? {},
+    parameters: tool.type === "function" ? (tool.function.parameters ?? {}) : {},
     freeform: tool.type === "custom",
   };
 }
@@ -103,15 +130,16 @@ function readHostedTools({ web_search_options: search }: ChatRequest): readonly 
 }
 
 function readToolChoice({ tool_choice: choice = "auto" }: ChatRequest): ToolChoice {
-  const word = typeof choice === "string" ? choice : choice.allowed_tools?.mode;
-  if (word !== undefined) return { mode: word === "none" || word === "required" ? word : "auto" };
-  return { mode: "named", name: typeof choice === "string" ? "" : nameOf(choice) };
+  if (typeof choice === "string") return { mode: choice };
+  return choice.type === "allowed_tools"
+    ? { mode: choice.allowed_tools.mode }
+    : { mode: "named", name: nameOf(choice) };
 }
 
-/** The tool messages behind the last message of the model. */
-function readToolResults(messages: readonly ChatMessage[], contents: readonly ReadContent[]): ToolResult[] {
+/** The tool messages after the last message of the model. */
+function readToolResults(messages: readonly MessageParam[], contents: readonly ReadContent[]): ToolResult[] {
   const lastWritten = messages.findLastIndex((message) => message.role === "assistant");
-  const calls = messages[lastWritten]?.tool_calls ?? [];
+  const calls = toolCallsOf(messages[lastWritten]) ?? [];
   return messages.flatMap((message, index) => {
     if (index < lastWritten || message.role !== "tool") return [];
     const call = calls.find(({ id }) => id === message.tool_call_id);
@@ -121,19 +149,19 @@ function readToolResults(messages: readonly ChatMessage[], contents: readonly Re
 
 function readFormat(format: ResponseFormat | undefined): Prompt["answerFormat"] {
   if (format?.type === "json_schema")
-    return { type: "json_schema", schema: format.json_schema?.schema ?? { type: "object" } };
+    return { type: "json_schema", schema: format.json_schema.schema ?? { type: "object" } };
   return { type: format?.type === "json_object" ? "json_object" : "text" };
 }
 
-/** How much to think: as OpenAI says it, or in the ways of other servers where those are taken. */
+/** The effort: by OpenAI's parameter, or by those of other servers where they are accepted. */
 function readEffort(request: ChatRequest, { lenient }: ModelOptions): Effort {
   const { reasoning_effort: effort, reasoning, thinking, enable_thinking, chat_template_kwargs } = request;
-  if (lenient !== true) return asEffort(effort) ?? usualEffort;
+  if (lenient !== true) return asEffort(effort) ?? defaultEffort;
   const isOff =
     reasoning?.enabled === false ||
     thinking?.type === "disabled" ||
     (enable_thinking ?? chat_template_kwargs?.enable_thinking) === false;
-  return isOff ? "none" : (asEffort(effort) ?? asEffort(reasoning?.effort) ?? usualEffort);
+  return isOff ? "none" : (asEffort(effort) ?? asEffort(reasoning?.effort) ?? defaultEffort);
 }
 
 function asEffort(word: string | null | undefined): Effort | undefined {

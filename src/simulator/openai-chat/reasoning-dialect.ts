@@ -1,32 +1,34 @@
+import type { Message, ReasoningDetail, ThinkPart } from "../../wire/openai-chat/response.ts";
+import type { Delta } from "../../wire/openai-chat/stream.ts";
 import type { ModelOptions } from "../model-options.ts";
 import type { ReasoningPart } from "../script/turn.ts";
-import { encryptThinking, signThinking } from "./signatures.ts";
-import type { Fields } from "./wire.ts";
+import { encryptReasoning, signReasoning } from "./signatures.ts";
 
-/** How a server shows what a model thinks. */
+/** How a server shows the reasoning of a model. */
 export interface ReasoningDialect {
-  /** What the delta that opens an answer with thinking says besides the role. */
-  readonly opening: Fields;
-  /** What of the thinking is shown; empty where nothing is. */
+  /** The first delta of an answer with reasoning, besides its role. */
+  readonly opening: Delta;
+  /** The text of the reasoning that is shown; empty where none is. */
   shown(part: ReasoningPart): string;
-  /** The delta of a piece of what is shown. */
-  delta(piece: string): Fields;
-  /** The deltas in front of what is shown, and those behind it. */
-  before(part: ReasoningPart): readonly Fields[];
-  after(part: ReasoningPart): readonly Fields[];
-  /** Fields of the deltas that bring the text of the answer, besides its content. */
-  readonly besideText: Fields;
-  /** Fields of a whole message: with `content` where the thinking is in it. */
-  message(part: ReasoningPart, content: string | null): Fields;
+  /** The delta of a piece of that text. */
+  delta(piece: string): Delta;
+  /** The deltas before that text. */
+  before(part: ReasoningPart): readonly Delta[];
+  /** The deltas after that text. */
+  after(part: ReasoningPart): readonly Delta[];
+  /** Fields of the deltas with the text of the answer, besides its content. */
+  readonly besideText: Delta;
+  /** Fields of a whole message: with `content` where it holds the reasoning. */
+  message(part: ReasoningPart, content: string | null): Partial<Message>;
 }
 
-/** The dialect that the option `reasoning_field` asks for; undefined where thinking does not show. */
+/** The dialect that the option `reasoning_field` asks for; undefined where reasoning is not shown. */
 export function reasoningDialectOf(options: ModelOptions): ReasoningDialect | undefined {
   const { reasoning_field: field = "reasoning_content" } = options;
   return field === "none" ? undefined : dialects[field];
 }
 
-/** What all dialects have in common, unless they differ. */
+/** Defaults of all dialects. */
 const common = { shown: textOf, before: () => [], after: () => [], besideText: {} };
 
 /** DeepSeek, Qwen, Kimi, GLM, vLLM. */
@@ -57,7 +59,7 @@ const details: ReasoningDialect = {
       ? { reasoning: null, reasoning_details: [closingDetail(part)] }
       : {
           reasoning: textOf(part),
-          reasoning_details: [detail({ text: textOf(part), signature: signThinking(textOf(part)) })],
+          reasoning_details: [detail({ text: textOf(part), signature: signReasoning(textOf(part)) })],
         },
 };
 
@@ -65,15 +67,15 @@ const details: ReasoningDialect = {
 const chunks: ReasoningDialect = {
   ...common,
   opening: { content: "" },
-  delta: (piece) => ({ content: [thinkingChunk(piece)] }),
+  delta: (piece) => ({ content: [thinkPart(piece)] }),
   message: (part, content) => ({
-    content: [thinkingChunk(textOf(part)), ...(content ? [{ type: "text", text: content }] : [])],
+    content: [thinkPart(textOf(part)), ...(content ? [{ type: "text", text: content }] : [])],
   }),
 };
 
 const tags = { open: "<think>\n", close: "\n</think>\n\n" };
 
-/** Servers that pass on what the model wrote, as it wrote it. */
+/** Servers that pass the model's own text on unchanged. */
 const thinkTags: ReasoningDialect = {
   ...common,
   opening: { content: "" },
@@ -91,27 +93,27 @@ const dialects = {
   think_tags: thinkTags,
 } as const satisfies Readonly<Record<string, ReasoningDialect>>;
 
-/** What thinking says, but for what is redacted. */
+/** The text of reasoning; empty where it is redacted. */
 function textOf({ paragraphs, redacted }: ReasoningPart): string {
   return redacted ? "" : paragraphs.join("\n\n");
 }
 
-function thinkingChunk(text: string): Fields {
+function thinkPart(text: string): ThinkPart {
   return { type: "thinking", thinking: [{ type: "text", text }] };
 }
 
-/** The detail that ends thinking in a stream: its signature, or all of it, encrypted. */
-function closingDetail(part: ReasoningPart): Fields {
+/** The detail that ends reasoning in a stream: its signature, or the encrypted reasoning. */
+function closingDetail(part: ReasoningPart): ReasoningDetail {
   if (part.redacted) {
-    const data = encryptThinking(part.paragraphs.join("\n\n"));
+    const data = encryptReasoning(part.paragraphs.join("\n\n"));
     return { type: "reasoning.encrypted", data, format: detailFormat, index: 0 };
   }
-  return detail({ signature: signThinking(textOf(part)) });
+  return detail({ signature: signReasoning(textOf(part)) });
 }
 
-/** Whose signatures they are, as OpenRouter names it. */
+/** OpenRouter's name for the format of the signatures. */
 const detailFormat = "anthropic-claude-v1";
 
-function detail(fields: Fields): Fields {
+function detail(fields: Pick<ReasoningDetail, "text" | "signature">): ReasoningDetail {
   return { type: "reasoning.text", ...fields, format: detailFormat, index: 0 };
 }

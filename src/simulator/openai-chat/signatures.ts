@@ -1,21 +1,23 @@
+import type { AssistantMessageParam } from "../../wire/openai-chat/request.ts";
+import type { ReasoningDetail, ToolCall } from "../../wire/openai-chat/response.ts";
 import { invalidRequest } from "../openai/problem.ts";
 import { sealText, unsealText } from "../seal.ts";
-import type { ChatMessage, ChatToolCall, ReasoningDetail } from "./wire.ts";
+import { nameOf } from "./tool-checks.ts";
 
-/** What the signatures of thinking, the encrypted thinking and the signatures of tool calls begin with. */
+/** First bytes of the signatures of reasoning, of encrypted reasoning and of the signatures of tool calls. */
 const headers = {
-  thinking: Buffer.from([0x12, 0xb4]),
+  reasoning: Buffer.from([0x12, 0xb4]),
   encrypted: Buffer.from([0x80, 0]),
   call: Buffer.from([0x0a, 0x24]),
 };
 
-/** The signature of a text of thinking, as a detail of reasoning carries it. */
-export function signThinking(text: string): string {
-  return sealText(headers.thinking, text, text);
+/** The signature of the text of reasoning, for `reasoning_details`. */
+export function signReasoning(text: string): string {
+  return sealText(headers.reasoning, text, text);
 }
 
-/** Thinking that comes encrypted. */
-export function encryptThinking(text: string): string {
+/** Encrypted reasoning, for `reasoning_details`. */
+export function encryptReasoning(text: string): string {
   return sealText(headers.encrypted, text, text);
 }
 
@@ -24,22 +26,22 @@ export function signCall(id: string, name: string): string {
   return sealText(headers.call, `${id} ${name}`, [id, name]);
 }
 
-/** Checks that the details of reasoning that came back are, byte for byte, those that were given. */
-export function checkReasoning({ reasoning_details: details }: ChatMessage, index: number): void {
-  for (const [place, detail] of (details ?? []).entries()) {
+/** Checks that the `reasoning_details` that are sent back are, byte for byte, those of an answer. */
+export function checkReasoning({ reasoning_details: details }: AssistantMessageParam, index: number): void {
+  for (const [position, detail] of (details ?? []).entries()) {
     if (isGenuine(detail)) continue;
-    const path = `messages[${index}].reasoning_details[${place}]`;
+    const path = `messages[${index}].reasoning_details[${position}]`;
     throw invalidRequest(`Invalid signature in '${path}'.`, path, "invalid_value");
   }
 }
 
 function isGenuine({ type, text, signature, data }: ReasoningDetail): boolean {
   if (type === "reasoning.encrypted") return unsealText(headers.encrypted, data ?? "") !== undefined;
-  return unsealText(headers.thinking, signature ?? "") === text;
+  return unsealText(headers.reasoning, signature ?? "") === text;
 }
 
-/** Checks that the first tool call of an assistant message came back with the signature that it was given. */
-export function checkSignature({ tool_calls: calls = [] }: ChatMessage, index: number): void {
+/** Checks that the first tool call of an assistant message has the signature that it was answered with. */
+export function checkSignature({ tool_calls: calls = [] }: AssistantMessageParam, index: number): void {
   const [first] = calls;
   if (first === undefined) return;
   const path = `messages[${index}].tool_calls[0]`;
@@ -53,7 +55,7 @@ export function checkSignature({ tool_calls: calls = [] }: ChatMessage, index: n
     throw invalidRequest("Thought signature is not valid.", path, "invalid_value");
 }
 
-function isSignatureOf({ id, function: called }: ChatToolCall, signature: string): boolean {
+function isSignatureOf(call: ToolCall, signature: string): boolean {
   const signed = unsealText(headers.call, signature);
-  return JSON.stringify(signed) === JSON.stringify([id, called?.name]);
+  return JSON.stringify(signed) === JSON.stringify([call.id, nameOf(call)]);
 }

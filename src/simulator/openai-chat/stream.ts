@@ -1,3 +1,4 @@
+import { type ChunkChoice, type CompletionChunk, END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import { type ErrorShape, shapeError } from "../openai/error-shape.ts";
 import { describeFailure, statusOfCode } from "../openai/failure.ts";
 import { createObfuscator, type Obfuscator } from "../openai/obfuscation.ts";
@@ -12,26 +13,25 @@ import {
   serviceFactsOf,
 } from "./chat-call.ts";
 import { failureFacts } from "./completion.ts";
-import { type ChoiceDelta, choiceDeltas, silentDelta } from "./deltas.ts";
+import { type ChoiceDelta, choiceDeltas, emptyDelta } from "./deltas.ts";
 import { type Counts, countsSoFar, finalCounts, usageOf } from "./usage.ts";
-import type { Fields } from "./wire.ts";
 import { chatWordings } from "./wordings.ts";
 
-/** A stream while it is rendered. */
+/** A stream that is being rendered. */
 interface Rendering {
   readonly turn: Turn;
   readonly call: ChatCall;
   readonly obfuscate: Obfuscator;
-  /** What the whole answer costs. */
+  /** Token counts of the whole answer. */
   readonly final: Counts;
-  /** Tokens of the chunks so far. */
+  /** Tokens in the chunks so far. */
   written: number;
 }
 
 /** The end marker of a stream. */
-const done = "data: [DONE]\n\n";
+const done = `data: ${END_OF_STREAM}\n\n`;
 
-/** The comment that OpenRouter sends while it waits. */
+/** The comment that OpenRouter sends while it waits for the model. */
 const comment = ": OPENROUTER PROCESSING\n\n";
 
 /** Renders an answer as the chunks of the Chat Completions API. */
@@ -52,7 +52,7 @@ export function renderChunks(
     headers,
     events: () => chunkEvents(rendering),
     failure: (style, code) => failureEvents(rendering, style, code),
-    keepAlive: () => choiceChunk(rendering, 0, { delta: silentDelta(call), logprobs: null, tokens: 0 }),
+    keepAlive: () => choiceChunk(rendering, 0, { delta: emptyDelta(call), logprobs: null, tokens: 0 }),
   };
 }
 
@@ -61,15 +61,15 @@ function* chunkEvents(rendering: Rendering): Generator<WireEvent, undefined> {
   const { options } = call;
   const choices = Array.from({ length: choiceCountOf(call) }, (_, index) => index);
   const streams = choices.map((choice) => choiceDeltas(turn, call, choice));
-  for (const [choice, delta] of takeTurns(streams)) yield choiceChunk(rendering, choice, delta);
+  for (const [choice, delta] of interleave(streams)) yield choiceChunk(rendering, choice, delta);
   if (options.no_finish !== true) for (const choice of choices) yield finishChunk(rendering, choice);
   if (options.trailing_chunk === true) yield trailingChunk(rendering);
   yield* usageChunks(rendering);
   if (options.no_done !== true) yield { text: done, tokens: 0, terminal: options.no_finish === true };
 }
 
-/** Takes the deltas of several choices in turns, as they come. */
-function* takeTurns(streams: readonly Iterator<ChoiceDelta>[]): Generator<[choice: number, ChoiceDelta]> {
+/** Takes the deltas of several choices in turns. */
+function* interleave(streams: readonly Iterator<ChoiceDelta>[]): Generator<[choice: number, ChoiceDelta]> {
   let open = streams.map((stream, choice) => ({ stream, choice }));
   while (open.length > 0) {
     const still: typeof open = [];
@@ -83,8 +83,11 @@ function* takeTurns(streams: readonly Iterator<ChoiceDelta>[]): Generator<[choic
   }
 }
 
-function choiceChunk(rendering: Rendering, index: number, said: ChoiceDelta): WireEvent {
-  const { delta, logprobs, tokens } = said;
+function choiceChunk(
+  rendering: Rendering,
+  index: number,
+  { delta, logprobs, tokens }: ChoiceDelta,
+): WireEvent {
   rendering.written += tokens;
   const choice = { index, delta, ...logprobsField(rendering.call, logprobs), finish_reason: null };
   return { text: frame(rendering, { choices: [choice] }), tokens, terminal: false };
@@ -96,7 +99,7 @@ function finishChunk(rendering: Rendering, index: number): WireEvent {
   const isLast = index === choiceCountOf(call) - 1;
   const choice = {
     index,
-    delta: silentDelta(call),
+    delta: emptyDelta(call),
     ...logprobsField(call, null),
     finish_reason: finishReasonOf(turn, call),
   };
@@ -104,21 +107,24 @@ function finishChunk(rendering: Rendering, index: number): WireEvent {
   return { text: frame(rendering, fields), tokens: 0, terminal: isLast };
 }
 
-/** What OpenRouter sends once more when the upstream has counted. */
+/** A further chunk, which OpenRouter sends when the server behind it has counted the tokens. */
 function trailingChunk(rendering: Rendering): WireEvent {
-  const delta = { role: "assistant", content: "" };
-  const choice = { index: 0, delta, finish_reason: finishReasonOf(rendering.turn, rendering.call) };
+  const choice: ChunkChoice = {
+    index: 0,
+    delta: { role: "assistant", content: "" },
+    finish_reason: finishReasonOf(rendering.turn, rendering.call),
+  };
   return { text: frame(rendering, { choices: [choice] }), tokens: 0, terminal: false };
 }
 
-function usageAtFinish({ call, final }: Rendering): Fields {
+function usageAtFinish({ call, final }: Rendering): UsageField {
   const { usage_style, usage_fields } = call.options;
   const usage = usageOf(final, usage_fields);
   if (usage_style === "x_groq") return { x_groq: { id: call.received.requestId, usage } };
   return usage_style === "finish" ? { usage } : {};
 }
 
-/** The last chunk, which has nothing but the usage. */
+/** The last chunk, which has only the usage. */
 function* usageChunks(rendering: Rendering): Generator<WireEvent> {
   const { usage_style: style = "last", usage_fields } = rendering.call.options;
   const usage = usageOf(rendering.final, usage_fields);
@@ -131,20 +137,26 @@ function wantsUsage({ request }: ChatCall): boolean {
   return request.stream_options?.include_usage === true;
 }
 
-/** The usage in chunks that do not bring the final one. */
-function passingUsage({ call, final, written }: Rendering): Fields {
+/** The usage in chunks that do not have the final one. */
+function interimUsage({ call, final, written }: Rendering): UsageField {
   const { usage_style: style = "last", usage_fields } = call.options;
   if (style === "every") return { usage: usageOf(countsSoFar(final, written), usage_fields) };
   return style === "finish" || (style === "last" && wantsUsage(call)) ? { usage: null } : {};
 }
 
-function frame(rendering: Rendering, fields: Fields): string {
+/** The fields of a chunk that may hold the usage. */
+type UsageField = Partial<Pick<CompletionChunk, "usage" | "x_groq">>;
+
+function frame(
+  rendering: Rendering,
+  fields: Partial<Pick<CompletionChunk, "choices" | "error">> & UsageField,
+): string {
   const { call, obfuscate } = rendering;
   const chunk = {
     ...envelopeOf(call, "chat.completion.chunk"),
     ...serviceFactsOf(call),
     ...fields,
-    ...("usage" in fields ? {} : passingUsage(rendering)),
+    ...("usage" in fields ? {} : interimUsage(rendering)),
     ...obfuscate(JSON.stringify(fields)),
   };
   return `${call.options.comments === true ? comment : ""}data: ${JSON.stringify(chunk)}\n\n`;
@@ -152,18 +164,18 @@ function frame(rendering: Rendering, fields: Fields): string {
 
 /**
  * The events of a failure. `event` is the bare error, as OpenAI has it; `failed` and `nested` are chunks whose finish
- * reason is `error`, with the facts beside the choices, as at OpenRouter, or in the choice.
+ * reason is `error`, with the error beside the choices, as at OpenRouter, or in the choice.
  */
 function failureEvents(
   rendering: Rendering,
   style: FailureStyle,
-  asked: string | undefined,
+  code: string | undefined,
 ): readonly WireEvent[] {
   const { error_shape: shape = "openai", no_done } = rendering.call.options;
-  const error = failureFacts(rendering.call, asked);
+  const error = failureFacts(rendering.call, code);
   const choice = { index: 0, delta: { content: "" }, finish_reason: "error" };
   const textByStyle: Readonly<Record<FailureStyle, () => string>> = {
-    event: () => bareError(asked, shape),
+    event: () => bareError(code, shape),
     failed: () => frame(rendering, { error, choices: [choice] }),
     nested: () => frame(rendering, { choices: [{ ...choice, error }] }),
   };
@@ -171,7 +183,7 @@ function failureEvents(
   return texts.map((text) => ({ text, tokens: 0, terminal: false }));
 }
 
-function bareError(asked: string | undefined, shape: ErrorShape): string {
-  const problem = describeFailure(asked, chatWordings);
+function bareError(code: string | undefined, shape: ErrorShape): string {
+  const problem = describeFailure(code, chatWordings);
   return `data: ${JSON.stringify(shapeError(problem, statusOfCode(problem.code), shape))}\n\n`;
 }

@@ -1,79 +1,87 @@
+import type { MessageParam } from "../../wire/openai-chat/request.ts";
+import type { ToolCall, ToolCallExtensions } from "../../wire/openai-chat/response.ts";
+import type { ToolCallDelta } from "../../wire/openai-chat/stream.ts";
 import type { ModelOptions } from "../model-options.ts";
 import { deltasOf } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { ToolCallPart, Turn } from "../script/turn.ts";
 import { signCall } from "./signatures.ts";
-import type { Fields } from "./wire.ts";
 
-/** A tool call and where it stands. */
-export interface PlacedCall {
+/** A tool call with its index and id. */
+export interface NumberedCall {
   readonly part: ToolCallPart;
-  /** Its place among the calls of the answer, from 0. */
+  /** Its index among the calls of the answer, from 0. */
   readonly index: number;
   readonly id: string;
 }
 
-/** A piece of a tool call on its way. */
+/** A piece of a tool call in a stream. */
 export interface CallPiece {
-  readonly fields: Fields;
+  /** The entry of `tool_calls`. */
+  readonly entry: ToolCallDelta;
   readonly tokens: number;
 }
 
-/** What of a call one piece brings. */
-interface Said {
+/** The name and input in one piece. */
+interface NameAndInput {
   readonly name?: string;
   readonly input: string;
 }
 
-/** Numbers the tool calls of an answer. Ids are made of the numbers of the request, of the choice and of the call. */
-export function placeCalls(turn: Turn, requestNumber: number, choice: number): PlacedCall[] {
+/** Numbers the tool calls of an answer. Ids are made from the numbers of the request, of the choice and of the call. */
+export function numberedCalls(turn: Turn, requestNumber: number, choice: number): NumberedCall[] {
   const calls = turn.parts.filter((part) => part.kind === "tool_call");
   return calls.map((part, index) => ({ part, index, id: idOf(turn.callIds, requestNumber, choice, index) }));
 }
 
 function idOf(style: Turn["callIds"], requestNumber: number, choice: number, index: number): string {
   if (style === "empty") return "";
-  const place = style === "repeated" ? 1 : index + 1;
-  return `call_${hex(requestNumber, 12)}${hex(choice, 4)}${hex(place, 8)}`;
+  const number = style === "repeated" ? 1 : index + 1;
+  return `call_${hex(requestNumber, 12)}${hex(choice, 4)}${hex(number, 8)}`;
 }
 
-/** A call as a whole message holds it. */
-export function wholeCall(call: PlacedCall, options: ModelOptions): Fields {
+/** A call in a whole message. Some quirks leave out fields that the API always has. */
+export function wholeCall(call: NumberedCall, options: ModelOptions): ToolCall {
   const { part, id } = call;
-  return {
+  const entry: ToolCallDelta = {
     ...(options.id_style === "missing" ? {} : { id }),
     type: typeOf(part),
     ...bodyOf(part, { name: part.name, input: part.input }, options),
-    ...extraOf(call, options),
+    ...extensionsOf(call, options),
   };
+  return entry as ToolCall;
 }
 
-/** The pieces in which a stream brings a call. Each says where the call stands; only the first says what it is. */
+/** The pieces of a call in a stream. Each has the index of the call; only the first has its id, type and name. */
 export function* callPieces(
-  call: PlacedCall,
+  call: NumberedCall,
   options: ModelOptions,
   halfSurrogates: boolean,
 ): Generator<CallPiece> {
   let isFirst = true;
-  for (const said of piecesOf(call.part, options, halfSurrogates)) {
-    const fields = {
+  for (const piece of piecesOf(call.part, options, halfSurrogates)) {
+    const entry: ToolCallDelta = {
       ...(options.no_index === true ? {} : { index: call.index }),
       ...(isFirst ? headOf(call, options) : repeatedHead(call, options)),
-      ...bodyOf(call.part, said, options),
-      ...(isFirst ? extraOf(call, options) : {}),
+      ...bodyOf(call.part, piece, options),
+      ...(isFirst ? extensionsOf(call, options) : {}),
     };
-    yield { fields, tokens: tokensOf(said) };
+    yield { entry, tokens: tokensOf(piece) };
     isFirst = false;
   }
 }
 
-function* piecesOf(part: ToolCallPart, options: ModelOptions, halfSurrogates: boolean): Generator<Said> {
+function* piecesOf(
+  part: ToolCallPart,
+  options: ModelOptions,
+  halfSurrogates: boolean,
+): Generator<NameAndInput> {
   const { name, input, firstDelta } = part;
   if (options.whole_calls === true || options.object_arguments === true) {
     yield { name, input };
     return;
   }
-  const { heads, repeats } = namings(name, options.name_style ?? "first");
+  const { heads, repeats } = namePieces(name, options.name_style ?? "first");
   yield* heads;
   for (const delta of deltasOf(input, { firstDelta, halfSurrogates })) {
     yield repeats ? { name, input: delta } : { input: delta };
@@ -81,10 +89,10 @@ function* piecesOf(part: ToolCallPart, options: ModelOptions, halfSurrogates: bo
 }
 
 /** The pieces that come before the arguments, and whether the others repeat the name. */
-function namings(
+function namePieces(
   name: string,
   style: NonNullable<ModelOptions["name_style"]>,
-): { readonly heads: readonly Said[]; readonly repeats: boolean } {
+): { readonly heads: readonly NameAndInput[]; readonly repeats: boolean } {
   const half = Math.ceil(name.length / 2);
   switch (style) {
     case "first":
@@ -106,33 +114,36 @@ function namings(
   }
 }
 
-function headOf({ part, id }: PlacedCall, { id_style }: ModelOptions): Fields {
+function headOf({ part, id }: NumberedCall, { id_style }: ModelOptions): ToolCallDelta {
   const type = typeOf(part);
   return id_style === "missing" ? { type } : { id, type };
 }
 
-function repeatedHead({ part, id }: PlacedCall, { id_style }: ModelOptions): Fields {
+function repeatedHead({ part, id }: NumberedCall, { id_style }: ModelOptions): ToolCallDelta {
   if (id_style === "same") return { id, type: typeOf(part) };
   return id_style === "blank" ? { id: "", type: typeOf(part) } : {};
 }
 
-function bodyOf(part: ToolCallPart, { name, input }: Said, options: ModelOptions): Fields {
+function bodyOf(part: ToolCallPart, { name, input }: NameAndInput, options: ModelOptions): ToolCallDelta {
   const named = name === undefined ? {} : { name };
   if (part.freeform) return { custom: { ...named, input } };
   return { function: { ...named, arguments: options.object_arguments === true ? parsed(input) : input } };
 }
 
 /** Arguments as an object; as text where they were cut off. */
-function parsed(input: string): unknown {
+function parsed(input: string): object | string {
   try {
-    return JSON.parse(input) as unknown;
+    return JSON.parse(input) as object;
   } catch {
     return input;
   }
 }
 
 /** Gemini signs the first of several calls. */
-function extraOf({ part, index, id }: PlacedCall, { thought_signatures }: ModelOptions): Fields {
+function extensionsOf(
+  { part, index, id }: NumberedCall,
+  { thought_signatures }: ModelOptions,
+): ToolCallExtensions {
   if (thought_signatures !== true || index > 0) return {};
   return { extra_content: { google: { thought_signature: signCall(id, part.name) } } };
 }
@@ -141,10 +152,20 @@ function typeOf({ freeform }: ToolCallPart): "custom" | "function" {
   return freeform ? "custom" : "function";
 }
 
-function tokensOf({ name, input }: Said): number {
+function tokensOf({ name, input }: NameAndInput): number {
   return (name === undefined ? 0 : countTokens(name)) + (input === "" ? 0 : countDeltaTokens(input));
 }
 
 function hex(value: number, digits: number): string {
   return value.toString(16).padStart(digits, "0");
+}
+
+/** The tool calls of a message; undefined where it has none. */
+export function toolCallsOf(message: MessageParam | undefined): readonly ToolCall[] | undefined {
+  return message?.role === "assistant" ? message.tool_calls : undefined;
+}
+
+/** The input of a call that is sent back. */
+export function callInput(call: ToolCall): unknown {
+  return call.type === "custom" ? call.custom.input : call.function.arguments;
 }

@@ -1,3 +1,5 @@
+import type { ChatRequest, FunctionTool, NamedToolChoice, Tool } from "../../wire/openai-chat/request.ts";
+import type { ToolCall } from "../../wire/openai-chat/response.ts";
 import {
   anything,
   array,
@@ -14,7 +16,6 @@ import {
 import { namePattern } from "../openai/parameters.ts";
 import { invalidRequest } from "../openai/problem.ts";
 import { findStrictnessViolation } from "../openai/strict-schema.ts";
-import type { ChatRequest, ChatTool, ChatToolChoice } from "./wire.ts";
 
 const toolName = required(string({ minimum: 1, maximum: 64, pattern: namePattern }));
 const named = required(object({ name: toolName }));
@@ -66,7 +67,7 @@ export const toolChoice: Check = (value, path) => {
   else namedChoice(value, path);
 };
 
-/** Checks what the parameters about tools and formats say together. Throws the problem that OpenAI would find. */
+/** Checks the parameters about tools and formats against each other. Throws the problem that OpenAI would report. */
 export function checkToolUse(request: ChatRequest): void {
   checkPresence(request);
   checkChoice(request);
@@ -85,7 +86,7 @@ function checkPresence(request: ChatRequest): void {
 
 function checkChoice({ tool_choice: choice, tools = [] }: ChatRequest): void {
   if (typeof choice !== "object") return;
-  for (const wanted of choice.allowed_tools?.tools ?? [choice]) {
+  for (const wanted of choice.type === "allowed_tools" ? choice.allowed_tools.tools : [choice]) {
     const name = nameOf(wanted);
     if (tools.some((each) => each.type === wanted.type && nameOf(each) === name)) continue;
     const message = `Tool choice '${wanted.type}' '${name}' not found in 'tools' parameter.`;
@@ -93,29 +94,29 @@ function checkChoice({ tool_choice: choice, tools = [] }: ChatRequest): void {
   }
 }
 
-/** The name of a tool, or of one that is chosen. */
-export function nameOf(tool: Pick<ChatToolChoice, "function" | "custom">): string {
-  return (tool.function ?? tool.custom)?.name ?? "";
+/** The name of a tool, of a tool choice or of the tool that a call is for. */
+export function nameOf(tool: Tool | NamedToolChoice | ToolCall): string {
+  return tool.type === "custom" ? tool.custom.name : tool.function.name;
 }
 
 function checkSchemas({ tools = [] }: ChatRequest): void {
-  for (const [index, { function: declared }] of tools.entries()) {
-    const mistake = mistakeOf(declared);
+  for (const [index, tool] of tools.entries()) {
+    const mistake = tool.type === "function" ? mistakeOf(tool.function) : undefined;
     if (mistake === undefined) continue;
-    const message = `Invalid schema for function '${declared?.name}': ${mistake}`;
+    const message = `Invalid schema for function '${nameOf(tool)}': ${mistake}`;
     throw invalidRequest(message, `tools[${index}].function.parameters`, "invalid_function_parameters");
   }
 }
 
-function mistakeOf(declared: ChatTool["function"]): string | undefined {
-  const { type } = (declared?.parameters ?? {}) as { type?: unknown };
+function mistakeOf(declared: FunctionTool["function"]): string | undefined {
+  const { type } = declared.parameters ?? {};
   if (type !== undefined && type !== "object")
     return `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type)}'.`;
-  return declared?.strict === true ? findStrictnessViolation(declared.parameters) : undefined;
+  return declared.strict === true ? findStrictnessViolation(declared.parameters) : undefined;
 }
 
 function checkFormat({ response_format: format, messages }: ChatRequest): void {
-  const wanted = format?.json_schema;
+  const wanted = format?.type === "json_schema" ? format.json_schema : undefined;
   const violation = wanted?.strict === true ? findStrictnessViolation(wanted.schema) : undefined;
   if (violation !== undefined) {
     const message = `Invalid schema for response_format '${wanted?.name}': ${violation}`;

@@ -1,22 +1,22 @@
+import type { Usage } from "../../wire/openai-chat/response.ts";
 import type { ModelOptions } from "../model-options.ts";
 import type { Turn } from "../script/turn.ts";
-import type { Fields } from "./wire.ts";
 
-/** Tokens that one request cost so far. */
+/** Token counts of one request so far. */
 export interface Counts {
   readonly usage: Turn["usage"];
-  /** Tokens written so far, in all choices, thinking included. */
+  /** Tokens written so far, in all choices, reasoning included. */
   readonly written: number;
-  /** Those of them that were thinking. */
+  /** Those of them that were reasoning. */
   readonly reasoning: number;
 }
 
-/** What an answer cost when it is complete. The prompt counts once for all choices. */
+/** Token counts of a complete answer. The prompt counts once for all choices. */
 export function finalCounts({ usage }: Turn, choices: number): Counts {
   return { usage, written: usage.outputTokens * choices, reasoning: usage.reasoningTokens * choices };
 }
 
-/** What a stream cost so far, of which thinking comes first. */
+/** Token counts of a stream so far; reasoning comes first. */
 export function countsSoFar(final: Counts, written: number): Counts {
   return {
     ...final,
@@ -25,8 +25,8 @@ export function countsSoFar(final: Counts, written: number): Counts {
   };
 }
 
-/** The `usage` of an answer, in the fields of some server. */
-export function usageOf(counts: Counts, fields: ModelOptions["usage_fields"] = "openai"): Fields {
+/** The `usage` of an answer, in the fields of a server. */
+export function usageOf(counts: Counts, fields: ModelOptions["usage_fields"] = "openai"): Usage {
   const { usage, written, reasoning } = counts;
   const { inputTokens, cachedTokens, cacheWriteTokens } = usage;
   const totals = {
@@ -72,7 +72,7 @@ export function usageOf(counts: Counts, fields: ModelOptions["usage_fields"] = "
   }
 }
 
-function details(reasoning: number): Fields {
+function details(reasoning: number): Usage["completion_tokens_details"] & object {
   return {
     reasoning_tokens: reasoning,
     audio_tokens: 0,

@@ -16,8 +16,8 @@ import {
 import { serveHttp } from "../../kit/http/servers.ts";
 import { messagesOf, type RequestInit } from "./support.ts";
 
-/** What the server was asked. */
-interface Asked {
+/** A request that the server received. */
+interface ReceivedRequest {
   url: string;
   headers: IncomingHttpHeaders;
   body: Record<string, unknown>;
@@ -31,24 +31,24 @@ const ANSWER = {
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 };
 
-/** An adapter, and a server that answers it and remembers what it was asked. */
+/** An adapter, and a server that answers it and records the requests. */
 async function setUp(
   answer: (response: ServerResponse) => void,
   options: Partial<OpenAIChatAdapterOptions> = {},
 ) {
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   const { port, sockets } = await serveHttp((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-      asked.push({ url: request.url ?? "", headers: request.headers, body });
+      requests.push({ url: request.url ?? "", headers: request.headers, body });
       answer(response);
     });
   });
   const adapter = new OpenAIChatAdapter({ baseUrl: `http://127.0.0.1:${port}/v1/`, ...options });
   onTestFinished(() => adapter.close());
-  return { adapter, asked, sockets };
+  return { adapter, requests, sockets };
 }
 
 function whole(response: ServerResponse): void {
@@ -79,8 +79,8 @@ async function eventsOf(adapter: OpenAIChatAdapter): Promise<StreamEvent[]> {
 }
 
 describe("the adapter for OpenAI-compatible servers", () => {
-  it("asks for a whole answer", async () => {
-    const { adapter, asked } = await setUp(whole, { apiKey: "key-1", defaultHeaders: { "x-title": "t" } });
+  it("requests a whole answer", async () => {
+    const { adapter, requests } = await setUp(whole, { apiKey: "key-1", defaultHeaders: { "x-title": "t" } });
     const response = await adapter.complete(request());
     expect(textOf(response)).toBe("Hello.");
     expect(response).toMatchObject({
@@ -90,10 +90,10 @@ describe("the adapter for OpenAI-compatible servers", () => {
       rateLimit: { requestsRemaining: 9 },
       usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
     });
-    expect(asked).toHaveLength(1);
-    expect(asked[0]?.url).toBe("/v1/chat/completions");
-    expect(asked[0]?.body).toEqual({ model: "model-1", messages: [{ role: "user", content: "hi" }] });
-    expect(asked[0]?.headers).toMatchObject({
+    expect(requests).toHaveLength(1);
+    expect(requests[0]?.url).toBe("/v1/chat/completions");
+    expect(requests[0]?.body).toEqual({ model: "model-1", messages: [{ role: "user", content: "hi" }] });
+    expect(requests[0]?.headers).toMatchObject({
       authorization: "Bearer key-1",
       accept: "application/json",
       "content-type": "application/json",
@@ -101,8 +101,8 @@ describe("the adapter for OpenAI-compatible servers", () => {
     });
   });
 
-  it("asks for a stream", async () => {
-    const { adapter, asked } = await setUp(streamed);
+  it("requests a stream", async () => {
+    const { adapter, requests } = await setUp(streamed);
     const events = await eventsOf(adapter);
     expect(events.map(({ event }) => event.case)).toEqual([
       "streamStart",
@@ -111,11 +111,11 @@ describe("the adapter for OpenAI-compatible servers", () => {
       "textEnd",
       "finish",
     ]);
-    expect(asked[0]?.headers.accept).toBe("text/event-stream");
-    expect(asked[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+    expect(requests[0]?.headers.accept).toBe("text/event-stream");
+    expect(requests[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
   });
 
-  it("takes a whole answer for a stream, whatever it is called", async () => {
+  it("accepts a whole answer to a request for a stream, whatever its content type", async () => {
     for (const type of ["application/json", "text/plain"]) {
       const { adapter } = await setUp((response) => {
         response.setHeader("content-type", type);
@@ -126,25 +126,27 @@ describe("the adapter for OpenAI-compatible servers", () => {
     }
   });
 
-  it("sends no key where it has none", async () => {
-    const { adapter, asked } = await setUp(whole);
+  it("sends no authorization header without a key", async () => {
+    const { adapter, requests } = await setUp(whole);
     await adapter.complete(request());
-    expect(asked[0]?.headers).not.toHaveProperty("authorization");
+    expect(requests[0]?.headers).not.toHaveProperty("authorization");
   });
 
-  it("sends the key and the query as Azure wants them, and no key in an address", async () => {
+  it("sends key and query as Azure expects them, and never a key in the URL", async () => {
     const options = { apiKey: "key-1", profile: "azure", query: { "api-version": "2026-10-01" } };
-    const { adapter, asked } = await setUp(whole, options);
+    const { adapter, requests } = await setUp(whole, options);
     await adapter.complete(request());
-    expect(asked[0]?.url).toBe("/v1/chat/completions?api-version=2026-10-01");
-    expect(asked[0]?.headers["api-key"]).toBe("key-1");
-    expect(asked[0]?.headers).not.toHaveProperty("authorization");
+    expect(requests[0]?.url).toBe("/v1/chat/completions?api-version=2026-10-01");
+    expect(requests[0]?.headers["api-key"]).toBe("key-1");
+    expect(requests[0]?.headers).not.toHaveProperty("authorization");
   });
 
-  it("speaks as its profile says", async () => {
-    const { adapter, asked } = await setUp(whole, { profile: { maxTokensField: "max_completion_tokens" } });
+  it("follows its profile", async () => {
+    const { adapter, requests } = await setUp(whole, {
+      profile: { maxTokensField: "max_completion_tokens" },
+    });
     await adapter.complete(request({ maxTokens: 5 }));
-    expect(asked[0]?.body).toMatchObject({ max_completion_tokens: 5 });
+    expect(requests[0]?.body).toMatchObject({ max_completion_tokens: 5 });
     expect(adapter.supportsToolChoice(Mode.REQUIRED, "model-1")).toBe(true);
     const ollama = new OpenAIChatAdapter({ baseUrl: "http://localhost:11434/v1", name: "ollama" });
     onTestFinished(() => ollama.close());
@@ -152,7 +154,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
     expect(ollama.supportsToolChoice(Mode.REQUIRED, "model-1")).toBe(false);
   });
 
-  it("tells a failure by its kind, before and inside a stream", async () => {
+  it("reports the kind of a failure, before a stream and inside it", async () => {
     const { adapter } = await setUp((response) => {
       response.statusCode = 429;
       response.setHeader("retry-after", "3");
@@ -163,7 +165,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
     await expect(eventsOf(adapter)).rejects.toMatchObject(expected);
   });
 
-  it("leaves the server at once when its caller leaves", async () => {
+  it("closes the connection at once when its caller cancels", async () => {
     const { adapter, sockets } = await setUp((response) => {
       response.setHeader("content-type", "text/event-stream");
       response.write('data: {"model":"m","choices":[{"delta":{"content":"a"}}]}\n\n');
@@ -175,7 +177,7 @@ describe("the adapter for OpenAI-compatible servers", () => {
     expect(socket?.destroyed).toBe(true);
   });
 
-  it("reads files only under the folders that it may", async () => {
+  it("reads files only under the allowed folders", async () => {
     const folder = await mkdtemp(join(tmpdir(), "openai-chat-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const path = join(folder, "a.png");
@@ -183,17 +185,17 @@ describe("the adapter for OpenAI-compatible servers", () => {
     const message = userMessage([imagePart(path)]);
     const allowed = await setUp(whole, { allowFilesUnder: [folder] });
     await allowed.adapter.complete(request({ messages: [message] }));
-    expect(messagesOf(allowed.asked[0]?.body ?? {})[0]?.content).toEqual([
+    expect(messagesOf(allowed.requests[0]?.body ?? {})[0]?.content).toEqual([
       { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
     ]);
     const refused = await setUp(whole);
     await expect(refused.adapter.complete(request({ messages: [message] }))).rejects.toThrow(
       "messages[0].content[0].image.url",
     );
-    expect(refused.asked).toEqual([]);
+    expect(refused.requests).toEqual([]);
   });
 
-  it("is refused a configuration that cannot work", () => {
+  it("throws ConfigurationError for an invalid configuration", () => {
     const make = (options: OpenAIChatAdapterOptions) => () => new OpenAIChatAdapter(options);
     expect(make({ baseUrl: "http://x.example", apiKey: "" })).toThrow(ConfigurationError);
     expect(make({ baseUrl: "x.example" })).toThrow(ConfigurationError);

@@ -45,7 +45,7 @@ describe("the kind of a failure", () => {
     [500, ErrorKind.SERVER],
     [503, ErrorKind.SERVER],
     [529, ErrorKind.SERVER],
-  ])("is that of the status %i where nothing says more", (status, kind) => {
+  ])("follows the status %i where nothing is more precise", (status, kind) => {
     expect(failed(status, openai("sorry")).kind).toBe(kind);
     expect(failed(status, "").kind).toBe(kind);
   });
@@ -61,7 +61,7 @@ describe("the kind of a failure", () => {
     [429, "rate_limit_exceeded", ErrorKind.RATE_LIMIT],
     [400, "tool_use_failed", ErrorKind.SERVER],
     [404, "DeploymentNotFound", ErrorKind.NOT_FOUND],
-  ])("is that of the code before the status: %i %s", (status, code, kind) => {
+  ])("follows the code before the status: %i %s", (status, code, kind) => {
     expect(failed(status, openai("sorry", { code })).kind).toBe(kind);
   });
 
@@ -71,7 +71,7 @@ describe("the kind of a failure", () => {
     [400, "exceed_context_size_error", ErrorKind.CONTEXT_LENGTH],
     [429, "engine_overloaded_error", ErrorKind.SERVER],
     [403, "invalid_request_error", ErrorKind.ACCESS_DENIED],
-  ])("is that of a type that says more than the status: %i %s", (status, type, kind) => {
+  ])("follows a type that is more precise than the status: %i %s", (status, type, kind) => {
     expect(failed(status, openai("sorry", { type })).kind).toBe(kind);
   });
 
@@ -91,7 +91,7 @@ describe("the kind of a failure", () => {
     "context_length_exceeded",
     "too many tokens",
     "token limit exceeded",
-  ])("is CONTEXT_LENGTH where only the message tells it: %s", (message) => {
+  ])("is CONTEXT_LENGTH where only the message shows it: %s", (message) => {
     expect(failed(400, openai(message)).kind).toBe(ErrorKind.CONTEXT_LENGTH);
     expect(failed(400, openai(message, { code: 400 })).kind).toBe(ErrorKind.CONTEXT_LENGTH);
   });
@@ -106,12 +106,12 @@ describe("the kind of a failure", () => {
     expect(failed(status, openai(message)).kind).toBe(kind);
   });
 
-  it("is not read off a message where a code is clear", () => {
+  it("ignores the message where there is a code", () => {
     const body = openai("reduce the length of the messages", { code: "unsupported_parameter" });
     expect(failed(400, body).kind).toBe(ErrorKind.INVALID_REQUEST);
   });
 
-  it("is not read off the caller's own words", () => {
+  it("ignores a message that repeats the caller's own text", () => {
     const prompt = "please tell me why the maximum context length is 4096 tokens";
     const request = { messages: [userMessage(prompt)] };
     const error = failed(400, openai(`cannot parse: ${prompt}`), { request });
@@ -119,13 +119,13 @@ describe("the kind of a failure", () => {
     expect(error.message).not.toContain("4096");
   });
 
-  it("is CONTEXT_LENGTH for a 400 without a body, where the profile says so", () => {
+  it("is CONTEXT_LENGTH for a 400 without a body where the profile has that rule", () => {
     expect(failed(400, "", { profile: "cerebras" }).kind).toBe(ErrorKind.CONTEXT_LENGTH);
     expect(failed(400, "{}", { profile: "cerebras" }).kind).toBe(ErrorKind.INVALID_REQUEST);
   });
 });
 
-describe("the shapes of a failure", () => {
+describe("the body of a failed answer", () => {
   it.each<
     [string, number, unknown, Partial<{ kind: ErrorKind; errorCode: string | undefined; message: string }>]
   >([
@@ -146,7 +146,7 @@ describe("the shapes of a failure", () => {
       { kind: ErrorKind.RATE_LIMIT, errorCode: "rate_limited" },
     ],
     [
-      "Mistral, a list in the message",
+      "Mistral with a list in the message",
       422,
       {
         object: "error",
@@ -172,7 +172,7 @@ describe("the shapes of a failure", () => {
       },
     ],
     [
-      "FastAPI, a text",
+      "FastAPI with a text",
       401,
       { detail: "Unauthorized" },
       { message: "compatible answered 401: Unauthorized" },
@@ -190,31 +190,31 @@ describe("the shapes of a failure", () => {
       { kind: ErrorKind.NOT_FOUND, errorCode: "NotFoundError" },
     ],
     [
-      "xAI, a wrong key",
+      "xAI with a wrong key",
       400,
       { code: "Client specified an invalid argument", error: "Incorrect API key provided: xa***xx." },
       { kind: ErrorKind.AUTHENTICATION, errorCode: undefined },
     ],
     [
-      "xAI, no money",
+      "xAI without credit",
       403,
       { code: "The caller does not have permission", error: "Your team doesn't have any credits yet." },
       { kind: ErrorKind.QUOTA_EXCEEDED },
     ],
     [
-      "DeepSeek, no money",
+      "DeepSeek without credit",
       402,
       openai("Insufficient Balance", { type: "unknown_error", code: "invalid_request_error" }),
       { kind: ErrorKind.QUOTA_EXCEEDED },
     ],
     [
-      "Z.ai, a number of its own",
+      "Z.ai with a code of its own",
       429,
       { error: { code: "1113", message: "Insufficient balance or no resource package. Please recharge." } },
       { kind: ErrorKind.QUOTA_EXCEEDED, errorCode: undefined },
     ],
     [
-      "OpenRouter, what stands behind it",
+      "OpenRouter with the error of the server behind it",
       400,
       {
         error: {
@@ -229,13 +229,13 @@ describe("the shapes of a failure", () => {
       },
     ],
     [
-      "OpenRouter, what stands behind it as text",
+      "OpenRouter with the text of the server behind it",
       502,
       { error: { code: 502, message: "Provider returned error", metadata: { raw: "upstream died" } } },
       { kind: ErrorKind.SERVER, message: "compatible answered 502: Provider returned error: upstream died" },
     ],
     [
-      "OpenRouter, moderation",
+      "OpenRouter's moderation",
       403,
       { error: { code: 403, message: "flagged", metadata: { reasons: ["violence"], flagged_input: "…" } } },
       { kind: ErrorKind.CONTENT_FILTER },
@@ -259,7 +259,7 @@ describe("the shapes of a failure", () => {
       { kind: ErrorKind.AUTHENTICATION },
     ],
     [
-      "Gemini, in a list",
+      "Gemini in a list",
       400,
       [{ error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT" } }],
       { kind: ErrorKind.AUTHENTICATION },
@@ -288,7 +288,7 @@ describe("the shapes of a failure", () => {
       "Internal Server Error",
       { message: "compatible answered 500: Internal Server Error" },
     ],
-    ["nothing", 500, "", { message: "compatible answered 500" }],
+    ["an empty body", 500, "", { message: "compatible answered 500" }],
     [
       "a page of a proxy",
       502,
@@ -301,12 +301,12 @@ describe("the shapes of a failure", () => {
       "<!DOCTYPE html><body>x</body>",
       { message: "compatible answered 504: an HTML page" },
     ],
-    ["JSON that says nothing", 500, "null", { message: "compatible answered 500: null" }],
-  ])("are read: %s", (_, status, body, expected) => {
+    ["JSON without an error", 500, "null", { message: "compatible answered 500: null" }],
+  ])("is read in the shape of %s", (_, status, body, expected) => {
     expect(failed(status, body)).toMatchObject({ ...expected, httpStatusCode: status, provider: PROVIDER });
   });
 
-  it("hold no key and no more than a part of a long body", () => {
+  it("never shows a key, and is cut where it is long", () => {
     const error = failed(
       401,
       openai(`Incorrect API key provided: sk-proj-abcdefgh12345678. ${"x".repeat(9000)}`),
@@ -321,7 +321,7 @@ describe("the shapes of a failure", () => {
   });
 });
 
-describe("what a failure says of a retry", () => {
+describe("the retry advice of a failure", () => {
   it("is read from headers and from the message", () => {
     const busy = openai("slow down");
     expect(failed(429, busy, { headers: { "retry-after": "7" } }).retryAfter).toBe(7);
@@ -332,12 +332,12 @@ describe("what a failure says of a retry", () => {
     expect(failed(429, busy)).toMatchObject({ retryable: true, retryAfter: undefined });
   });
 
-  it("is the server's own word where it has one", () => {
+  it("follows the server's own header where there is one", () => {
     expect(failed(500, openai("x"), { headers: { "x-should-retry": "false" } }).retryable).toBe(false);
     expect(failed(400, openai("x"), { headers: { "x-should-retry": "true" } }).retryable).toBe(true);
   });
 
-  it("is no for an account without money, whatever the headers say", () => {
+  it("is not to retry for an account without credit, whatever the headers are", () => {
     const headers = { "retry-after": "7", "x-should-retry": "true" };
     const error = failed(429, openai("x", { code: "insufficient_quota" }), { headers });
     expect(error).toMatchObject({ retryable: false, retryAfter: undefined });
@@ -345,7 +345,7 @@ describe("what a failure says of a retry", () => {
 });
 
 describe("the id of an exchange", () => {
-  it("is found wherever a server puts it", () => {
+  it("is found in every header that servers use", () => {
     for (const name of [
       "x-request-id",
       "request-id",
@@ -360,7 +360,7 @@ describe("the id of an exchange", () => {
     expect(failed(500, "", { headers: { "x-request-id": "r1" } }).requestId).toBe("r1");
   });
 
-  it("is taken from the body where no header has it", () => {
+  it("is read from the body where no header has it", () => {
     const body = { choices: [{ message: { content: "a" } }] };
     expect(respond({ ...body, x_groq: { id: "req_1" } }).providerRequestId).toBe("req_1");
     expect(respond({ ...body, request_id: "req_2" }).providerRequestId).toBe("req_2");

@@ -16,7 +16,7 @@ import { messagesOf, PROVIDER, sent } from "./support.ts";
 
 const PNG = new Uint8Array([1, 2, 3]);
 
-/** What an assistant may have said, by this provider's model or another's. */
+/** Assistant messages of this provider's model and of another's. */
 function turn(random: () => number, number: number): Message[] {
   const own = random() < 0.5;
   const state = { provider: own ? PROVIDER : "other", model: "model-1", dataJson: '{"field":"reasoning"}' };
@@ -43,7 +43,7 @@ function turn(random: () => number, number: number): Message[] {
   return [assistantMessage(parts), ...results];
 }
 
-/** A conversation that grows turn by turn: each entry is what one more request holds. */
+/** A conversation that grows turn by turn: each entry has the messages that one more request adds. */
 function growing(seed: number): Message[][] {
   const random = randomOf(seed);
   const messages: Message[] = random() < 0.5 ? [systemMessage("Be brief.")] : [];
@@ -59,8 +59,8 @@ function growing(seed: number): Message[][] {
   return requests;
 }
 
-describe("a conversation that grows", () => {
-  it.each(profileNames)("begins with the bytes of its last turn, with the profile %s", async (name) => {
+describe("the body of a growing conversation", () => {
+  it.each(profileNames)("begins with the bytes of the turn before, with the profile %s", async (name) => {
     for (let seed = 1; seed <= 12; seed += 1) {
       let before = "";
       for (const messages of growing(seed)) {
@@ -72,7 +72,7 @@ describe("a conversation that grows", () => {
     }
   });
 
-  it("is translated the same way each time", async () => {
+  it("is the same each time it is translated", async () => {
     for (const messages of growing(99)) {
       expect((await sent({ messages })).text).toBe((await sent({ messages })).text);
     }

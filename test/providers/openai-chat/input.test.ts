@@ -41,7 +41,7 @@ function call(id: string, name = "f", argumentsJson = "{}"): PartInit {
   };
 }
 
-function thinking(text: string, provider = "other"): PartInit {
+function reasoning(text: string, provider = "other"): PartInit {
   return {
     part: { case: "reasoning", value: { text } },
     providerState: { provider, model: "model-1", dataJson: "{}" },
@@ -61,7 +61,7 @@ function fileId(kind: "image" | "audio" | "document"): ContentPart {
 }
 
 describe("roles", () => {
-  it("keep their places; developer only where the server takes it", async () => {
+  it("keep their order; developer is sent only where the server accepts it", async () => {
     const messages = [
       systemMessage("s"),
       developerMessage("d"),
@@ -77,7 +77,7 @@ describe("roles", () => {
     expect(await roles("openai")).toEqual(["system s", "developer d", ...common]);
   });
 
-  it("carry names where the server takes them, and say where not", async () => {
+  it("have names where the server accepts them, and a warning where it does not", async () => {
     const named = [
       { ...userMessage("hi"), name: "ada" },
       { ...assistantMessage("yo"), name: "bot" },
@@ -94,13 +94,13 @@ describe("roles", () => {
     ]);
   });
 
-  it("refuse what is no role", async () => {
+  it("are refused where they are unknown", async () => {
     await expect(converted([{ role: 9 as Role, content: [] }])).rejects.toThrow("messages[0].role");
   });
 });
 
-describe("what a user says", () => {
-  it("is a string where it is one text, else a list", async () => {
+describe("the content of a user message", () => {
+  it("is a string for a single text, otherwise a list", async () => {
     const { messages } = await converted([userMessage("a"), userMessage([textPart("a"), textPart("b")])]);
     expect(messages.map(({ content }) => content)).toEqual([
       "a",
@@ -125,14 +125,19 @@ describe("what a user says", () => {
       { type: "image_url", image_url: { url: "https://x.example/a.png", detail: "low" } },
     ],
     [
-      "sound",
+      "audio",
       audioPart("audio/mpeg"),
       {},
       { type: "input_audio", input_audio: { data: "AQID", format: "mp3" } },
     ],
-    ["sound as text alone", audioPart("audio/wav"), "mistral", { type: "input_audio", input_audio: "AQID" }],
     [
-      "sound by URL",
+      "audio as base64 alone",
+      audioPart("audio/wav"),
+      "mistral",
+      { type: "input_audio", input_audio: "AQID" },
+    ],
+    [
+      "audio by URL",
       audioPart("", "url"),
       "mistral",
       { type: "input_audio", input_audio: "https://x.example/a" },
@@ -170,7 +175,7 @@ describe("what a user says", () => {
       { type: "file_url", file_url: { url: "AQID" }, file_name: "a.pdf" },
     ],
     [
-      "a native piece",
+      "a native part",
       {
         part: {
           case: "native",
@@ -180,7 +185,7 @@ describe("what a user says", () => {
       {},
       { type: "video_url" },
     ],
-  ])("holds %s", async (_, part, init, expected) => {
+  ])("can be %s", async (_, part, init, expected) => {
     const { messages, warnings } = await converted([userMessage([textPart("see"), part])], init);
     expect(messages[0]?.content).toEqual([{ type: "text", text: "see" }, expected]);
     expect(warnings).toEqual([]);
@@ -188,16 +193,16 @@ describe("what a user says", () => {
 
   it.each<[string, PartInit, ProfileInit, string]>([
     ["an image by id", fileId("image"), {}, "image.file_id"],
-    ["an image of a type that is not taken", imagePart(PNG, "image/tiff"), "openai", "image.media_type"],
-    ["sound where none is taken", audioPart("audio/wav"), "groq", "audio"],
-    ["sound by URL", audioPart("", "url"), {}, "audio.url"],
-    ["sound by id", fileId("audio"), {}, "audio.file_id"],
-    ["sound in a format that is not taken", audioPart("audio/flac"), "openai", "audio.media_type"],
-    ["a document where none is taken", documentPart(PNG), "groq", "document"],
+    ["an image of an unsupported type", imagePart(PNG, "image/tiff"), "openai", "image.media_type"],
+    ["audio where the server takes none", audioPart("audio/wav"), "groq", "audio"],
+    ["audio by URL", audioPart("", "url"), {}, "audio.url"],
+    ["audio by id", fileId("audio"), {}, "audio.file_id"],
+    ["audio in an unsupported format", audioPart("audio/flac"), "openai", "audio.media_type"],
+    ["a document where the server takes none", documentPart(PNG), "groq", "document"],
     ["a document by URL", documentPart("https://x.example/a.pdf"), {}, "document.url"],
     ["a document by id", fileId("document"), "perplexity", "document.file_id"],
     ["a tool call", call("a"), {}, ""],
-  ])("is refused with its field: %s", async (_, part, init, field) => {
+  ])("is refused, naming the field, for %s", async (_, part, init, field) => {
     const refused = converted([userMessage([part])], init);
     await expect(refused).rejects.toBeInstanceOf(InvalidRequestError);
     const path = field === "" ? "messages[0].content[0]" : `messages[0].content[0].${field}`;
@@ -206,14 +211,14 @@ describe("what a user says", () => {
 });
 
 describe("tool results", () => {
-  const asked = assistantMessage([call("a"), call("b")]);
+  const assistant = assistantMessage([call("a"), call("b")]);
 
-  it("come directly behind their calls, one message each", async () => {
+  it("follow their calls directly, in one message each", async () => {
     const [b, a] = ["b", "a"].map(
       (id) => toolResult({ toolCallId: id, content: `of ${id}` }).content[0] ?? {},
     );
     const both = { role: Role.TOOL, content: [b ?? {}, a ?? {}] };
-    const { messages, warnings } = await converted([userMessage("go"), asked, both, userMessage("on")]);
+    const { messages, warnings } = await converted([userMessage("go"), assistant, both, userMessage("on")]);
     expect(messages.slice(2)).toEqual([
       { role: "tool", tool_call_id: "a", content: "of a" },
       { role: "tool", tool_call_id: "b", content: "of b" },
@@ -222,9 +227,9 @@ describe("tool results", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("are moved there where something stands between, with a warning", async () => {
+  it("are moved there where another message is between, with a warning", async () => {
     const { messages, warnings } = await converted([
-      asked,
+      assistant,
       toolResult({ toolCallId: "a", content: "1" }),
       userMessage("wait"),
       toolResult({ toolCallId: "b", content: "2" }),
@@ -233,7 +238,7 @@ describe("tool results", () => {
     expect(warnings).toEqual(["converted_content messages[3].content[0].tool_result"]);
   });
 
-  it("answer the call before them where ids repeat from turn to turn", async () => {
+  it("answer the call before them where ids repeat in later turns", async () => {
     const turn = (answer: string) => [
       assistantMessage([call("a")]),
       toolResult({ toolCallId: "a", content: answer }),
@@ -242,10 +247,12 @@ describe("tool results", () => {
     expect(messages.map(({ content }) => content)).toEqual([null, "1", null, "2"]);
   });
 
-  it("are missed where a call has none, and refused where they answer none", async () => {
-    await expect(converted([asked, toolResult({ toolCallId: "a", content: "1" })])).rejects.toMatchObject({
-      violations: [{ field: "messages[0].content[1].tool_call" }],
-    });
+  it("are required for every call, and refused without a call", async () => {
+    await expect(converted([assistant, toolResult({ toolCallId: "a", content: "1" })])).rejects.toMatchObject(
+      {
+        violations: [{ field: "messages[0].content[1].tool_call" }],
+      },
+    );
     await expect(converted([toolResult({ toolCallId: "x", content: "1" })])).rejects.toMatchObject({
       violations: [{ field: "messages[0].content[0].tool_result.tool_call_id" }],
     });
@@ -257,7 +264,7 @@ describe("tool results", () => {
     expect(messages[1]).toEqual({ role: "tool", tool_call_id: "a", content: "x\n\ny" });
   });
 
-  it("say in their text that a tool failed", async () => {
+  it("state in their text that a tool failed", async () => {
     const failed = (content: string | PartInit[]) => toolResult({ toolCallId: "a", content, isError: true });
     const only = assistantMessage([call("a")]);
     const { messages, warnings } = await converted([only, failed("no disk")]);
@@ -266,9 +273,9 @@ describe("tool results", () => {
     expect((await converted([only, failed([])])).messages[1]?.content).toBe("The tool failed:");
   });
 
-  it("send images behind all results of the turn, with a warning", async () => {
+  it("have their images sent after all results of the turn, with a warning", async () => {
     const { messages, warnings } = await converted([
-      asked,
+      assistant,
       toolResult({ toolCallId: "a", content: [textPart("shot"), imagePart(PNG)] }),
       toolResult({ toolCallId: "b", content: [imagePart(PNG)] }),
       userMessage("on"),
@@ -294,7 +301,7 @@ describe("tool results", () => {
     ]);
   });
 
-  it("hold images where the server takes them there", async () => {
+  it("hold images where the server accepts them", async () => {
     const { messages, warnings } = await converted(
       [
         assistantMessage([call("abcABC123")]),
@@ -309,7 +316,7 @@ describe("tool results", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("have ids as the server wants them, the same for call and result, in every turn", async () => {
+  it("have ids in the format of the server, the same for call and result in every turn", async () => {
     const turn = [
       assistantMessage([call("toolu_01AbC"), call("ok1234567")]),
       toolResult({ toolCallId: "toolu_01AbC", content: "1" }),
@@ -324,7 +331,7 @@ describe("tool results", () => {
     expect((await converted(turn, "mistral")).messages).toEqual(messages);
   });
 
-  it("have at most 40 characters, as OpenAI wants them", async () => {
+  it("have ids of at most 40 characters for OpenAI", async () => {
     const [fits, long] = ["c".repeat(40), "c".repeat(41)];
     const turn = [
       assistantMessage([call(fits), call(long)]),
@@ -340,14 +347,14 @@ describe("tool results", () => {
   });
 });
 
-describe("what an assistant said", () => {
-  it("has the content that the server wants where there is none", async () => {
+describe("an assistant message", () => {
+  it("has the value for empty content that the server expects", async () => {
     const turn = [assistantMessage([call("a")]), toolResult({ toolCallId: "a", content: "1" })];
     expect((await converted(turn)).messages[0]?.content).toBeNull();
     expect((await converted(turn, { emptyAssistantContent: "" })).messages[0]?.content).toBe("");
   });
 
-  it("is left out where nothing is left of it", async () => {
+  it("is left out where nothing of it can be sent", async () => {
     const { messages, warnings } = await converted([
       userMessage("hi"),
       assistantMessage([]),
@@ -357,12 +364,12 @@ describe("what an assistant said", () => {
     expect(warnings).toEqual(["unsupported_content messages[1]", "unsupported_content messages[2]"]);
   });
 
-  it("keeps its texts together", async () => {
+  it("has its texts joined", async () => {
     const { messages } = await converted([assistantMessage([textPart("a"), textPart("b")])]);
     expect(messages).toEqual([{ role: "assistant", content: "ab" }]);
   });
 
-  it("wraps arguments that do not parse, where the server parses them", async () => {
+  it("has arguments that do not parse wrapped where the server parses them", async () => {
     const turn = [assistantMessage([call("a", "f", '{"x":')]), toolResult({ toolCallId: "a", content: "1" })];
     const argumentsOf = async (init: ProfileInit) => {
       const { messages, warnings } = await converted(turn, init);
@@ -376,7 +383,7 @@ describe("what an assistant said", () => {
     expect(await argumentsOf({ parsesArguments: false })).toEqual({ arguments: '{"x":', warnings: [] });
   });
 
-  it("sends custom calls back as they are", async () => {
+  it("has custom tool calls sent back unchanged", async () => {
     const response = await answerTo([
       { tool_calls: [{ index: 0, id: "a", type: "custom", custom: { name: "g", input: "x" } }] },
     ]);
@@ -396,13 +403,13 @@ describe("what an assistant said", () => {
     ],
     ["reasoning", { reasoning: "hm", content: "x" }, {}, { reasoning: "hm", content: "x" }],
     [
-      "another field than it came in",
+      "another field than it was received in",
       { reasoning_content: "hm", content: "x" },
       { reasoningField: "reasoning" },
       { reasoning: "hm", content: "x" },
     ],
     [
-      "details, signatures and all",
+      "details, with signatures",
       {
         reasoning: "hm",
         reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s", format: null, index: 0 }],
@@ -433,7 +440,7 @@ describe("what an assistant said", () => {
       },
     ],
     [
-      "a content list with more than text in its thinking",
+      "a content list with more than text in its reasoning",
       {
         content: [
           {
@@ -464,7 +471,7 @@ describe("what an assistant said", () => {
       { thinkTags: true },
       { content: "<think>\nhm\n</think>\n\nx" },
     ],
-  ])("goes back with its reasoning in %s", async (_, message, init, expected) => {
+  ])("is sent back with its reasoning in %s", async (_, message, init, expected) => {
     const profile = { replayReasoning: true, ...(init as object) };
     const response = respond({ model: "model-1", choices: [{ message }] }, profile);
     const { messages, warnings } = await converted([response.message ?? {}], profile);
@@ -472,7 +479,7 @@ describe("what an assistant said", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("goes without its reasoning where the server takes none back, and says so", async () => {
+  it("is sent without its reasoning where the server takes none back, with a warning", async () => {
     const response = respond({ model: "model-1", choices: [{ message: { reasoning: "hm", content: "x" } }] });
     const { messages, warnings } = await converted(
       [response.message ?? {}],
@@ -483,12 +490,12 @@ describe("what an assistant said", () => {
     expect(warnings).toEqual(["foreign_state_stripped messages[0].content[0]"]);
   });
 
-  it("has an empty reasoning where the server wants one", async () => {
+  it("has an empty reasoning field where the server requires one", async () => {
     const { messages } = await converted([assistantMessage("x")], "deepseek");
     expect(messages).toEqual([{ role: "assistant", content: "x", reasoning_content: "" }]);
   });
 
-  it("keeps thought signatures and whatever else rides on a call", async () => {
+  it("keeps thought signatures and all other fields of a call", async () => {
     const wire = {
       id: "a",
       type: "function",
@@ -498,12 +505,12 @@ describe("what an assistant said", () => {
     const response = await answerTo([{ tool_calls: [{ index: 0, ...wire }] }]);
     const history = [response.message ?? {}, toolResult({ toolCallId: "a", content: "1" })];
     expect((await converted(history)).messages[0]?.tool_calls).toEqual([wire]);
-    // Another model could not read it.
+    // Another model cannot read it.
     const { extra_content: _, ...bare } = wire;
     expect((await converted(history, {}, { model: "model-2" })).messages[0]?.tool_calls).toEqual([bare]);
   });
 
-  it("sends a refusal, generated images and spoken answers back in their own fields", async () => {
+  it("has refusals, generated images and audio sent back in their own fields", async () => {
     const message = {
       refusal: "no",
       images: [{ type: "image_url", image_url: { url: PNG_URL } }],
@@ -522,7 +529,7 @@ describe("what an assistant said", () => {
     ]);
   });
 
-  it("sends an image of another's as the user's, with a warning", async () => {
+  it("has an image of another provider moved to a user message, with a warning", async () => {
     const { messages, warnings } = await converted([assistantMessage([textPart("see"), imagePart(PNG)])]);
     expect(messages).toEqual([
       { role: "assistant", content: "see" },
@@ -534,25 +541,25 @@ describe("what an assistant said", () => {
   it.each([
     [StatePolicy.STRIP, "x", "foreign_state_stripped messages[0].content[0]"],
     [StatePolicy.TO_TEXT, "hm\n\nx", "foreign_state_to_text messages[0].content[0]"],
-  ])("obeys foreign_state %i for thinking of another provider", async (foreignState, content, warning) => {
-    const history = [assistantMessage([thinking("hm"), textPart("x")])];
+  ])("follows foreign_state %i for reasoning of another provider", async (foreignState, content, warning) => {
+    const history = [assistantMessage([reasoning("hm"), textPart("x")])];
     const { messages, warnings } = await converted(history, { replayReasoning: true }, { foreignState });
     expect(messages).toEqual([{ role: "assistant", content }]);
     expect(warnings).toEqual([warning]);
   });
 
-  it("refuses another provider's thinking and blocks where it is told to", async () => {
+  it("is refused with another provider's reasoning or blocks where foreign_state is REJECT", async () => {
     const foreignState = StatePolicy.REJECT;
     const native: PartInit = {
       part: { case: "native", value: { provider: "gemini", kind: "k", dataJson: "{}" } },
     };
-    for (const part of [thinking("hm"), native]) {
+    for (const part of [reasoning("hm"), native]) {
       await expect(converted([assistantMessage([part])], {}, { foreignState })).rejects.toThrow("REJECT");
     }
     await expect(converted([userMessage([native])], {}, { foreignState })).rejects.toThrow("REJECT");
   });
 
-  it("leaves another provider's blocks out, with a warning", async () => {
+  it("is sent without another provider's blocks, with a warning", async () => {
     const native: PartInit = {
       part: { case: "native", value: { provider: "gemini", kind: "k", dataJson: "{}" } },
     };
@@ -561,14 +568,14 @@ describe("what an assistant said", () => {
     expect(warnings).toEqual(["foreign_state_stripped messages[0].content[1]"]);
   });
 
-  it("refuses parts that no assistant says", async () => {
+  it("is refused with parts that an assistant cannot have", async () => {
     await expect(converted([assistantMessage([documentPart(PNG)])])).rejects.toMatchObject({
       violations: [{ field: "messages[0].content[0]" }],
     });
   });
 
-  it("knows its own state by the provider's name", async () => {
-    const own = thinking("hm", PROVIDER);
+  it("has its state recognised by the provider's name", async () => {
+    const own = reasoning("hm", PROVIDER);
     const { messages } = await converted([assistantMessage([own, textPart("x")])], {
       replayReasoning: true,
       reasoningField: "reasoning",

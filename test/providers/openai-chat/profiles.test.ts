@@ -28,7 +28,7 @@ describe("the profile of a server", () => {
     expect(guessProfile(baseUrl)).toBe(expected);
   });
 
-  it("is the named one, whole", () => {
+  it("is the named one, with all defaults", () => {
     expect(profileNames).toEqual(
       expect.arrayContaining([
         "openai",
@@ -51,13 +51,13 @@ describe("the profile of a server", () => {
     expect(profileOf("groq", "https://api.openai.com/v1").reasoningField).toBe("reasoning");
   });
 
-  it("is what differs, laid over the one that the host tells", () => {
+  it("is the one of the host with the given changes", () => {
     const profile = profileOf({ replayReasoning: false }, "https://api.deepseek.com");
     expect(profile).toEqual({ ...profileOf("deepseek", ""), replayReasoning: false });
     expect(profileOf(undefined, "http://localhost:8000")).toEqual(PLAIN);
   });
 
-  it("is refused where there is none of that name", () => {
+  it("throws ConfigurationError for an unknown name", () => {
     expect(() => profileOf("gpt", "")).toThrow(ConfigurationError);
     expect(() => profileOf("toString", "")).toThrow(/expected one of plain, openai, azure/);
   });

@@ -1,28 +1,28 @@
 /**
  * An independent reading of the Chat Completions API, written against its documentation and
- * sharing no code with the adapter: what a recording says, as the one message that it comes to.
+ * sharing no code with the adapter: turns a recording into the one message that it amounts to.
  */
 import type { ContentPart } from "../../../src/gen/outrigger/v1/message_pb.ts";
 
-// Recordings are what servers sent; their fields are looked at as they come.
+// Recordings are what servers sent; their fields are read without types.
 export type Wire = Record<string, unknown>;
 
-/** What a recording comes to: the body of a whole answer. */
+/** A recording as the body of a whole answer. */
 export interface Reading {
   readonly body: Wire;
   /** The chunks of a stream that are JSON. */
   readonly chunks: readonly Wire[];
 }
 
-/** What one part of an answer says. */
-export type Said = Readonly<Record<string, unknown>>;
+/** The content of one part of an answer. */
+export type PartContent = Readonly<Record<string, unknown>>;
 
 /** The message of a whole answer's first choice. */
 export function messageOf(body: Wire): Wire {
   return (list(body.choices)[0]?.message ?? {}) as Wire;
 }
 
-/** Puts the chunks of a stream together to the whole answer that they are. */
+/** Joins the chunks of a stream to a whole answer. */
 export function readStream(bytes: Buffer): Reading {
   const chunks = dataOf(bytes);
   const choices = chunks.flatMap(({ choices: all }) => list(all));
@@ -114,25 +114,25 @@ function addCalls(calls: readonly Wire[], deltas: readonly Wire[]): Wire[] {
   for (const [position, delta] of deltas.entries()) {
     const index = delta.index ?? position;
     const at = result.findIndex((call) => call.index === index);
-    const said = delta.function as Wire;
+    const added = delta.function as Wire;
     if (at < 0) {
-      result.push({ ...delta, index, function: { ...said } });
+      result.push({ ...delta, index, function: { ...added } });
       continue;
     }
     const known = result[at] as Wire & { function: Wire };
-    const name = known.function.name || said.name;
-    const text = `${known.function.arguments ?? ""}${said.arguments ?? ""}`;
+    const name = known.function.name || added.name;
+    const text = `${known.function.arguments ?? ""}${added.arguments ?? ""}`;
     result[at] = { ...known, id: known.id || delta.id, function: { name, arguments: text } };
   }
   return result;
 }
 
-/** The parts that a whole answer comes to. */
-export function readBody(body: Wire): Said[] {
+/** The parts of a whole answer. */
+export function readBody(body: Wire): PartContent[] {
   const message = messageOf(body);
   const details = list(message.reasoning_details);
   const reasoning = message.reasoning_content || message.reasoning || "";
-  const parts: Said[] = [];
+  const parts: PartContent[] = [];
   if (reasoning !== "" || details.length > 0) parts.push({ reasoning });
   if (Array.isArray(message.content)) parts.push(...list(message.content).map(readChunk));
   else if (message.content) parts.push({ text: message.content, citations: sourcesOf(body) });
@@ -141,23 +141,23 @@ export function readBody(body: Wire): Said[] {
   return parts;
 }
 
-function readChunk(chunk: Wire): Said {
+function readChunk(chunk: Wire): PartContent {
   return chunk.type === "thinking" ? { reasoning: thinkingOf(chunk) } : { text: chunk.text, citations: [] };
 }
 
-function readCall({ id, function: said }: Wire): Said {
-  const { name, arguments: input } = said as Wire;
+function readCall({ id, function: called }: Wire): PartContent {
+  const { name, arguments: input } = called as Wire;
   return { call: name, id, input: input === "" ? "{}" : input };
 }
 
-/** What the server names beside the text: its search results where it has them, else the bare addresses. */
+/** The sources that are listed beside the text: search results where there are any, otherwise URLs. */
 function sourcesOf({ citations, search_results: results }: Wire): unknown[] {
   const found = list(results);
   return found.length > 0 ? found : Array.isArray(citations) ? citations : [];
 }
 
-/** What our parts say, in the same form. */
-export function readParts(parts: readonly ContentPart[]): Said[] {
+/** The content of our parts, in the same form. */
+export function readParts(parts: readonly ContentPart[]): PartContent[] {
   return parts.map(({ part, citations }) => {
     switch (part.case) {
       case "text":

@@ -24,15 +24,15 @@ const recorded = [...recordingsOf(FOLDER, ".sse"), ...recordingsOf(FOLDER, ".jso
   (recording): recording is Recording & { request: string } => "request" in recording,
 );
 
-/** A request that no caller of ours can write: its temperature is a text. */
+/** A request that our contract cannot express: its temperature is a string. */
 const UNWRITABLE = "llamacpp-error-malformed-request-field";
 
 describe("our request for a recorded conversation", () => {
   const cases = recorded.filter(({ request }) => !request.includes(UNWRITABLE));
 
-  it("is there", () => expect(cases).toHaveLength(82));
+  it("exists for each recorded request", () => expect(cases).toHaveLength(82));
 
-  it.each(cases)("$request is the one that was sent", async (recording) => {
+  it.each(cases)("equals the recorded one: $request", async (recording) => {
     const theirs: Wire = JSON.parse(bytesOf({ ...recording, file: recording.request }).toString("utf8"));
     const name = profileFor(recording.request);
     const { body, warnings } = await sent(requestOf(theirs), name, theirs.stream === true);
@@ -59,7 +59,7 @@ function profileFor(file: string): ProfileInit {
  * Fields in which we differ from the client that was recorded, and why:
  * - `max_tokens` is `max_completion_tokens` at OpenAI: its reasoning models refuse the old name;
  * - `store: false` at OpenAI, which otherwise keeps answers;
- * - usage is asked for in every stream, where the server takes that;
+ * - usage is requested in every stream, where the server accepts that;
  * - a single text is a string, where the client wrote a list of one;
  * - `any`, Mistral's older word, is `required`;
  * - an assistant message without content says so;
@@ -102,7 +102,7 @@ function formatInOurWords(format: Wire): Wire {
   return { ...format, json_schema: { ...named, schema } };
 }
 
-/** Our request for what a client sent: the conversation as our callers would hold it. */
+/** Our request for a recorded body: the conversation as our callers would have it. */
 function requestOf(theirs: Wire): RequestInit {
   const {
     model,
@@ -129,7 +129,7 @@ function requestOf(theirs: Wire): RequestInit {
     ...(temperature === undefined ? {} : { temperature: Number(temperature) }),
     ...(max_tokens === undefined ? {} : { maxTokens: Number(max_tokens) }),
     ...(reasoning_effort === undefined ? {} : { reasoningEffort: String(reasoning_effort) }),
-    // What the contract has no field for: the caller's own words.
+    // Settings without a field in the contract go as provider options.
     providerOptionsJson: Object.keys(further).length === 0 ? {} : { [PROVIDER]: JSON.stringify(further) },
   };
 }
@@ -165,7 +165,7 @@ function messageOf(message: Wire, model: string): Message {
         content: textPart(textOf(message.content)),
       });
     case "assistant":
-      return assistantMessage([...thinkingOf(message, model), ...list(message.tool_calls).map(callOf)]);
+      return assistantMessage([...reasoningOf(message, model), ...list(message.tool_calls).map(callOf)]);
     default:
       throw new Error(`no recording has a message of the role ${message.role}`);
   }
@@ -179,7 +179,7 @@ function textOf(content: unknown): string {
         .join("");
 }
 
-function thinkingOf({ reasoning_details }: Wire, model: string): ContentPart[] {
+function reasoningOf({ reasoning_details }: Wire, model: string): ContentPart[] {
   const details = list(reasoning_details) as Record<string, string>[];
   if (details.length === 0) return [];
   const states = new StateWriter(factsFor(PROVIDER, { model }));
@@ -187,13 +187,13 @@ function thinkingOf({ reasoning_details }: Wire, model: string): ContentPart[] {
   return [
     create(ContentPartSchema, {
       part: { case: "reasoning", value: { text } },
-      providerState: states.ofThinking({ field: "reasoning", details, chunk: undefined, tags: undefined }),
+      providerState: states.ofReasoning({ field: "reasoning", details, part: undefined, tags: undefined }),
     }),
   ];
 }
 
-function callOf({ id, function: said }: Wire): ContentPart {
-  const { name, arguments: argumentsJson } = said as Record<string, string>;
+function callOf({ id, function: called }: Wire): ContentPart {
+  const { name, arguments: argumentsJson } = called as Record<string, string>;
   return create(ContentPartSchema, {
     part: {
       case: "toolCall",

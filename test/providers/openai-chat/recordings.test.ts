@@ -35,13 +35,13 @@ const wholes = recordingsOf(FOLDER, ".json").filter(({ status }) => status < 400
 const failures = recordingsOf(FOLDER, ".json").filter(({ status }) => status >= 400);
 
 describe("a recorded stream of the Chat Completions API", () => {
-  it("is there", () => expect(allStreams).toHaveLength(119));
+  it("exists for every kind of server", () => expect(allStreams).toHaveLength(119));
 
   describe.each(streams)("$file", (recording) => {
     const bytes = bytesOf(recording);
     const { body } = readStream(bytes);
 
-    it("loses nothing", async () => {
+    it("is decoded without loss", async () => {
       const { events, error } = await decodeBytes([bytes]);
       expect(error).toBeUndefined();
       const response = finalOf({ events, error });
@@ -61,17 +61,17 @@ describe("a recorded stream of the Chat Completions API", () => {
       }
     });
 
-    it("agrees with the whole answer that it is", async () => {
+    it("agrees with the same answer read as a whole", async () => {
       const streamed = finalOf(await decodeBytes([bytes]));
       expect(responseJson(streamed)).toEqual(responseJson(respond(body)));
     });
 
-    it("goes back as it came", async () => {
+    it("is sent back unchanged", async () => {
       const streamed = finalOf(await decodeBytes([bytes]));
       expect(await sentBack(streamed)).toEqual(expectedBack(messageOf(body)));
     });
 
-    it("never looks finished when it is cut before its finish reason", async () => {
+    it("never finishes when it is cut before its finish reason", async () => {
       const end = finishStart(bytes);
       expectUnfinished(bytes.subarray(0, end));
       for (const cut of sample(eventEnds(bytes, end), 12)) await expectCut(bytes.subarray(0, cut));
@@ -80,7 +80,7 @@ describe("a recorded stream of the Chat Completions API", () => {
         await expectCut(bytes.subarray(0, Math.floor(random() * end)));
     });
 
-    it("never looks finished without its end marker where the profile asks for that", async () => {
+    it("never finishes without its end marker where the profile requires it", async () => {
       const end = bytes.lastIndexOf("data: [DONE]");
       await expectCut(bytes.subarray(0, end < 0 ? bytes.length : end), { requireDone: true });
     });
@@ -101,9 +101,9 @@ describe("a recorded stream that was broken on purpose", () => {
 });
 
 describe("a recorded whole answer of the Chat Completions API", () => {
-  it("is there", () => expect(wholes).toHaveLength(114));
+  it("exists for every kind of server", () => expect(wholes).toHaveLength(114));
 
-  it.each(wholes)("$file loses nothing", (recording) => {
+  it.each(wholes)("is read without loss: $file", (recording) => {
     const body = bodyOf(recording);
     const response = respond(body);
     expect(readParts(response.message?.content ?? [])).toEqual(readBody(body));
@@ -111,12 +111,12 @@ describe("a recorded whole answer of the Chat Completions API", () => {
     expect(response.id).toBe(body.id ?? "");
   });
 
-  it.each(wholes)("$file goes back as it came", async (recording) => {
+  it.each(wholes)("is sent back unchanged: $file", async (recording) => {
     const body = bodyOf(recording);
     expect(await sentBack(respond(body))).toEqual(expectedBack(messageOf(body)));
   });
 
-  it.each(failures)("$file is the error that it says", (recording) => {
+  it.each(failures)("is the error that it reports: $file", (recording) => {
     const error = toError(
       {
         provider: PROVIDER,
@@ -135,7 +135,7 @@ describe("a recorded whole answer of the Chat Completions API", () => {
 
 const WARNED: Record<string, string[]> = {
   "openai-chat/openai-sdk-stream-three-choices-a491ad.sse": ["further_candidates"],
-  // Counts more cached tokens than the prompt has.
+  // Its usage has more cached tokens than prompt tokens.
   "openai-chat/mistral-stream-reasoning-model-1-1.sse": ["count_mismatch"],
 };
 
@@ -154,7 +154,7 @@ function accumulated(events: readonly StreamEvent[]): Response {
   return accumulator.response();
 }
 
-/** The message of an answer as the next request carries it; undefined where it was left out. */
+/** The message of an answer in the next request; undefined where it was left out. */
 async function sentBack(response: Response): Promise<Wire | undefined> {
   const calls = response.message?.content.flatMap(({ part }) =>
     part.case === "toolCall" ? [part.value.id] : [],
@@ -168,7 +168,7 @@ async function sentBack(response: Response): Promise<Wire | undefined> {
   return messagesOf(body).find(({ role }) => role === "assistant");
 }
 
-/** What of a message a server takes back: all of it but what it only tells. */
+/** The fields of a message that a server takes back: all but those that are only informative. */
 function expectedBack(message: Wire): Wire | undefined {
   const details = list(message.reasoning_details);
   const reasoning = ["reasoning_content", "reasoning"].find((key) => message[key]);
@@ -188,8 +188,8 @@ function expectedBack(message: Wire): Wire | undefined {
 }
 
 function withDefaults(call: Wire): Wire {
-  const said = call.function as Wire;
-  return { ...call, type: "function", function: { ...said, arguments: said.arguments || "{}" } };
+  const called = call.function as Wire;
+  return { ...call, type: "function", function: { ...called, arguments: called.arguments || "{}" } };
 }
 
 function expectUsage(response: Response, usage: unknown): void {
@@ -198,7 +198,7 @@ function expectUsage(response: Response, usage: unknown): void {
   const input = native.prompt_tokens ?? 0;
   const written = native.completion_tokens ?? 0;
   const reasoning = native.completion_tokens_details?.reasoning_tokens ?? native.reasoning_tokens;
-  // xAI alone counts reasoning beside what the model wrote, and says so by its total.
+  // Only xAI counts reasoning apart from the written tokens, which its total shows.
   const isBeside = response.model.startsWith("grok") && (native.total_tokens ?? 0) > input + written;
   const output = isBeside ? written + (reasoning ?? 0) : written;
   expect(response.usage).toMatchObject({
@@ -215,7 +215,7 @@ function expectUsage(response: Response, usage: unknown): void {
   expect(response.usage?.cacheReadTokens).toBe(cached);
 }
 
-/** Takes event by event, and after none of them is the stream finished: every place between two events is a cut. */
+/** Reads event by event and checks that the stream is finished after none of them: a cut may be between any two. */
 function expectUnfinished(bytes: Uint8Array): void {
   const facts = factsFor(PROVIDER, { model: "model-1" });
   const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId));
@@ -235,13 +235,13 @@ async function expectCut(bytes: Uint8Array, init: { requireDone?: boolean } = {}
   if (events.length > 0) expect(events.at(-1)?.event.case).toBe("error");
 }
 
-/** Where the event begins that says why the model stopped. */
+/** Offset of the event that has the finish reason. */
 function finishStart(bytes: Buffer): number {
   const at = bytes.toString("latin1").search(/"finish_reason":\s*"/);
   return bytes.lastIndexOf("data:", at);
 }
 
-/** The places behind each event before a limit, where a cut leaves whole events. */
+/** The offsets after each event before a limit, where a cut leaves whole events. */
 function eventEnds(bytes: Buffer, limit: number): number[] {
   const ends: number[] = [];
   for (let at = bytes.indexOf("\n\n"); at >= 0 && at < limit; at = bytes.indexOf("\n\n", at + 2))
@@ -249,7 +249,7 @@ function eventEnds(bytes: Buffer, limit: number): number[] {
   return ends;
 }
 
-/** Evenly chosen entries, the last among them. */
+/** Evenly chosen entries, including the last. */
 function sample(entries: readonly number[], most: number): number[] {
   const step = Math.max(1, entries.length / most);
   return Array.from(

@@ -20,7 +20,7 @@ function functionTool(name: string, more: object = {}) {
   } as const;
 }
 
-/** What a request comes to, beside its model and messages. */
+/** The body of a request without its model and messages. */
 async function settingsOf(request: RequestInit, init: ProfileInit = {}, streaming = false) {
   const { body, warnings } = await sent({ ...request, ...HI }, init, streaming);
   const { model: _, messages: __, ...settings } = body;
@@ -33,7 +33,7 @@ describe("the settings of a request", () => {
     expect((await settingsOf({}, "openai")).settings).toEqual({ store: false });
   });
 
-  it("ask for a stream, and for its counts where the server takes that", async () => {
+  it("request a stream, and its usage where the server accepts that", async () => {
     expect((await settingsOf({}, {}, true)).settings).toEqual({
       stream: true,
       stream_options: { include_usage: true },
@@ -41,7 +41,7 @@ describe("the settings of a request", () => {
     expect((await settingsOf({}, "mistral", true)).settings).toEqual({ stream: true });
   });
 
-  it("hold sampling, limits and stop sequences under the server's names", async () => {
+  it("have sampling, limits and stop sequences under the server's names", async () => {
     const request = { temperature: 0, topP: 0.5, maxTokens: 7, stopSequences: ["a", "b"] };
     expect(await settingsOf(request)).toEqual({
       settings: { temperature: 0, top_p: 0.5, max_tokens: 7, stop: ["a", "b"] },
@@ -52,7 +52,7 @@ describe("the settings of a request", () => {
     });
   });
 
-  it("leave out what a model refuses, with warnings, or refuse where the caller is strict", async () => {
+  it("leave out what a model refuses, with warnings, and are refused under LOSS_POLICY_REFUSE", async () => {
     const request = { model: "gpt-5", temperature: 1, topP: 1, stopSequences: ["a"] };
     expect(await settingsOf(request, "openai")).toEqual({
       settings: { store: false },
@@ -67,7 +67,7 @@ describe("the settings of a request", () => {
     });
   });
 
-  it("hold as many stop sequences as the server takes, and no more", async () => {
+  it("have as many stop sequences as the server accepts, and no more", async () => {
     const stopSequences = ["a", "b", "c", "d", "e"];
     await expect(settingsOf({ stopSequences })).rejects.toThrow(
       "stop_sequences: expected at most 4, found 5",
@@ -75,7 +75,7 @@ describe("the settings of a request", () => {
     expect((await settingsOf({ stopSequences }, "vllm")).settings.stop).toEqual(stopSequences);
   });
 
-  it("merge the caller's own words last, by the provider's name or that of the API", async () => {
+  it("merge provider options last, under the provider's name or that of the API", async () => {
     const options = '{"seed":1,"temperature":null,"stream_options":{"x":true}}';
     for (const name of [PROVIDER, "openai-chat"]) {
       const request = { temperature: 1, providerOptionsJson: { [name]: options, groq: '{"n":2}' } };
@@ -87,7 +87,7 @@ describe("the settings of a request", () => {
     }
   });
 
-  it("refuse options that decide what the method decides, or that are none", async () => {
+  it("are refused with options that the method decides, or that are invalid", async () => {
     const withOptions = (text: string) => settingsOf({ providerOptionsJson: { [PROVIDER]: text } });
     await expect(withOptions('{"stream":true}')).rejects.toThrow("stream");
     await expect(withOptions('{"unsupported_tool_choice":1}')).rejects.toThrow("unsupported_tool_choice");
@@ -95,9 +95,9 @@ describe("the settings of a request", () => {
   });
 
   it.each<[string, RequestInit, ProfileInit, object, string[]]>([
-    ["not taken", {}, {}, {}, ["unsupported_setting metadata"]],
-    ["taken", {}, "mistral", { metadata: { k: "v" } }, []],
-    ["taken only with stored answers", {}, "openai", { store: false }, ["unsupported_setting metadata"]],
+    ["not accepted", {}, {}, {}, ["unsupported_setting metadata"]],
+    ["accepted", {}, "mistral", { metadata: { k: "v" } }, []],
+    ["accepted only with stored answers", {}, "openai", { store: false }, ["unsupported_setting metadata"]],
     [
       "with a stored answer",
       { providerOptionsJson: { [PROVIDER]: '{"store":true}' } },
@@ -105,7 +105,7 @@ describe("the settings of a request", () => {
       { store: true, metadata: { k: "v" } },
       [],
     ],
-  ])("treat metadata as the server does: %s", async (_, request, init, settings, warnings) => {
+  ])("have metadata where the server accepts it: %s", async (_, request, init, settings, warnings) => {
     expect(await settingsOf({ ...request, metadata: { k: "v" } }, init)).toEqual({ settings, warnings });
   });
 
@@ -124,10 +124,10 @@ describe("the settings of a request", () => {
 describe("reasoning effort", () => {
   it.each<[string, ProfileInit, string, object, string[]]>([
     ["OpenAI's field", {}, "high", { reasoning_effort: "high" }, []],
-    ["a level of the server's own", {}, "ultra", { reasoning_effort: "ultra" }, []],
+    ["an effort of the server's own", {}, "ultra", { reasoning_effort: "ultra" }, []],
     ["OpenRouter's object", "openrouter", "low", { reasoning: { effort: "low" } }, []],
     [
-      "a switch and a level",
+      "a switch and an effort",
       "deepseek",
       "high",
       { thinking: { type: "enabled" }, reasoning_effort: "high" },
@@ -135,7 +135,7 @@ describe("reasoning effort", () => {
     ],
     ["a switch that is off", "deepseek", "none", { thinking: { type: "disabled" } }, []],
     [
-      "the nearest level that reasons",
+      "the nearest effort that reasons",
       "deepseek",
       "minimal",
       { thinking: { type: "enabled" }, reasoning_effort: "low" },
@@ -164,8 +164,8 @@ describe("reasoning effort", () => {
       { chat_template_kwargs: { enable_thinking: false } },
       [],
     ],
-    ["nothing", { thinkingFormat: "none" }, "low", {}, ["unsupported_setting reasoning_effort"]],
-  ])("is asked for in %s", async (_, init, reasoningEffort, settings, warnings) => {
+    ["nothing", { reasoningFormat: "none" }, "low", {}, ["unsupported_setting reasoning_effort"]],
+  ])("is sent as %s", async (_, init, reasoningEffort, settings, warnings) => {
     expect(await settingsOf({ reasoningEffort }, init)).toEqual({ settings, warnings });
   });
 
@@ -180,14 +180,14 @@ describe("reasoning effort", () => {
 describe("tools", () => {
   const tools = [functionTool("f"), functionTool("g")];
 
-  it("are nested, in the caller's order, their schemas letter by letter", async () => {
+  it("are nested, in the caller's order, with the spelling of their schemas", async () => {
     const { text, warnings } = await sent({ ...HI, tools: [functionTool("f")] });
     const parameters = `"parameters":${SCHEMA}`;
     expect(text).toContain(`{"type":"function","function":{"name":"f","description":"d",${parameters}}}`);
     expect(warnings).toEqual([]);
   });
 
-  it("have a schema also where they take no arguments", async () => {
+  it("have a schema even where they take no arguments", async () => {
     const { settings } = await settingsOf({
       tools: [functionTool("f", { parametersJson: "", description: "" })],
     });
@@ -199,7 +199,7 @@ describe("tools", () => {
     ]);
   });
 
-  it("are strict where the server takes that, with a schema that it takes", async () => {
+  it("are strict where the server supports it, with a schema in its dialect", async () => {
     const { settings, warnings } = await settingsOf(
       { tools: [functionTool("f", { strict: true })] },
       "openai",
@@ -210,7 +210,7 @@ describe("tools", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("are not strict where the server takes no such word", async () => {
+  it("are not strict where the server does not support it", async () => {
     const { settings, warnings } = await settingsOf({ tools: [functionTool("f", { strict: true })] });
     expect(settings.tools).toEqual([
       { type: "function", function: { name: "f", description: "d", parameters: JSON.parse(SCHEMA) } },
@@ -218,7 +218,7 @@ describe("tools", () => {
     expect(warnings).toEqual(["unsupported_setting tools[0].function.strict"]);
   });
 
-  it("are shown, not enforced, where the server cannot enforce their schema", async () => {
+  it("have their schema shown, not enforced, where the server cannot enforce it", async () => {
     const free = '{"type":"object","additionalProperties":{"type":"string"}}';
     const tool = functionTool("f", { strict: true, parametersJson: free });
     const { settings, warnings } = await settingsOf({ tools: [tool] }, "openai");
@@ -229,7 +229,7 @@ describe("tools", () => {
     expect(warnings[0]).toMatch(/^adjusted_schema tools\[0\]\.function\.parameters_json/);
   });
 
-  it("go as they are where they are the server's own, and are left out where they are another's", async () => {
+  it("are sent verbatim where they are the server's own, and left out where they are another provider's", async () => {
     const hosted = (provider: string) =>
       ({
         tool: { case: "hosted", value: { provider, configJson: '{"type":"custom","custom":{"name":"c"}}' } },
@@ -242,7 +242,7 @@ describe("tools", () => {
     expect(warnings).toEqual(["unsupported_setting tools[2]"]);
   });
 
-  it("are added to by the caller's options", async () => {
+  it("are extended by provider options", async () => {
     const options = '{"tools":[{"type":"browser_search"}]}';
     const { settings } = await settingsOf({
       tools: [functionTool("f")],
@@ -253,13 +253,13 @@ describe("tools", () => {
 
   it.each<[string, object, string]>([
     ["a name that is too long", { name: "n".repeat(65) }, "tools[0].function.name"],
-    ["parameters that are no JSON", { parametersJson: "{" }, "tools[0].function.parameters_json"],
-  ])("are refused with their field: %s", async (_, more, field) => {
+    ["parameters that are not JSON", { parametersJson: "{" }, "tools[0].function.parameters_json"],
+  ])("are refused, naming the field, for %s", async (_, more, field) => {
     const refused = settingsOf({ tools: [functionTool("f", more)] }, "openai");
     await expect(refused).rejects.toMatchObject({ violations: [{ field }] });
   });
 
-  it("are neither function nor hosted: refused", async () => {
+  it("are refused where they are of no kind", async () => {
     await expect(settingsOf({ tools: [{}] })).rejects.toThrow(
       "tools[0]: expected one of `function`, `hosted` and `custom`, found none",
     );
@@ -271,7 +271,7 @@ describe("tools", () => {
     [Mode.NONE, "none"],
     [Mode.REQUIRED, "required"],
     [Mode.NAMED, { type: "function", function: { name: "g" } }],
-  ])("are chosen from by mode %i", async (mode, expected) => {
+  ])("have the tool choice of mode %i", async (mode, expected) => {
     const toolChoice = { mode, toolName: mode === Mode.NAMED ? "g" : "", parallel: false };
     const { settings, warnings } = await settingsOf({ tools, toolChoice });
     expect(settings.tool_choice).toEqual(expected);
@@ -280,17 +280,17 @@ describe("tools", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("are not chosen from where there are none", async () => {
+  it("have no tool choice where there are no tools", async () => {
     expect((await settingsOf({ toolChoice: { mode: Mode.NONE, parallel: true } })).settings).toEqual({});
   });
 
-  it("are left out where none may be called and the server has no word for that", async () => {
+  it("are left out where none may be called and the server has no `none`", async () => {
     const { settings, warnings } = await settingsOf({ tools, toolChoice: { mode: Mode.NONE } }, "ollama");
     expect({ settings, warnings }).toEqual({ settings: {}, warnings: [] });
   });
 
   it.each([Mode.REQUIRED, Mode.NAMED])(
-    "cannot be forced by mode %i where the server does not",
+    "cannot be forced by mode %i where the server does not support it",
     async (mode) => {
       const request = { tools, toolChoice: { mode, toolName: "g" } };
       await expect(settingsOf(request, "ollama")).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
@@ -302,7 +302,7 @@ describe("tools", () => {
     },
   );
 
-  it("say in advance which choices there are", () => {
+  it("have the tool choices that supportsToolChoice reports", () => {
     const taken = (known: ServerProfile) =>
       [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED].filter((mode) => takesToolChoice(known, mode));
     expect(taken(profile())).toEqual([Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED]);
@@ -310,7 +310,7 @@ describe("tools", () => {
     expect(taken(profile("moonshot"))).toEqual([Mode.AUTO, Mode.NONE, Mode.NAMED]);
   });
 
-  it("have no parallel switch where the server has none", async () => {
+  it("have no parallel_tool_calls where the server does not support it", async () => {
     const toolChoice = { mode: Mode.AUTO, parallel: false };
     const { settings, warnings } = await settingsOf({ tools, toolChoice }, "deepseek");
     expect(settings.parallel_tool_calls).toBeUndefined();
@@ -318,18 +318,18 @@ describe("tools", () => {
   });
 });
 
-describe("the shape of the answer", () => {
+describe("the response format", () => {
   const json = { responseFormat: { type: ResponseFormat_Type.JSON } };
   const schema = (more: object = {}) => ({
     responseFormat: { type: ResponseFormat_Type.JSON_SCHEMA, schemaJson: SCHEMA, ...more },
   });
 
-  it("is text unless it is asked for", async () => {
+  it("is text by default", async () => {
     const request = { responseFormat: { type: ResponseFormat_Type.TEXT } };
     expect((await settingsOf(request)).settings).toEqual({});
   });
 
-  it("is a schema in the server's own words, letter by letter", async () => {
+  it("is a schema in the server's own setting, with its spelling", async () => {
     const { text, warnings } = await sent({ ...HI, ...schema({ name: "answer" }) });
     expect(text).toContain(
       `"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":${SCHEMA}}}`,
@@ -337,7 +337,7 @@ describe("the shape of the answer", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("is enforced where it is asked for, in the server's dialect", async () => {
+  it("is enforced where the caller asks for it, in the server's dialect", async () => {
     const { settings } = await settingsOf(schema({ strict: true }), "openai");
     expect(settings.response_format).toEqual({
       type: "json_schema",
@@ -352,7 +352,7 @@ describe("the shape of the answer", () => {
     });
   });
 
-  it("is JSON with the schema in the instructions where the server takes none, the same in every turn", async () => {
+  it("is JSON with the schema in the instructions where the server takes no schema, the same in every turn", async () => {
     const turn = { ...schema({ strict: true }), messages: [systemMessage("Be brief."), userMessage("hi")] };
     const { body, warnings } = await sent(turn, "deepseek");
     expect(body.response_format).toEqual({ type: "json_object" });
@@ -366,7 +366,7 @@ describe("the shape of the answer", () => {
     );
   });
 
-  it("is asked for in words alone where the server has no JSON mode", async () => {
+  it("is requested by an instruction alone where the server has no JSON mode", async () => {
     const { body, warnings } = await sent({ ...HI, ...json }, "perplexity");
     expect(body.response_format).toBeUndefined();
     expect(messagesOf(body)[0]).toEqual({
@@ -376,7 +376,7 @@ describe("the shape of the answer", () => {
     expect(warnings).toEqual(["adjusted_setting response_format"]);
   });
 
-  it("is JSON, with the word in the instructions where it is not there", async () => {
+  it("is JSON, with the word added to the instructions where they lack it", async () => {
     const contents = async (messages: Message[]) =>
       messagesOf((await sent({ ...json, messages })).body).map(({ content }) => content);
     const sentence = "Answer with one JSON object and nothing else.";
@@ -397,7 +397,7 @@ describe("the shape of the answer", () => {
     expect((await settingsOf(json)).settings).toEqual({ response_format: { type: "json_object" } });
   });
 
-  it("is no JSON Schema: refused with its field", async () => {
+  it("is refused, naming the field, where it is not a JSON Schema", async () => {
     for (const init of ["openai", "deepseek"]) {
       await expect(settingsOf(schema({ schemaJson: "[]" }), init)).rejects.toMatchObject({
         violations: [{ field: "response_format.schema_json" }],

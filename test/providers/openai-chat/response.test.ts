@@ -9,7 +9,7 @@ const answer = (usage: object | null) => ({
   usage,
 });
 
-describe("the counts of an answer", () => {
+describe("the token counts of an answer", () => {
   it.each<[string, object, object]>([
     [
       "OpenAI",
@@ -30,7 +30,7 @@ describe("the counts of an answer", () => {
       },
     ],
     [
-      "xAI, which counts reasoning beside",
+      "xAI, which counts reasoning separately",
       {
         prompt_tokens: 10,
         completion_tokens: 5,
@@ -91,13 +91,13 @@ describe("the counts of an answer", () => {
       { prompt_tokens: 1, completion_tokens: 1, cost_in_usd_ticks: 1330500 },
       { costNanoUsd: 133050n },
     ],
-  ])("are read by the names of %s", (_, usage, expected) => {
+  ])("are read from the fields of %s", (_, usage, expected) => {
     const response = respond(answer(usage));
     expect(response.usage).toMatchObject(expected);
     expect(response.warnings).toEqual([]);
   });
 
-  it("stay unset where the server does not say them", () => {
+  it("stay unset where the server does not report them", () => {
     const { usage } = respond(answer({ prompt_tokens: 1, completion_tokens: 2 }));
     expect([
       usage?.reasoningTokens,
@@ -113,13 +113,13 @@ describe("the counts of an answer", () => {
     ["another total", { prompt_tokens: 1, completion_tokens: 2, total_tokens: 9 }],
     ["more cached tokens than the prompt has", { prompt_tokens: 1, completion_tokens: 2, cached_tokens: 64 }],
     ["more reasoning than text", { prompt_tokens: 1, completion_tokens: 2, reasoning_tokens: 3 }],
-  ])("are reported as they came where they tell of %s, with a warning", (_, usage) => {
+  ])("are passed on unchanged, with a warning, where they have %s", (_, usage) => {
     const response = respond(answer(usage));
     expect(response.usage).toMatchObject({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
     expect(response.warnings.map(({ code }) => code)).toEqual(["count_mismatch"]);
   });
 
-  it("are there verbatim where the caller asks for that", () => {
+  it("are kept verbatim with include_raw", () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2, queue_time: 0.5 };
     const response = respond(answer(usage), {}, { model: "m", includeRaw: true });
     expect(JSON.parse(response.usage?.rawJson ?? "")).toEqual(usage);
@@ -127,13 +127,13 @@ describe("the counts of an answer", () => {
 });
 
 describe("a whole answer", () => {
-  it("is there verbatim where the caller asks for that", () => {
+  it("is kept verbatim with include_raw", () => {
     const body = '{"choices":[{"message":{"content":"hi"}}], "created": 12345678901234567890}';
     expect(respond(body, {}, { model: "m", includeRaw: true }).rawJson).toBe(body);
     expect(respond(body).rawJson).toBe("");
   });
 
-  it("tells of further answers", () => {
+  it("has a warning about further answers", () => {
     const message = (content: string) => ({ message: { content } });
     const response = respond({
       choices: [
@@ -146,15 +146,15 @@ describe("a whole answer", () => {
   });
 
   it.each([
-    ["is no JSON", "<html>"],
-    ["is no object", "[]"],
+    ["is not JSON", "<html>"],
+    ["is not an object", "[]"],
     ["has no choices", '{"id":"1"}'],
     ["has an empty list of choices", '{"choices":[]}'],
-  ])("is the server's failure where it %s", (_, body) => {
+  ])("is a ServerError where it %s", (_, body) => {
     expect(() => respond(body)).toThrow(ServerError);
   });
 
-  it("may report a failure in the place of an answer", () => {
+  it("may report a failure instead of an answer", () => {
     const failure = { error: { message: "no", code: 402 } };
     expect(() => respond(failure)).toThrow(expect.objectContaining({ kind: ErrorKind.QUOTA_EXCEEDED }));
     const inChoice = { choices: [{ message: { content: "" }, error: { message: "no", code: 503 } }] };

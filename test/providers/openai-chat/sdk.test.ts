@@ -5,15 +5,15 @@ import { bytesOf, recordingsOf } from "../../support/recordings.ts";
 import { dataOf } from "./reading.ts";
 import { decodeBytes, finalOf } from "./support.ts";
 
-/** Streams of OpenAI itself, which its SDK can read; other servers' quirks are beyond it. */
+/** Streams of OpenAI itself, which its SDK can read; it does not support the differences of other servers. */
 const streams = recordingsOf("openai-chat", ".sse").filter(({ file }) =>
   /\/(chat-|openai-sdk-|raw-|refusal-|stream-falsy|text\.|truncated-)/.test(file),
 );
 
-describe("OpenAI's own SDK, fed the same stream", () => {
+describe("OpenAI's own SDK", () => {
   it("has streams to read", () => expect(streams).toHaveLength(30));
 
-  it.each(streams)("reads $file as the adapter does", async (recording) => {
+  it.each(streams)("reads the stream $file as the adapter does", async (recording) => {
     const bytes = bytesOf(recording);
     const lines = dataOf(bytes).map((chunk) => `${JSON.stringify(chunk)}\n`);
     const body = new Response(lines.join("")).body;

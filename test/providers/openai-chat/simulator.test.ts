@@ -72,7 +72,7 @@ function request(model: string, more: RequestInit = {}): Request {
   return create(RequestSchema, { model, messages: [userMessage(QUESTION)], tools: [TOOL], ...more });
 }
 
-/** Reads a stream to its end, holding every event to the laws, and puts it together. */
+/** Reads a stream to its end, checks every event against the laws, and accumulates it. */
 async function gather(
   events: AsyncIterable<StreamEvent>,
 ): Promise<{ response: Response; events: StreamEvent[] }> {
@@ -88,7 +88,7 @@ async function gather(
   return { response: accumulator.response(), events: seen };
 }
 
-/** A response without what differs from one request to the next: ids, and the model string that holds them in place. */
+/** A response without what differs between requests: ids. */
 function comparable({ message, finishReason, usage }: Response): object {
   const parts = (message?.content ?? []).map(({ part, citations }) => {
     if (part.case !== "toolCall") return { ...part, citations };
@@ -162,8 +162,8 @@ describe("a whole answer and a stream of the simulator", () => {
   });
 });
 
-describe("what the simulator says", () => {
-  it("is told as it is: text, citations, counts", async () => {
+describe("an answer of the simulator", () => {
+  it("has text, citations and token counts", async () => {
     const { response } = await gather(connect().stream(request("sim-text:citations=1")));
     expect(textOf(response)).toContain(`“${QUESTION}”`);
     expect(response.finishReason).toMatchObject({ reason: Reason.STOP, raw: "stop" });
@@ -175,23 +175,23 @@ describe("what the simulator says", () => {
     expect(totalTokens).toBe(inputTokens + outputTokens);
   });
 
-  it("is thinking in whichever field it comes", async () => {
-    const thought = reasoningOf(await connect().complete(request("sim-reasoning")));
-    expect(thought).toMatch(/^\*\*/);
+  it("has its reasoning from every field that servers use", async () => {
+    const reasoning = reasoningOf(await connect().complete(request("sim-reasoning")));
+    expect(reasoning).toMatch(/^\*\*/);
     for (const field of ["reasoning", "details", "chunks"]) {
       const { response, events } = await gather(
         connect().stream(request(`sim-reasoning:reasoning_field=${field}`)),
       );
-      expect(reasoningOf(response)).toBe(thought);
+      expect(reasoningOf(response)).toBe(reasoning);
       const cases = events.map(({ event }) => event.case);
       expect(cases.indexOf("reasoningEnd")).toBeLessThan(cases.indexOf("toolCallStart"));
     }
     const adapter = connect({ profile: { thinkTags: true } });
     const tagged = await adapter.complete(request("sim-reasoning:reasoning_field=think_tags"));
-    expect(reasoningOf(tagged).trim()).toBe(thought);
+    expect(reasoningOf(tagged).trim()).toBe(reasoning);
   });
 
-  it("counts thinking as written, also where xAI counts it beside", async () => {
+  it("counts reasoning as output, even where xAI counts it separately", async () => {
     const usages = await Promise.all(
       ["openai", "xai"].map(async (fields) => {
         const { usage } = await connect().complete(request(`sim-reasoning:usage_fields=${fields}`));
@@ -206,7 +206,7 @@ describe("what the simulator says", () => {
     ["usage_fields=deepseek", "cacheReadTokens"],
     ["usage_fields=moonshot", "cacheReadTokens"],
     ["usage_fields=openrouter", "costNanoUsd"],
-  ] as const)("counts the cache and the cost that %s tell", async (options, field) => {
+  ] as const)("has the cached tokens and the cost of %s", async (options, field) => {
     const model = `sim-echo:${options}`;
     const messages = [userMessage(`${options} `.repeat(500))];
     await connect().complete(request(model, { messages }));
@@ -215,8 +215,8 @@ describe("what the simulator says", () => {
   });
 });
 
-describe("a round trip of tools", () => {
-  /** Asks, hands the results in behind the unchanged answer, and returns both answers. */
+describe("a round trip of tool calls", () => {
+  /** Asks, sends the tool results after the unchanged answer, and returns both answers. */
   async function converse(
     model: string,
     options: Partial<OpenAIChatAdapterOptions>,
@@ -224,8 +224,8 @@ describe("a round trip of tools", () => {
   ): Promise<{ first: Response; second: Response }> {
     const adapter = connect(options);
     const ask = async (messages: Message[]): Promise<Response> => {
-      const asked = request(model, { messages });
-      return streams ? (await gather(adapter.stream(asked))).response : adapter.complete(asked);
+      const sent = request(model, { messages });
+      return streams ? (await gather(adapter.stream(sent))).response : adapter.complete(sent);
     };
     const first = await ask([userMessage(QUESTION)]);
     const answer = first.message;
@@ -252,7 +252,7 @@ describe("a round trip of tools", () => {
     ["sim-reasoning:calls=2,redacted=1,reasoning_field=details", replaying],
     ["sim-reasoning:calls=2,reasoning_field=chunks", { profile: { replayReasoning: true } }],
     ["sim-reasoning:calls=2,reasoning_field=think_tags", { profile: { thinkTags: true } }],
-  ])("of %s ends in an answer that quotes the results", async (model, options) => {
+  ])("with %s ends in an answer that quotes the results", async (model, options) => {
     for (const streams of [false, true]) {
       const { first, second } = await converse(model, options, streams);
       expect(first.finishReason?.reason).toBe(Reason.TOOL_CALLS);
@@ -266,7 +266,7 @@ describe("a round trip of tools", () => {
     }
   });
 
-  it("sends the calls back as they came", async () => {
+  it("sends the calls back unchanged", async () => {
     const model = "sim-tools:calls=2,thought_signatures=1,preamble=1";
     const { first } = await converse(model, {}, true);
     const [, sent] = bodiesFor(model).at(-1)?.messages ?? [];
@@ -276,14 +276,14 @@ describe("a round trip of tools", () => {
     expect(sent?.content).toBe(textOf(first));
   });
 
-  it("is refused in the server's words where thinking got lost", async () => {
+  it("fails with the server's message where the reasoning is not sent back", async () => {
     const failed = converse("sim-reasoning:require_reasoning=1", {}, false);
     const error: unknown = await failed.catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(InvalidRequestError);
     expect((error as ProviderError).message).toContain("must be passed back to the API");
   });
 
-  it("notices thinking that was altered", async () => {
+  it("fails where the reasoning was altered", async () => {
     const model = "sim-reasoning:reasoning_field=details";
     const adapter = connect(replaying);
     const { message } = await adapter.complete(request(model));
@@ -317,12 +317,12 @@ describe("structured output and limits", () => {
     strict: true,
   };
 
-  it("keep the schema", async () => {
+  it("follow the schema", async () => {
     const { response } = await gather(connect().stream(request("sim-text", { responseFormat, tools: [] })));
     expect(JSON.parse(textOf(response))).toEqual({ city: "Paris" });
   });
 
-  it("end where the request says", async () => {
+  it("end at the limits of the request", async () => {
     const cut = await connect().complete(request("sim-text", { maxTokens: 5 }));
     expect(cut.finishReason).toMatchObject({ reason: Reason.LENGTH, raw: "length" });
     expect(cut.usage?.outputTokens).toBe(5);
@@ -348,7 +348,7 @@ async function failureOf(run: () => Promise<unknown>, kind: ErrorClass): Promise
   return error as SDKError;
 }
 
-describe("a status", () => {
+describe("a failed answer", () => {
   it.each<[string, ErrorClass]>([
     ["status=400", InvalidRequestError],
     ["status=400,code=context_length_exceeded", ContextLengthError],
@@ -371,10 +371,10 @@ describe("a status", () => {
     ["status=502,error_body=html", ServerError],
     ["status=503", ServerError],
     ["status=529,error_body=empty", ServerError],
-  ])("%s is the right error, asked for a stream or not", async (options, kind) => {
-    const asked = request(`sim-text:${options}`);
-    const whole = await failureOf(() => connect().complete(asked), kind);
-    const streamed = await failureOf(() => gather(connect().stream(asked)), kind);
+  ])("with %s has the right error class, for a stream and for a whole answer", async (options, kind) => {
+    const sent = request(`sim-text:${options}`);
+    const whole = await failureOf(() => connect().complete(sent), kind);
+    const streamed = await failureOf(() => gather(connect().stream(sent)), kind);
     expect(streamed).toMatchObject({ kind: whole.kind, message: whole.message, outputStarted: false });
     expect(whole).toMatchObject({
       provider: "compatible",
@@ -383,7 +383,7 @@ describe("a status", () => {
     });
   });
 
-  it("says when to come again", async () => {
+  it("has the delay before a retry", async () => {
     const error = await failureOf(
       () => connect().complete(request("sim-text:status=429,retry_after=7")),
       RateLimitError,
@@ -391,19 +391,19 @@ describe("a status", () => {
     expect(error).toMatchObject({ retryable: true, retryAfter: 7 });
   });
 
-  it("of a refused key and of an unknown model", async () => {
+  it("has its class for a refused key and for an unknown model", async () => {
     await failureOf(() => connect({ apiKey: "invalid" }).complete(request("sim-text")), AuthenticationError);
     await failureOf(() => connect().complete(request("gpt-nonexistent")), NotFoundError);
   });
 
-  it("of a request that the server refuses names what it said", async () => {
-    const asked = request("sim-text", { providerOptionsJson: { compatible: '{"top_k":3}' } });
-    const error = await failureOf(() => connect().complete(asked), InvalidRequestError);
+  it("has the server's message for a refused request", async () => {
+    const sent = request("sim-text", { providerOptionsJson: { compatible: '{"top_k":3}' } });
+    const error = await failureOf(() => connect().complete(sent), InvalidRequestError);
     expect(error.message).toContain("Unknown parameter: 'top_k'.");
   });
 });
 
-describe("a failure on the way", () => {
+describe("a failure within an answer", () => {
   it.each<[string, ErrorClass]>([
     ["error_after=3", ServerError],
     ["error_after=3,no_done=1", ServerError],
@@ -421,7 +421,7 @@ describe("a failure on the way", () => {
     ["cut_bytes=900", StreamError],
     ["malformed_after=3", StreamError],
     ["no_finish=1", StreamError],
-  ])("%s ends a stream with an error event and throws it", async (options, kind) => {
+  ])("by %s ends a stream with an error event and throws it", async (options, kind) => {
     const seen: StreamEvent[] = [];
     const error = await failureOf(async () => {
       for await (const event of connect().stream(request(`sim-text:${options}`))) seen.push(event);
@@ -441,11 +441,11 @@ describe("a failure on the way", () => {
     ["drop=1", NetworkError],
     ["cut_bytes=50", NetworkError],
     ["malformed_after=0", SDKError],
-  ])("%s ends a whole answer", async (options, kind) => {
+  ])("by %s fails a whole answer", async (options, kind) => {
     await failureOf(() => connect().complete(request(`sim-text:${options}`)), kind);
   });
 
-  it("is lenient where the profile is", async () => {
+  it("is tolerated where the profile allows it", async () => {
     const adapter = connect({ profile: { requireFinishReason: false } });
     const { response } = await gather(adapter.stream(request("sim-text:no_finish=1")));
     expect(response.finishReason?.reason).toBe(Reason.OTHER);
@@ -453,7 +453,7 @@ describe("a failure on the way", () => {
     await failureOf(() => gather(strict.stream(request("sim-text:no_done=1"))), StreamError);
   });
 
-  it("that is silence ends with the time between bytes; signs of life put it off", async () => {
+  it("by silence is a timeout between bytes, which keep-alives postpone", async () => {
     const timeouts = { betweenBytesMs: 500 };
     const silent = request("sim-text:stall_after=3");
     await failureOf(() => gather(connect({ timeouts }).stream(silent)), RequestTimeoutError);
@@ -465,7 +465,7 @@ describe("a failure on the way", () => {
   });
 });
 
-describe("a caller that leaves", () => {
+describe("a caller that cancels", () => {
   const leavesAfter = async (model: string, isEnough: (event: StreamEvent) => boolean): Promise<number> => {
     const abort = new AbortController();
     let leftAt = 0;
@@ -487,7 +487,7 @@ describe("a caller that leaves", () => {
   it.each([
     ["before the first token", "sim-text:stall_after=1,delay_ms=1", "streamStart"],
     ["in the middle of a text", "sim-long:rate=20", "textDelta"],
-    ["in the middle of thinking", "sim-reasoning:parts=16,rate=20", "reasoningDelta"],
+    ["in the middle of reasoning", "sim-reasoning:parts=16,rate=20", "reasoningDelta"],
     ["in the middle of a tool call", "sim-tools:rate=20,frame_bytes=10", "toolCallDelta"],
   ])("%s closes the socket", async (_, model, phase) => {
     expect(await leavesAfter(model, ({ event }) => event.case === phase)).toBeLessThan(2000);

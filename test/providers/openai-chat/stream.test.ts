@@ -10,7 +10,7 @@ import { answerTo, chunk, decodeBytes, decodeEvents, finalOf, respond } from "./
 const text = (content: string) => chunk({ content });
 const piece = (call: object) => ({ tool_calls: [call] });
 
-/** The calls that deltas come to: id, name and arguments. */
+/** The calls of some deltas: id, name and arguments. */
 async function callsOf(deltas: readonly object[]): Promise<string[]> {
   const calls = toolCallsOf(await answerTo(deltas, {}, "tool_calls"));
   return calls.map(({ id, name, input }) => `${id} ${name} ${input.value}`);
@@ -48,7 +48,7 @@ describe("tool calls in a stream", () => {
       ['a f {"x":1}', 'b g {"y":2}'],
     ],
     [
-      "no index, told apart by ids",
+      "no index, but ids",
       [
         piece({ id: "a", function: fn("f", '{"x":') }),
         piece({ function: { arguments: "1}" } }),
@@ -73,7 +73,7 @@ describe("tool calls in a stream", () => {
       ["call_test f {}", "call_test_2 f {}"],
     ],
     [
-      "every call counted as number 0",
+      "index 0 for every call",
       [
         piece({ index: 0, id: "a", function: fn("f", '{"x":1}') }),
         piece({ index: 0, id: "b", function: fn("f", '{"x":2}') }),
@@ -81,7 +81,7 @@ describe("tool calls in a stream", () => {
       ['a f {"x":1}', 'b f {"x":2}'],
     ],
     [
-      "every call counted as number 0, with the same id",
+      "index 0 and the same id for every call",
       [
         piece({ index: 0, id: "a", function: fn("f", '{"x":1}') }),
         piece({ index: 0, id: "a", function: fn("g", '{"x":2}') }),
@@ -118,7 +118,7 @@ describe("tool calls in a stream", () => {
       ['a f {"x":1}'],
     ],
     [
-      "an id that comes late",
+      "an id that arrives late",
       [
         piece({ index: 0, function: fn("f", "") }),
         piece({ index: 0, id: "a", function: { arguments: "{}" } }),
@@ -134,7 +134,7 @@ describe("tool calls in a stream", () => {
       ["a get_weather {}"],
     ],
     [
-      "a name that is repeated with every piece",
+      "a name that is repeated in every piece",
       [
         piece({ index: 0, id: "a", function: fn("f", '{"x"') }),
         piece({ index: 0, id: "a", function: fn("f", ":1}") }),
@@ -151,7 +151,7 @@ describe("tool calls in a stream", () => {
       ["a get_weather {}"],
     ],
     [
-      "a name behind the arguments",
+      "a name after the arguments",
       [
         piece({ index: 0, id: "a", function: { arguments: '{"x"' } }),
         piece({ index: 0, function: { arguments: ":1}" } }),
@@ -160,7 +160,7 @@ describe("tool calls in a stream", () => {
       ['a f {"x":1}'],
     ],
     [
-      "an entry without anything, and one that is cut before its name",
+      "an empty entry, and one that is cut before its name",
       [piece({ index: 0 }), piece({ index: 1, id: "a", function: { name: "", arguments: "" } })],
       [],
     ],
@@ -170,16 +170,16 @@ describe("tool calls in a stream", () => {
       ['call_test f {"x":1}'],
     ],
     ["null where there are none", [{ tool_calls: null, content: null, refusal: null }], []],
-  ])("survive %s", async (_, deltas, calls) => {
+  ])("are read with %s", async (_, deltas, calls) => {
     expect(await callsOf(deltas)).toEqual(calls);
   });
 
-  it("that are none do not count as calls", async () => {
+  it("are not counted where their entries are empty", async () => {
     const response = await answerTo([{ content: "a" }, piece({ index: 0, id: "a", function: { name: "" } })]);
     expect(response.finishReason?.reason).toBe(Reason.STOP);
   });
 
-  it("keep a custom tool's free text", async () => {
+  it("keep the free text of a custom tool", async () => {
     const response = await answerTo([
       piece({ index: 0, id: "a", type: "custom", custom: { name: "grep", input: "fo" } }),
       piece({ index: 0, type: "custom", custom: { input: "o.*" } }),
@@ -189,13 +189,13 @@ describe("tool calls in a stream", () => {
     ]);
   });
 
-  it("mark arguments that were cut, and keep them", async () => {
+  it("keep arguments that were cut, and mark them", async () => {
     const response = await answerTo([piece({ index: 0, id: "a", function: fn("f", '{"x":') })], {}, "length");
     expect(toolCallsOf(response)).toMatchObject([{ input: { value: '{"x":' }, argumentsInvalid: true }]);
     expect(response.finishReason?.reason).toBe(Reason.LENGTH);
   });
 
-  it("begin as soon as name and arguments are known, and end together", async () => {
+  it("start as soon as name and arguments are known, and end together", async () => {
     const { events } = await decodeEvents([
       chunk(piece({ index: 0, id: "a", function: fn("f", "{") })),
       chunk(piece({ index: 0, function: { arguments: "}" } })),
@@ -214,7 +214,7 @@ describe("tool calls in a stream", () => {
 });
 
 describe("the parts of a stream", () => {
-  it("are in the order in which they came", async () => {
+  it("are in the order in which they arrive", async () => {
     const response = await answerTo([
       { reasoning_content: "hm" },
       { content: "one " },
@@ -229,7 +229,7 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("end thinking where text or a call begins, and begin it anew where it comes again", async () => {
+  it("end reasoning where text or a call begins, and start a new part where it continues later", async () => {
     const { events } = await decodeEvents([
       chunk({ reasoning: "a" }),
       chunk({ reasoning: "b", content: "" }),
@@ -261,13 +261,13 @@ describe("the parts of a stream", () => {
     expect(reasoningOf(await answerTo([delta]))).toBe("hm");
   });
 
-  it("take a closing piece without thoughts for no thinking", async () => {
+  it("have no reasoning part for an empty closing piece", async () => {
     const closing = { content: [{ type: "thinking", thinking: [], closed: true }] };
     const response = await answerTo([{ content: [{ type: "text", text: "a" }] }, closing]);
     expect(response.message?.content.map(({ part }) => part.case)).toEqual(["text"]);
   });
 
-  it("mark reasoning redacted where only its encrypted form is there", async () => {
+  it("mark reasoning as redacted where there is only its encrypted form", async () => {
     const encrypted = { type: "reasoning.encrypted", data: "sealed", format: "x", index: 0 };
     const response = await answerTo([{ reasoning: null, reasoning_details: [encrypted] }, { content: "hi" }]);
     const [first] = response.message?.content ?? [];
@@ -278,7 +278,7 @@ describe("the parts of a stream", () => {
     });
   });
 
-  it("keep unknown pieces of a content list in their place", async () => {
+  it("keep unknown parts of a content list in order", async () => {
     const reference = { type: "reference", reference_ids: [1] };
     const response = await answerTo([
       { content: [{ type: "text", text: "a" }, reference] },
@@ -294,7 +294,7 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("hold images, as bytes where they are by value", async () => {
+  it("hold images, as bytes where they are data: URLs", async () => {
     const url = `data:image/png;base64,${Buffer.from("picture").toString("base64")}`;
     const images = [
       { type: "image_url", image_url: { url } },
@@ -314,25 +314,25 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("hold a spoken answer, its sound put together and its transcript as text", async () => {
-    const base64 = (sound: string) => Buffer.from(sound).toString("base64");
+  it("hold audio, with its data joined and its transcript as text", async () => {
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
     const response = await answerTo([
       { audio: { id: "audio_1" } },
       { audio: { transcript: "Good ", data: base64("ab") } },
       { audio: { transcript: "day", data: base64("cde") } },
       { audio: { expires_at: 7 } },
     ]);
-    const [sound, transcript] = response.message?.content ?? [];
+    const [audio, transcript] = response.message?.content ?? [];
     expect(textOf(response)).toBe("Good day");
     expect(transcript?.part.case).toBe("text");
-    expect(sound?.part).toMatchObject({ case: "native", value: { kind: "audio" } });
-    const data = sound?.part.case === "native" ? JSON.parse(sound.part.value.dataJson) : {};
+    expect(audio?.part).toMatchObject({ case: "native", value: { kind: "audio" } });
+    const data = audio?.part.case === "native" ? JSON.parse(audio.part.value.dataJson) : {};
     expect(data).toEqual({ id: "audio_1", expires_at: 7, data: base64("abcde"), transcript: "Good day" });
   });
 
-  it("hold the sources that are named in the text, and those beside it", async () => {
-    const said = { start_index: 0, end_index: 2, url: "https://a.example", title: "A" };
-    const annotation = { type: "url_citation", url_citation: said };
+  it("hold the sources of annotations, and those listed beside the message", async () => {
+    const citation = { start_index: 0, end_index: 2, url: "https://a.example", title: "A" };
+    const annotation = { type: "url_citation", url_citation: citation };
     const { events } = await decodeEvents([
       text("hi"),
       chunk({ annotations: [annotation] }, null, { citations: ["https://b.example"] }),
@@ -346,7 +346,7 @@ describe("the parts of a stream", () => {
     ]);
   });
 
-  it("hold sources also where there is no text", async () => {
+  it("hold sources even where there is no text", async () => {
     const { events } = await decodeEvents([
       chunk({}, "stop", { search_results: [{ url: "u", title: "T", snippet: "S" }] }),
     ]);
@@ -386,13 +386,13 @@ describe("the parts of a stream", () => {
     expect(textOf(response)).toBe("😀");
   });
 
-  it("are none where the model says nothing", async () => {
+  it("are none where the model writes nothing", async () => {
     const response = await answerTo([{ role: "assistant", content: "" }, { content: null }]);
     expect(response.message?.content).toEqual([]);
   });
 });
 
-/** One step of a made-up stream: what it sends, and to which of the calls. */
+/** One step of a generated stream: what it sends, and for which of the calls. */
 function step(random: () => number, pieces: string[]): object {
   const letter = String.fromCharCode(97 + Math.floor(random() * 26));
   const kind = Math.floor(random() * 4);
@@ -409,8 +409,8 @@ function step(random: () => number, pieces: string[]): object {
   });
 }
 
-describe("any order of pieces", () => {
-  it("keeps the laws and loses none of them", async () => {
+describe("any order of deltas", () => {
+  it("obeys the laws and loses no text", async () => {
     for (let seed = 1; seed <= 60; seed += 1) {
       const random = randomOf(seed);
       const pieces: string[] = [];
@@ -429,8 +429,8 @@ describe("any order of pieces", () => {
   });
 });
 
-describe("the frame of a stream", () => {
-  it("survives missing choices, comments, empty data, event names and CRLF", async () => {
+describe("the framing of a stream", () => {
+  it("may have missing choices, comments, empty data, event names and CRLF", async () => {
     const lines = [
       ": OPENROUTER PROCESSING",
       "",
@@ -450,7 +450,7 @@ describe("the frame of a stream", () => {
     expect({ text: textOf(response), model: response.model }).toEqual({ text: "hi", model: "m" });
   });
 
-  it("starts with the model's name, also where the first chunk has none", async () => {
+  it("starts with the name of the model, even where the first chunk has none", async () => {
     const { events } = await decodeEvents([
       { choices: [], model: "", prompt_filter_results: [] },
       chunk({ content: "a" }),
@@ -461,15 +461,15 @@ describe("the frame of a stream", () => {
 
   it.each([
     [
-      "with the finish reason",
+      "beside the finish reason",
       [text("a"), chunk({}, "stop", { usage: { prompt_tokens: 1, completion_tokens: 2 } })],
     ],
     [
-      "behind it",
+      "after it",
       [text("a"), chunk({}, "stop"), { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }],
     ],
     [
-      "with every chunk, growing",
+      "growing in every chunk",
       [
         chunk({ content: "a" }, null, { usage: { prompt_tokens: 1, completion_tokens: 1 } }),
         chunk({}, "stop", { usage: { prompt_tokens: 1, completion_tokens: 2 } }),
@@ -490,12 +490,12 @@ describe("the frame of a stream", () => {
         },
       ],
     ],
-  ])("takes the counts %s", async (_, events) => {
+  ])("has the token counts %s", async (_, events) => {
     const response = finalOf(await decodeEvents([...events, "[DONE]"]));
     expect(response.usage).toMatchObject({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
   });
 
-  it("is finished by a clean end after a finish reason, and by nothing less", async () => {
+  it("is finished by a normal close after a finish reason, and never without one", async () => {
     expect(textOf(finalOf(await decodeEvents([text("a"), chunk({}, "stop")])))).toBe("a");
     for (const events of [[text("a")], [text("a"), "[DONE]"], ["[DONE]"], []]) {
       const { error, events: ours } = await decodeEvents(events);
@@ -504,14 +504,14 @@ describe("the frame of a stream", () => {
     }
   });
 
-  it("takes an empty finish reason for none", async () => {
+  it("treats an empty finish reason as none", async () => {
     const { error } = await decodeEvents([chunk({ content: "a" }, "")]);
     expect(error).toBeInstanceOf(StreamError);
     const response = finalOf(await decodeEvents([chunk({ content: "a" }, ""), chunk({}, "length")]));
     expect(response.finishReason?.raw).toBe("length");
   });
 
-  it("wants its end marker where the profile says so, and no finish reason where it does not", async () => {
+  it("needs its end marker or its finish reason only where the profile requires it", async () => {
     const unmarked = await decodeEvents([text("a"), chunk({}, "stop")], { requireDone: true });
     expect(unmarked.error).toBeInstanceOf(StreamError);
     const lenient = { requireFinishReason: false };
@@ -520,7 +520,7 @@ describe("the frame of a stream", () => {
     expect((await decodeEvents([text("a")], lenient)).error).toBeInstanceOf(StreamError);
   });
 
-  it("takes what comes after the finish reason", async () => {
+  it("may continue after the finish reason", async () => {
     const response = finalOf(
       await decodeEvents([
         text("a"),
@@ -534,7 +534,7 @@ describe("the frame of a stream", () => {
     expect(response.finishReason).toMatchObject({ reason: Reason.LENGTH, raw: "length" });
   });
 
-  it("tells of further answers and passes them on", async () => {
+  it("has a warning about further answers and passes them on", async () => {
     const other = { index: 1, delta: { content: "b" } };
     const { events } = await decodeEvents([
       text("a"),
@@ -551,7 +551,7 @@ describe("the frame of a stream", () => {
     ]);
   });
 
-  it("passes every chunk on where the caller asks for everything", async () => {
+  it("passes every chunk on with include_raw", async () => {
     const chunks = [
       { choices: [], prompt_filter_results: [] },
       text("a"),
@@ -564,7 +564,7 @@ describe("the frame of a stream", () => {
     expect(passed.map((data) => JSON.parse(data))).toEqual(chunks);
   });
 
-  it("may be a whole answer without any frame", async () => {
+  it("may be a whole answer without any framing", async () => {
     const body = { id: "1", model: "m", choices: [{ message: { content: "hi" }, finish_reason: "stop" }] };
     const response = finalOf(await decodeBytes([Buffer.from(JSON.stringify(body))]));
     expect({ id: response.id, text: textOf(response) }).toEqual({ id: "1", text: "hi" });
@@ -578,8 +578,8 @@ describe("a failure in a stream", () => {
       { error: { message: "busy", type: "server_error", code: null } },
       { kind: ErrorKind.SERVER },
     ],
-    ["a number for a code", { error: { message: "slow down", code: 429 } }, { kind: ErrorKind.RATE_LIMIT }],
-    ["a number as text", { error: { message: "slow down", code: "429" } }, { kind: ErrorKind.RATE_LIMIT }],
+    ["a status as code", { error: { message: "slow down", code: 429 } }, { kind: ErrorKind.RATE_LIMIT }],
+    ["a status as text", { error: { message: "slow down", code: "429" } }, { kind: ErrorKind.RATE_LIMIT }],
     [
       "beside a choice (OpenRouter)",
       {
@@ -607,34 +607,34 @@ describe("a failure in a stream", () => {
       { kind: ErrorKind.INVALID_REQUEST },
     ],
     [
-      "no choices, but a message",
+      "a message without choices",
       { message: "Unauthorized", status: 401 },
       { kind: ErrorKind.AUTHENTICATION },
     ],
-  ])("is told in %s", async (_, failure, expected) => {
+  ])("is reported as %s", async (_, failure, expected) => {
     const { events, error } = await decodeEvents([text("a"), failure, "[DONE]"]);
     expect(error).toMatchObject({ ...expected, outputStarted: true });
     expect(events.map(({ event }) => event.case)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
   });
 
-  it("before the first chunk is all there is", async () => {
+  it("before the first chunk is the only event", async () => {
     const { events, error } = await decodeEvents([{ error: { message: "no", code: 401 } }]);
     expect(events).toEqual([]);
     expect(error).toMatchObject({ kind: ErrorKind.AUTHENTICATION, outputStarted: false });
   });
 
-  it("written into the stream without a frame is found at its end", async () => {
+  it("without any framing is found at the end of the stream", async () => {
     const bytes = `data: ${JSON.stringify(text("a"))}\n\n{"error":{"message":"out of memory","code":500}}`;
     const { error } = await decodeBytes([Buffer.from(bytes)]);
     expect(error).toMatchObject({ kind: ErrorKind.SERVER, outputStarted: true });
   });
 
-  it("written behind the finish reason is a failure still", async () => {
+  it("after the finish reason is still a failure", async () => {
     const bytes = `data: ${JSON.stringify(chunk({ content: "a" }, "stop"))}\n\n{"error":{"message":"x","code":500}}`;
     expect((await decodeBytes([Buffer.from(bytes)])).error).toMatchObject({ kind: ErrorKind.SERVER });
   });
 
-  it("tells what the call had cost", async () => {
+  it("has the usage of the call", async () => {
     const usage = { prompt_tokens: 5, completion_tokens: 1 };
     const { error } = await decodeEvents([
       chunk({ content: "a" }, null, { usage }),
@@ -643,14 +643,14 @@ describe("a failure in a stream", () => {
     expect(error).toMatchObject({ usage: { inputTokens: 5, outputTokens: 1 } });
   });
 
-  it("is broken JSON, or JSON that is no object", async () => {
+  it("is invalid JSON, or JSON that is not an object", async () => {
     for (const data of ["{broken", "null", "[1]", '"text"']) {
       expect((await decodeEvents([text("a"), data])).error).toBeInstanceOf(StreamError);
     }
   });
 });
 
-describe("why the model stopped", () => {
+describe("the finish reason", () => {
   it.each([
     ["stop", Reason.STOP],
     ["eos", Reason.STOP],
@@ -665,17 +665,17 @@ describe("why the model stopped", () => {
     ["error", Reason.ERROR],
     ["insufficient_system_resource", Reason.ERROR],
     ["something_new", Reason.OTHER],
-  ])("is told by %s", async (raw, reason) => {
+  ])("is read from %s", async (raw, reason) => {
     expect((await answerTo([{ content: "a" }], {}, raw)).finishReason).toMatchObject({ reason, raw });
   });
 
-  it("is the tool calls that wait, whatever the server calls it", async () => {
+  it("is TOOL_CALLS where there are calls, whatever the server reports", async () => {
     const calls = { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] };
     expect((await answerTo([calls])).finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "stop" });
     expect((await answerTo([calls], {}, "length")).finishReason?.reason).toBe(Reason.LENGTH);
   });
 
-  it("is a filter where the model refuses", async () => {
+  it("is CONTENT_FILTER where the model refuses", async () => {
     const response = await answerTo([{ refusal: "I " }, { refusal: "won't" }]);
     expect(response.finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw: "stop" });
     expect(textOf(response)).toBe("I won't");

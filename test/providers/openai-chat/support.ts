@@ -17,10 +17,10 @@ import type { Wire } from "./reading.ts";
 /** Name under which the tests register the adapter. */
 export const PROVIDER = "compatible";
 
-/** A profile by its name, or the plain one with what differs from it. */
+/** The name of a profile, or changes to the plain one. */
 export type ProfileInit = string | Partial<ServerProfile>;
 
-/** A Request, or what makes one. */
+/** A Request, or the fields of one. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;
 
 const ADDRESS = "http://unknown.example/v1";
@@ -30,7 +30,7 @@ export function profile(init: ProfileInit = {}): ServerProfile {
   return profileOf(init, ADDRESS);
 }
 
-/** What the translation of a request is told of a provider entry. Nothing is read from a disk. */
+/** The settings of the provider. No files are allowed. */
 function settings(init: ProfileInit = {}): RequestSettings {
   const reader = createMediaReader({ allowFilesUnder: [] });
   const media = (part: Media, field: string) => resolveMedia(part, { reader }, field);
@@ -39,8 +39,8 @@ function settings(init: ProfileInit = {}): RequestSettings {
 
 /** The body of a request as the server reads it, its text, and the codes and fields of its warnings. */
 export async function sent(request: RequestInit, init: ProfileInit = {}, streaming = false) {
-  const asked = create(RequestSchema, { model: "model-1", ...request });
-  const { body, warnings } = await toRequestBody(asked, streaming, settings(init));
+  const message = create(RequestSchema, { model: "model-1", ...request });
+  const { body, warnings } = await toRequestBody(message, streaming, settings(init));
   const text = stringifyJson(body);
   const parsed: Wire = JSON.parse(text);
   return { body: parsed, text, warnings: warnings.map(({ code, field }) => `${code} ${field}`) };
@@ -51,7 +51,7 @@ export function messagesOf({ messages }: Wire): Wire[] {
   return messages as Wire[];
 }
 
-/** Decodes the bytes of a stream, holding every event to the laws. */
+/** Decodes the bytes of a stream and checks every event against the laws. */
 export function decodeBytes(
   chunks: Iterable<Uint8Array>,
   init: ProfileInit = {},
@@ -107,7 +107,7 @@ export function finalOf({ events, error }: Decoded): Response {
   return last.value.response;
 }
 
-/** Events in JSON, without what the clock says. */
+/** Events in JSON, without their times. */
 export function eventsJson(events: readonly StreamEvent[]): unknown[] {
   return events.map((event) => {
     const json = toJson(StreamEventSchema, event) as { streamStart?: { startedAt?: string } };

@@ -4,13 +4,13 @@ import { ThinkTagSplitter } from "../../../src/providers/openai-chat/think-tags.
 import { randomOf } from "../../support/random.ts";
 import { answerTo, respond } from "./support.ts";
 
-/** What a text comes to in pieces: thinking, text and the tags. */
+/** Splits a text that arrives in pieces: reasoning, text and the tags. */
 function split(pieces: readonly string[]) {
-  let thinking = "";
+  let reasoning = "";
   let text = "";
   const splitter = new ThinkTagSplitter({
-    thinking: (piece) => {
-      thinking += piece;
+    reasoning: (piece) => {
+      reasoning += piece;
     },
     text: (piece) => {
       text += piece;
@@ -18,25 +18,25 @@ function split(pieces: readonly string[]) {
   });
   for (const piece of pieces) splitter.push(piece);
   splitter.end();
-  return { thinking, text, ...splitter.tags };
+  return { reasoning, text, ...splitter.tags };
 }
 
 const CASES: readonly [string, object][] = [
-  ["<think>hm</think>x", { thinking: "hm", text: "x", open: "<think>", close: "</think>" }],
+  ["<think>hm</think>x", { reasoning: "hm", text: "x", open: "<think>", close: "</think>" }],
   [
     "\n<think>\nhm\n</think>\n\nx",
-    { thinking: "hm\n", text: "x", open: "\n<think>\n", close: "</think>\n\n" },
+    { reasoning: "hm\n", text: "x", open: "\n<think>\n", close: "</think>\n\n" },
   ],
-  ["<think>a < b </thin> c</think>x", { thinking: "a < b </thin> c", text: "x" }],
-  ["<think></think>x", { thinking: "", text: "x", open: "<think>", close: "</think>" }],
-  ["<think>cut", { thinking: "cut", text: "", close: "" }],
-  ["<think>cut</thi", { thinking: "cut</thi", text: "", close: "" }],
-  ["<thin", { thinking: "", text: "<thin", open: "" }],
-  ["<thinking>x", { thinking: "", text: "<thinking>x", open: "" }],
-  ["x <think>no</think>", { thinking: "", text: "x <think>no</think>" }],
-  ["<think>a</think>b<think>c</think>", { thinking: "a", text: "b<think>c</think>" }],
-  ["  ", { thinking: "", text: "  " }],
-  ["", { thinking: "", text: "" }],
+  ["<think>a < b </thin> c</think>x", { reasoning: "a < b </thin> c", text: "x" }],
+  ["<think></think>x", { reasoning: "", text: "x", open: "<think>", close: "</think>" }],
+  ["<think>cut", { reasoning: "cut", text: "", close: "" }],
+  ["<think>cut</thi", { reasoning: "cut</thi", text: "", close: "" }],
+  ["<thin", { reasoning: "", text: "<thin", open: "" }],
+  ["<reasoning>x", { reasoning: "", text: "<reasoning>x", open: "" }],
+  ["x <think>no</think>", { reasoning: "", text: "x <think>no</think>" }],
+  ["<think>a</think>b<think>c</think>", { reasoning: "a", text: "b<think>c</think>" }],
+  ["  ", { reasoning: "", text: "  " }],
+  ["", { reasoning: "", text: "" }],
 ];
 
 describe("think tags", () => {
@@ -44,7 +44,7 @@ describe("think tags", () => {
     expect(split([text])).toMatchObject(expected);
   });
 
-  it.each(CASES)("split %j alike wherever it is cut", (text) => {
+  it.each(CASES)("split %j the same way wherever it is cut", (text) => {
     const whole = split([text]);
     expect(split([...text])).toEqual(whole);
     const random = randomOf(text.length + 1);
@@ -55,12 +55,12 @@ describe("think tags", () => {
     }
   });
 
-  it.each(CASES)("of %j can be put together again", (text) => {
-    const { open, thinking, close, text: rest } = split([text]);
-    expect(open + thinking + close + rest).toBe(text);
+  it.each(CASES)("and both texts of %j give the original text", (text) => {
+    const { open, reasoning, close, text: rest } = split([text]);
+    expect(open + reasoning + close + rest).toBe(text);
   });
 
-  it("are split where the profile says so, in a stream and in a whole answer", async () => {
+  it("are split where the profile has thinkTags, in a stream and in a whole answer", async () => {
     const streamed = await answerTo([{ content: "<th" }, { content: "ink>hm</th" }, { content: "ink>x" }], {
       thinkTags: true,
     });

@@ -27,7 +27,7 @@ describe("tool_choice", () => {
     expect(await calls("auto", "sim-text")).toEqual([]);
   });
 
-  it("forbids, requires and names", async () => {
+  it("forbids calls, requires one, or requires one of a named tool", async () => {
     expect(await calls("none")).toEqual([]);
     expect(await calls("required", "sim-text")).toEqual(["get_weather"]);
     expect(await calls(other, "sim-text", { tools: [weatherTool, other] })).toEqual(["get_time"]);
@@ -35,14 +35,14 @@ describe("tool_choice", () => {
     expect(await calls(allowed, "sim-text", { tools: [weatherTool, other] })).toEqual(["get_time"]);
   });
 
-  it("may name a tool that takes free text", async () => {
+  it("may name a tool with free text", async () => {
     const request = say("sim-text", question, { tools: [code], tool_choice: code });
     const [call] = (await askMessage(simulator(), request)).tool_calls ?? [];
     expect(call).toMatchObject({ type: "custom", custom: { name: "code" } });
     expect(call?.custom?.input).toMatch(/^print\(/);
   });
 
-  it("that names a tool ends the answer like a text, as at OpenAI", async () => {
+  it("gives the finish reason of a text where it names a tool, as at OpenAI", async () => {
     const reasonFor = async (tool_choice: unknown): Promise<string | undefined> =>
       (await ask(simulator(), say("sim-tools", question, { tools, tool_choice }))).choices[0]?.finish_reason;
     expect(await reasonFor({ type: "function", function: { name: "get_weather" } })).toBe("stop");
@@ -54,8 +54,8 @@ describe("tool_choice", () => {
   });
 });
 
-describe("rounds of tools", () => {
-  it("are counted since the user last spoke", async () => {
+describe("tool rounds", () => {
+  it("are counted from the last message of the user", async () => {
     const messages: object[] = [{ role: "user", content: question }];
     for (const round of [1, 2, 3]) {
       const message = await askMessage(simulator(), { model: "sim-tools:rounds=2", tools, messages });
@@ -72,7 +72,7 @@ describe("rounds of tools", () => {
     expect(message.tool_calls).toHaveLength(1);
   });
 
-  it("go on behind a message that brings the pictures of their results", async () => {
+  it("continue after a message that has the images of their results", async () => {
     const asked = await askMessage(simulator(), say("sim-tools", question, { tools }));
     const result = { role: "tool", tool_call_id: asked.tool_calls?.[0]?.id, content: "rain, see below" };
     const picture = { type: "image_url", image_url: { url: "https://example.com/rain.png" } };
@@ -89,7 +89,7 @@ describe("rounds of tools", () => {
 });
 
 describe("response_format", () => {
-  it("is kept", async () => {
+  it("is followed", async () => {
     const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const formats = [
       { type: "json_object" },
@@ -110,7 +110,7 @@ describe("response_format", () => {
 });
 
 describe("limits", () => {
-  it.each(["max_tokens", "max_completion_tokens"])("%s cuts the answer off", async (name) => {
+  it.each(["max_tokens", "max_completion_tokens"])("of %s cut the answer off", async (name) => {
     const { choices, usage } = await ask(simulator(), say("sim-text", question, { [name]: 5 }));
     expect(choices[0]?.finish_reason).toBe("length");
     expect(usage.completion_tokens).toBe(5);
@@ -123,7 +123,7 @@ describe("limits", () => {
     expect(() => JSON.parse(call?.function?.arguments ?? "") as unknown).toThrow(SyntaxError);
   });
 
-  it("stop ends it right before one of some texts", async () => {
+  it("of stop end it before the first stop sequence", async () => {
     const whole = await askMessage(simulator(), say("sim-text", question));
     const { choices } = await ask(
       simulator(),
@@ -141,11 +141,11 @@ describe("limits", () => {
   });
 });
 
-describe("thinking", () => {
+describe("reasoning", () => {
   const tokensFor = async (more: object, model = "sim-reasoning"): Promise<number> =>
     (await ask(simulator(), say(model, "Why?", more))).usage.completion_tokens_details.reasoning_tokens;
 
-  it("takes as long as reasoning_effort says", async () => {
+  it("has the length of reasoning_effort", async () => {
     expect(await tokensFor({ reasoning_effort: "none" })).toBe(0);
     const [low, high] = [
       await tokensFor({ reasoning_effort: "low" }),
@@ -161,14 +161,14 @@ describe("thinking", () => {
     ["DeepSeek's", { thinking: { type: "disabled" } }],
     ["Qwen's", { enable_thinking: false }],
     ["that of templates", { chat_template_kwargs: { enable_thinking: false } }],
-  ])("obeys a lenient server's other ways: %s", async (_, more) => {
+  ])("follows the parameters of other servers where it is lenient: %s", async (_, more) => {
     expect(await tokensFor(more, "sim-reasoning:lenient=1")).toBe(0);
     expect(await tokensFor({ reasoning: { effort: "max" } }, "sim-reasoning:lenient=1")).toBe(
       await tokensFor({ reasoning_effort: "max" }),
     );
   });
 
-  it.each(["reasoning_content", "details", "none"])("may be all that the limit leaves: %s", async (field) => {
+  it.each(["reasoning_content", "details", "none"])("may use up the whole limit: %s", async (field) => {
     const request = say(`sim-reasoning:reasoning_field=${field}`, "Why?", { max_completion_tokens: 16 });
     const { choices, usage } = await ask(simulator(), request);
     const message = { role: "assistant", content: "", refusal: null };
@@ -178,14 +178,14 @@ describe("thinking", () => {
     expect(deltasOf(await stream(simulator(), request))).toEqual([message, {}]);
   });
 
-  it("counts as written, hidden or not", async () => {
+  it("counts as output, hidden or not", async () => {
     const shown = await ask(simulator(), say("sim-reasoning", "Why?"));
     const hidden = await ask(simulator(), say("sim-reasoning:reasoning_field=none", "Why?"));
     expect(hidden.usage).toEqual(shown.usage);
     expect(JSON.stringify(hidden.choices)).not.toContain("**");
   });
 
-  it("takes its time in a stream where it is hidden", async () => {
+  it("delays a stream where it is hidden", async () => {
     const model = "sim-reasoning:reasoning_field=none,rate=1000";
     const start = performance.now();
     await stream(simulator(), say(model, "Why?", { reasoning_effort: "low" }));
@@ -194,7 +194,7 @@ describe("thinking", () => {
 });
 
 describe("usage", () => {
-  it("counts what came from the cache", async () => {
+  it("counts cached tokens", async () => {
     const request = say("sim-text", `${"tide ".repeat(2000)}?`);
     const first = await ask(simulator(), request);
     const second = await ask(simulator(), request);
@@ -213,7 +213,7 @@ describe("usage", () => {
     });
   });
 
-  it("comes in a stream only where it is asked for", async () => {
+  it("is in a stream only where the request asks for it", async () => {
     const without = await stream(simulator(), say("sim-text", question));
     expect(without.filter((chunk) => "usage" in chunk)).toEqual([]);
     const chunks = await stream(
@@ -240,7 +240,7 @@ describe("ids of tool calls", () => {
 describe("web_search_options", () => {
   const request = say("sim-text", "What is new?", { web_search_options: {} });
 
-  it("cites what was found, in places of the content", async () => {
+  it("cites what was found, with indices into the content", async () => {
     const { content, annotations = [] } = await askMessage(simulator(), request);
     expect(annotations).toHaveLength(2);
     for (const { url_citation: cited } of annotations) {
@@ -249,7 +249,7 @@ describe("web_search_options", () => {
     }
   });
 
-  it("does so behind the text of a stream", async () => {
+  it("cites it after the text of a stream", async () => {
     const chunks = await stream(simulator(), request);
     const { annotations } = await askMessage(simulator(), request);
     const places = chunks.map(({ choices }) => choices?.[0]?.delta.annotations);
@@ -257,7 +257,7 @@ describe("web_search_options", () => {
     expect(places.indexOf(annotations)).toBeLessThan(chunks.length - 1);
   });
 
-  it("counts the thinking that stands in the content", async () => {
+  it("counts the reasoning in the content", async () => {
     const model = "sim-reasoning:reasoning_field=think_tags";
     const { content, annotations = [] } = await askMessage(simulator(), { ...request, model });
     const [first] = annotations.map(({ url_citation }) => url_citation);

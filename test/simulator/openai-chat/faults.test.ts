@@ -29,7 +29,7 @@ describe("error_after in a stream", () => {
       .split("\n\n")
       .filter(Boolean);
 
-  it("is the bare error, and the end marker", async () => {
+  it("is an event with the error alone, and the end marker", async () => {
     const [, second, failure, end, ...rest] = await events("error_style=event");
     expect(JSON.parse(second?.slice(6) ?? "")).toMatchObject({ object: "chat.completion.chunk" });
     expect(JSON.parse(failure?.slice(6) ?? "")).toEqual({
@@ -64,7 +64,7 @@ describe("error_after in a stream", () => {
   });
 });
 
-describe("error_after in one piece", () => {
+describe("error_after in a whole answer", () => {
   it.each([
     ["error_code=server_error", 500],
     ["error_code=rate_limit_exceeded", 429],
@@ -77,7 +77,7 @@ describe("error_after in one piece", () => {
     expect(await response.json()).toMatchObject({ error: { message: expect.any(String) as string } });
   });
 
-  it("is an answer that says so", async () => {
+  it("is an answer with an error", async () => {
     const failed = await ask(simulator(), say("sim-text:error_after=0,error_style=failed", "Hello"));
     expect(failed).toMatchObject({ error: { code: "server_error" }, choices: [{ finish_reason: "error" }] });
     const nested = await ask(
@@ -88,15 +88,15 @@ describe("error_after in one piece", () => {
   });
 });
 
-describe("signs of life", () => {
-  it("are chunks that say nothing", async () => {
+describe("keep-alives", () => {
+  it("are empty chunks", async () => {
     const stalled = await openStream(simulator(), say("sim-text:stall_after=1,keepalive_ms=20", "Hello"));
     const chunks = parseChunks(await stalled.readUntil((text) => parseChunks(text).length === 4));
     expect(deltasOf(chunks).slice(1)).toEqual([{}, {}, {}]);
     stalled.close();
   });
 
-  it("are comments on demand", async () => {
+  it("are comments with the option for them", async () => {
     const model = "sim-text:stall_after=1,keepalive_ms=20,keepalive_style=comment";
     const stalled = await openStream(simulator(), say(model, "Hello"));
     const text = await stalled.readUntil((each) => each.split(": keepalive\n\n").length > 3);
@@ -106,7 +106,7 @@ describe("signs of life", () => {
 });
 
 describe("streams that break", () => {
-  it("end in good order without a finish reason", async () => {
+  it("close normally without a finish reason", async () => {
     const { body, complete } = await raw("end_without_terminal=1");
     expect(complete).toBe(true);
     expect(body).not.toContain("[DONE]");
@@ -117,7 +117,7 @@ describe("streams that break", () => {
     ).toEqual([]);
   });
 
-  it("end without the end marker where it alone would complete them", async () => {
+  it("close without the end marker where only that would complete them", async () => {
     const { body, complete } = await raw("end_without_terminal=1,no_finish=1");
     expect(complete).toBe(true);
     expect(body).not.toContain("[DONE]");
@@ -129,7 +129,7 @@ describe("streams that break", () => {
     expect(parseChunks(answer.body)).toHaveLength(events);
   });
 
-  it("are cut after some bytes", async () => {
+  it("are cut after a number of bytes", async () => {
     expect(await raw("cut_bytes=300")).toMatchObject({ bodyBytes: 300, complete: false, closed: true });
   });
 
@@ -139,7 +139,7 @@ describe("streams that break", () => {
     expect((await raw(`cut_events=${whole + 1}`)).body).toContain("[DONE]");
   });
 
-  it("go silent", async () => {
+  it("stop sending", async () => {
     const stalled = await openStream(simulator(), say("sim-text:stall_after=3", "Hello"));
     const chunks = parseChunks(await stalled.readUntil((text) => parseChunks(text).length >= 3));
     expect(chunks).toHaveLength(3);
@@ -147,7 +147,7 @@ describe("streams that break", () => {
     stalled.close();
   });
 
-  it("hold broken JSON", async () => {
+  it("hold invalid JSON", async () => {
     const { body, complete } = await raw("malformed_after=2");
     const [, , broken = ""] = body.split("\n\n");
     expect(complete).toBe(true);
@@ -155,14 +155,14 @@ describe("streams that break", () => {
   });
 });
 
-describe("odd streams", () => {
-  it("begin twice", async () => {
+describe("unusual streams", () => {
+  it("repeat their first chunk", async () => {
     const once = deltasOf(await stream(simulator(), say("sim-text", "Hello")));
     const twice = deltasOf(await stream(simulator(), say("sim-text:repeat_start=1", "Hello")));
     expect(twice).toEqual([once[0], ...once]);
   });
 
-  it("part surrogates", async () => {
+  it("split surrogate pairs", async () => {
     const deltas = deltasOf(await stream(simulator(), say("sim-text:half_surrogates=1", "Hello")));
     const whole = await askMessage(simulator(), say("sim-text", "Hello"));
     const halves = deltas.map(({ content }) => String(content ?? "")).filter((text) => !text.isWellFormed());

@@ -25,7 +25,7 @@ describe("reasoning_field", () => {
   const thinking = async (field: string): Promise<Message> =>
     askMessage(simulator(), say(`sim-reasoning:parts=1,reasoning_field=${field}`, "Why?"));
 
-  it("says where a whole answer shows its thinking", async () => {
+  it("decides where a whole answer has its reasoning", async () => {
     const { reasoning_content: thought, content: text } = await thinking("reasoning_content");
     expect(thought).toMatch(/^\*\*/);
     expect(await thinking("reasoning")).toMatchObject({ reasoning: thought, content: text });
@@ -47,7 +47,7 @@ describe("reasoning_field", () => {
     });
   });
 
-  it.each(["reasoning_content", "reasoning"])("streams it in %s", async (field) => {
+  it.each(["reasoning_content", "reasoning"])("streams the reasoning in %s", async (field) => {
     const request = say(`sim-reasoning:reasoning_field=${field}`, "Why?");
     const message = await askMessage(simulator(), request);
     const chunks = await stream(simulator(), request);
@@ -55,14 +55,14 @@ describe("reasoning_field", () => {
     expect(joined(chunks, "content")).toBe(message.content);
   });
 
-  it("streams it in tags", async () => {
+  it("streams the reasoning in tags", async () => {
     const request = say("sim-reasoning:reasoning_field=think_tags", "Why?");
     expect(joined(await stream(simulator(), request), "content")).toBe(
       (await askMessage(simulator(), request)).content,
     );
   });
 
-  it("streams it in parts of the content", async () => {
+  it("streams the reasoning in parts of the content", async () => {
     const request = say("sim-reasoning:reasoning_field=chunks", "Why?");
     const contents = deltasOf(await stream(simulator(), request)).map(({ content }) => content);
     const [thought] = (await askMessage(simulator(), request)).content as Extract<Message["content"], object>;
@@ -70,7 +70,7 @@ describe("reasoning_field", () => {
     expect(pieces.map(([piece]) => piece?.thinking[0]?.text).join("")).toBe(thought?.thinking?.[0]?.text);
   });
 
-  it("streams the signature of details behind them", async () => {
+  it("streams the signature after the details", async () => {
     const request = say("sim-reasoning:reasoning_field=details", "Why?");
     const deltas = deltasOf(await stream(simulator(), request));
     const details = deltas.flatMap(
@@ -81,7 +81,7 @@ describe("reasoning_field", () => {
     expect(details.at(-1)?.signature).toBe(whole?.signature);
   });
 
-  it("has nothing to show where it is redacted, but what is encrypted", async () => {
+  it("has only the encrypted reasoning where it is redacted", async () => {
     expect(await askMessage(simulator(), say("sim-reasoning:redacted=1", "Why?"))).toMatchObject({
       reasoning_content: "",
     });
@@ -93,7 +93,7 @@ describe("reasoning_field", () => {
   });
 });
 
-describe("what came back", () => {
+describe("an assistant message that is sent back", () => {
   async function again(model: string, change: (message: Message) => object): Promise<Response> {
     const first = await askMessage(simulator(), withTools(model));
     const results = (first.tool_calls ?? []).map(({ id }) => ({
@@ -117,11 +117,11 @@ describe("what came back", () => {
     "sim-reasoning:reasoning_field=think_tags",
     "sim-tools:thought_signatures=1,calls=2",
     "sim-tools:object_arguments=1",
-  ])("of %s unchanged is taken", async (model) => {
+  ])("is accepted unchanged from %s", async (model) => {
     expect((await again(model, (message) => message)).status).toBe(200);
   });
 
-  it("of details is checked byte for byte", async () => {
+  it("has its details checked byte for byte", async () => {
     const model = "sim-reasoning:reasoning_field=details";
     const response = await again(model, (message) => ({
       ...message,
@@ -130,14 +130,14 @@ describe("what came back", () => {
     expect(await refusalOf(response)).toBe("Invalid signature in 'messages[1].reasoning_details[0]'.");
   });
 
-  it("of encrypted details, too", async () => {
+  it("has its encrypted details checked", async () => {
     const model = "sim-reasoning:reasoning_field=details,redacted=1";
     const detail = { type: "reasoning.encrypted", data: "AAAA" };
     const response = await again(model, (message) => ({ ...message, reasoning_details: [detail] }));
     expect(await refusalOf(response)).toContain("Invalid signature");
   });
 
-  it("must hold the thinking where it is required", async () => {
+  it("must have its reasoning where that is required", async () => {
     const model = "sim-reasoning:require_reasoning=1";
     const lost = await again(model, ({ reasoning_content: _, ...message }) => message);
     expect(await refusalOf(lost)).toBe(
@@ -146,7 +146,7 @@ describe("what came back", () => {
     expect((await again(model, (message) => ({ ...message, reasoning_content: "" }))).status).toBe(200);
   });
 
-  it("must hold the signature of the first call", async () => {
+  it("must have the signature of the first call", async () => {
     const model = "sim-tools:thought_signatures=1,calls=2";
     const withExtra = (extra: object) => (message: Message) => {
       const [first, ...rest] = message.tool_calls ?? [];
@@ -159,7 +159,7 @@ describe("what came back", () => {
     expect(await refusalOf(await again("sim-tools", withExtra(altered)))).toContain("Unknown parameter");
   });
 
-  it("of another dialect is refused", async () => {
+  it("is refused in another dialect", async () => {
     const response = await again("sim-reasoning:reasoning_field=none", (message) => ({
       ...message,
       reasoning_content: "mine",
@@ -169,12 +169,12 @@ describe("what came back", () => {
 });
 
 describe("lenient", () => {
-  it("takes parameters that OpenAI does not know", async () => {
+  it("accepts parameters that OpenAI does not know", async () => {
     const { choices } = await ask(simulator(), say("sim-text:lenient=1", "Hello", { top_k: 3 }));
     expect(choices).toHaveLength(1);
   });
 
-  it("takes ids of any length", async () => {
+  it("accepts ids of any length", async () => {
     const call = { id: "x".repeat(400), type: "function", function: { name: "f", arguments: "{}" } };
     const messages = [
       { role: "user", content: "Hello" },
@@ -192,7 +192,7 @@ describe("pieces of tool calls", () => {
   const of = (all: readonly ToolCall[], index: number): ToolCall[] =>
     all.filter((each) => each.index === index);
 
-  it("have index, id and name as OpenAI's do", async () => {
+  it("have index, id and name as at OpenAI", async () => {
     const [first, ...rest] = of(await pieces(""), 1);
     expect(first).toMatchObject({ id: expect.stringMatching(/^call_/) as string, type: "function" });
     expect(first?.function).toEqual({ name: "get_weather", arguments: "" });
@@ -203,7 +203,7 @@ describe("pieces of tool calls", () => {
     });
   });
 
-  it("id_style says which have the id", async () => {
+  it("have their id where id_style puts it", async () => {
     const ids = async (style: string): Promise<Set<string | undefined>> =>
       new Set(of(await pieces(`id_style=${style}`), 0).map(({ id }) => id));
     const first = [...(await ids("first"))];
@@ -215,7 +215,7 @@ describe("pieces of tool calls", () => {
     expect(Object.keys(whole.tool_calls?.[0] ?? {})).toEqual(["type", "function"]);
   });
 
-  it("name_style says which have the name", async () => {
+  it("have their name where name_style puts it", async () => {
     const names = async (style: string): Promise<(string | undefined)[]> =>
       of(await pieces(`name_style=${style}`), 0).map((piece) => piece.function?.name);
     expect((await names("first")).slice(0, 3)).toEqual(["get_weather", undefined, undefined]);
@@ -224,18 +224,18 @@ describe("pieces of tool calls", () => {
     expect((await names("late")).slice(0, 3)).toEqual([undefined, "get_weather", undefined]);
   });
 
-  it("no_index leaves the index out", async () => {
+  it("have no index with no_index", async () => {
     expect((await pieces("no_index=1")).every((piece) => !("index" in piece))).toBe(true);
   });
 
-  it("whole_calls makes one of each", async () => {
+  it("are whole calls with whole_calls", async () => {
     const whole = await pieces("whole_calls=1");
     expect(whole).toHaveLength(2);
     for (const { function: called } of whole)
       expect(JSON.parse(called?.arguments ?? "")).toMatchObject({ city: "Paris" });
   });
 
-  it("object_arguments sends no text", async () => {
+  it("have an object as arguments with object_arguments", async () => {
     const whole: readonly unknown[] = await pieces("object_arguments=1");
     expect(whole).toMatchObject([
       { function: { arguments: { city: "Paris" } } },
@@ -248,14 +248,14 @@ describe("pieces of tool calls", () => {
     expect(call?.function?.arguments).toEqual(expect.stringMatching(/^\{/));
   });
 
-  it("thought_signatures signs the first call", async () => {
+  it("have a signature in the first call with thought_signatures", async () => {
     const signed = (await pieces("thought_signatures=1")).filter(
       ({ extra_content }) => extra_content !== undefined,
     );
     expect(signed).toEqual([expect.objectContaining({ index: 0, id: expect.any(String) as string })]);
   });
 
-  it("of free text have the same quirks", async () => {
+  it("have the same quirks where the input is free text", async () => {
     const custom = { type: "custom", custom: { name: "code" } };
     const request = say("sim-tools:name_style=late", "Print Paris", { tools: [custom] });
     const [first, second, third] = callPieces(await stream(simulator(), request));
@@ -269,20 +269,20 @@ describe("usage_style", () => {
     (await stream(simulator(), say(`sim-text:usage_style=${style}`, "Hello"))).map(({ usage }) => usage);
   const counts = { total_tokens: expect.any(Number) as number };
 
-  it("bare: a last chunk without choices", async () => {
+  it("bare puts it in a last chunk without choices", async () => {
     const chunks = await stream(simulator(), say("sim-text:usage_style=bare", "Hello"));
     expect(chunks.at(-1)).toMatchObject({ usage: counts });
     expect(chunks.at(-1)).not.toHaveProperty("choices");
     expect(chunks.slice(0, -1).every((chunk) => !("usage" in chunk))).toBe(true);
   });
 
-  it("finish: the chunk with the finish reason", async () => {
+  it("finish puts it in the chunk with the finish reason", async () => {
     const chunks = await stream(simulator(), say("sim-text:usage_style=finish", "Hello"));
     expect(chunks.at(-1)).toMatchObject({ usage: counts, choices: [{ finish_reason: "stop" }] });
     expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
   });
 
-  it("every: each chunk, as far as it is", async () => {
+  it("every puts the counts so far in each chunk", async () => {
     const { usage } = await ask(simulator(), say("sim-reasoning", "Hello"));
     const all = await stream(simulator(), say("sim-reasoning:usage_style=every", "Hello"));
     const written = all.map((chunk) => chunk.usage?.completion_tokens ?? -1);
@@ -291,7 +291,7 @@ describe("usage_style", () => {
     expect(all.at(-1)?.usage).toEqual(usage);
   });
 
-  it("x_groq: as Groq has it", async () => {
+  it("x_groq puts it where Groq does", async () => {
     const chunks = await stream(simulator(), say("sim-text:usage_style=x_groq", "Hello"));
     expect(chunks.at(-1)?.x_groq).toMatchObject({
       id: expect.stringMatching(/^req_/) as string,
@@ -300,7 +300,7 @@ describe("usage_style", () => {
     expect(chunks.filter((chunk) => "usage" in chunk)).toEqual([]);
   });
 
-  it("none: nowhere", async () => {
+  it("none leaves it out", async () => {
     expect((await usages("none")).filter(Boolean)).toEqual([]);
     const request = say("sim-text:usage_style=none", "Hello");
     expect(await ask(simulator(), request)).not.toHaveProperty("usage");
@@ -313,7 +313,7 @@ describe("usage_fields", () => {
     return usage as unknown as Record<string, unknown>;
   };
 
-  it("are those of the server", async () => {
+  it("are those of the named server", async () => {
     const { prompt_tokens: prompt, completion_tokens: written } = await usageOf("openai");
     expect(await usageOf("deepseek")).toMatchObject({
       prompt_cache_hit_tokens: 0,
@@ -331,7 +331,7 @@ describe("usage_fields", () => {
     });
   });
 
-  it("of xAI count thinking beside what was written", async () => {
+  it("of xAI count reasoning separately", async () => {
     const openai = await usageOf("openai");
     const xai = await usageOf("xai");
     const { reasoning_tokens: reasoning } = xai.completion_tokens_details as { reasoning_tokens: number };
@@ -346,7 +346,7 @@ describe("the end of a stream", () => {
   const reasons = (body: string): (string | null | undefined)[] =>
     parseChunks(body).map(({ choices }) => choices?.[0]?.finish_reason);
 
-  it("has a word of one's own", async () => {
+  it("has any finish reason", async () => {
     expect(reasons(await text("finish_reason=model_length")).at(-1)).toBe("model_length");
     const { choices } = await ask(simulator(), withTools("sim-tools:finish_reason=stop"));
     expect(choices[0]?.finish_reason).toBe("stop");
@@ -366,13 +366,13 @@ describe("the end of a stream", () => {
     expect(reasons(body).at(-1)).toBe("stop");
   });
 
-  it("has a chunk more", async () => {
+  it("has a further chunk", async () => {
     expect(reasons(await text("trailing_chunk=1")).slice(-3)).toEqual([null, "stop", "stop"]);
   });
 });
 
 describe("chunks", () => {
-  it("have nulls where they say nothing", async () => {
+  it("have null in fields that are not used", async () => {
     const chunks = await stream(simulator(), say("sim-reasoning:null_fields=1", "Why?"));
     for (const delta of deltasOf(chunks).slice(0, -1))
       expect(Object.keys(delta)).toEqual(
@@ -381,7 +381,7 @@ describe("chunks", () => {
     expect(deltasOf(chunks).at(-1)).toEqual({ role: null, content: null, tool_calls: null });
   });
 
-  it("have a comment in front of each", async () => {
+  it("have a comment before each", async () => {
     const body = await streamText(simulator(), say("sim-text:comments=1", "Hello"));
     expect(body.startsWith(": OPENROUTER PROCESSING\n\ndata: {")).toBe(true);
     expect(body.split(": OPENROUTER PROCESSING\n\n")).toHaveLength(parseChunks(body).length + 1);
@@ -389,7 +389,7 @@ describe("chunks", () => {
 });
 
 describe("plain_json", () => {
-  it("answers a request for a stream in one piece", async () => {
+  it("answers a request for a stream with one JSON body", async () => {
     const response = await post(simulator(), say("sim-text:plain_json=1", "Hello", { stream: true }));
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toMatchObject({
@@ -418,7 +418,7 @@ describe("error_shape", () => {
     expect(JSON.parse(events[1]?.replace("data: ", "") ?? "")).toEqual(body);
   });
 
-  it("is that of refused requests, too", async () => {
+  it("is also that of refused requests", async () => {
     const response = await post(simulator(), say("sim-text:error_shape=detail", "Hello", { stop: 3 }));
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({

@@ -14,7 +14,7 @@ import {
 
 const simulator = useSimulator();
 
-/** What a chunk brings: the fields of its delta that say something, or what it has instead of a delta. */
+/** The kind of a chunk: the fields of its delta that are used, or what it has instead of a delta. */
 function kindOf({ choices, error }: Chunk): string {
   const [choice] = choices ?? [];
   if (choice === undefined) return error === undefined ? "usage" : "error";
@@ -26,7 +26,7 @@ function kindOf({ choices, error }: Chunk): string {
     .join(" ");
 }
 
-/** Calls are told apart by whether they begin, contents and details by what they hold. */
+/** Calls differ by whether they begin, contents and details by what they hold. */
 function nameOf(field: string, value: unknown): string {
   if (!Array.isArray(value)) return field;
   const [first] = value as readonly { type?: string; signature?: string; function?: { name?: string } }[];
@@ -34,7 +34,7 @@ function nameOf(field: string, value: unknown): string {
   return first?.function?.name === undefined ? "arguments" : "call";
 }
 
-/** The kinds of chunks in order, with runs of one kind told once, and the end marker. */
+/** The kinds of chunks in order, with repetitions of one kind as one, and the end marker. */
 function sequenceOf(body: string, kind: (chunk: Chunk) => string = kindOf): string[] {
   const kinds = parseChunks(body).map(kind);
   const end = /^data: \[DONE\]\s*$/m.test(body) ? ["[DONE]"] : [];
@@ -96,7 +96,7 @@ describe("a request to OpenAI that was recorded, sent to the simulator", () => {
   it.each([
     ["truncated-turn-chat-blocking-o4-mini-budget-exhausted", "sim-reasoning:reasoning_field=none"],
     ["raw-capture-chat-tool-call-raw-round-trips-typed", "sim-tools"],
-  ])("%s gets the recorded values where the answer has no words, from %s", async (recording, model) => {
+  ])("%s gets the recorded values where the answer has no text, from %s", async (recording, model) => {
     const recorded = JSON.parse(readRecording(`${recording}.json`)) as typeof simulated;
     const simulated = await ask(simulator(), recordedRequest(recording, model));
     const [was, is] = [recorded.choices[0], simulated.choices[0]];
@@ -111,14 +111,14 @@ describe("a request to OpenAI that was recorded, sent to the simulator", () => {
 });
 
 describe("errors of OpenAI that were recorded", () => {
-  it("come in the same words", async () => {
+  it("have the recorded messages", async () => {
     const name = "error-identity-chat-completions-validation-error-carries-identity";
     const response = await post(simulator(), recordedRequest(name, "sim-text"));
     const recorded = readRecording(`${name}.json`).replace("99.0", "99");
     expect(await response.json()).toEqual(JSON.parse(recorded));
   });
 
-  it("tell reasoning models' old limit", async () => {
+  it("include the refusal of max_tokens by reasoning models", async () => {
     const response = await post(
       simulator(),
       say("sim-reasoning:reasoning_field=none", "Hello", { max_tokens: 100 }),
@@ -129,8 +129,8 @@ describe("errors of OpenAI that were recorded", () => {
   });
 });
 
-describe("a compatible server that was recorded is imitated by quirks", () => {
-  /** Servers differ in whether the role comes alone and in whether each delta repeats it. */
+describe("a recorded server of the Chat Completions API is imitated by quirks", () => {
+  /** Servers differ in whether the role has a chunk of its own and in whether each delta repeats it. */
   const withoutRole = (chunk: Chunk): string =>
     kindOf(chunk)
       .split(" ")

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Simulator } from "../../../src/simulator/index.ts";
 
-/** A whole answer, as far as the tests look into it. */
+/** A whole answer with the fields that the tests read. */
 export interface Completion {
   readonly id: string;
   readonly object: string;
@@ -57,7 +57,7 @@ export interface ToolCall {
   readonly extra_content?: { readonly google: { readonly thought_signature: string } };
 }
 
-/** What an answer cost. */
+/** Token counts of an answer. */
 export interface Usage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
@@ -127,17 +127,17 @@ export async function stream(simulator: Simulator, body: object): Promise<Chunk[
   return parseChunks(await streamText(simulator, body));
 }
 
-/** A stream that is read as far as a test wants. */
+/** A stream that a test reads in steps. */
 export interface OpenStream {
-  /** Reads until what has come is enough, and returns it. Throws when the stream ends first. */
+  /** Reads until the text so far fulfils a condition, and returns it. Throws where the stream ends first. */
   readUntil(isEnough: (text: string) => boolean): Promise<string>;
-  /** Whether nothing more comes for so many milliseconds. */
+  /** Whether nothing more arrives for a number of milliseconds. */
   isSilentFor(milliseconds: number): Promise<boolean>;
-  /** Leaves. */
+  /** Closes the connection. */
   close(): void;
 }
 
-/** Posts a body with `stream: true` and reads only what is asked for. */
+/** Posts a body with `stream: true` and reads only on demand. */
 export async function openStream(simulator: Simulator, body: object): Promise<OpenStream> {
   const leave = new AbortController();
   const response = await post(simulator, { ...body, stream: true }, { signal: leave.signal });
@@ -165,7 +165,7 @@ export async function openStream(simulator: Simulator, body: object): Promise<Op
   };
 }
 
-/** Takes the chunks out of a body of server-sent events; the end marker is none. */
+/** The chunks in a body of server-sent events, without the end marker. */
 export function parseChunks(body: string): Chunk[] {
   return [...body.matchAll(/^data: (\{.*\})\s*$/gm)].map(([, data = ""]) => JSON.parse(data) as Chunk);
 }
@@ -177,7 +177,7 @@ export function deltasOf(chunks: readonly Chunk[]): Readonly<Record<string, unkn
     .map(({ delta }) => delta);
 }
 
-/** What the deltas of a stream say in one field, joined. */
+/** The texts in one field of the deltas of a stream, joined. */
 export function joined(chunks: readonly Chunk[], field: string): string {
   return deltasOf(chunks)
     .map((delta) => delta[field])
@@ -195,7 +195,7 @@ export function readRecording(name: string): string {
   return readFileSync(new URL(`../../recordings/openai-chat/${name}`, import.meta.url), "utf8");
 }
 
-/** A tool to call, with a schema that OpenAI's strict mode takes. */
+/** A tool to call, with a schema that OpenAI's strict mode accepts. */
 export const weatherTool = {
   type: "function",
   function: {

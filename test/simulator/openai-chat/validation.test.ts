@@ -42,7 +42,7 @@ describe("the key", () => {
 });
 
 describe("the endpoint", () => {
-  it("takes POST alone", async () => {
+  it("accepts only POST", async () => {
     const headers = { authorization: "Bearer key" };
     expect(await refusal(undefined, { method: "GET", headers, body: null })).toMatchObject({
       status: 405,
@@ -50,7 +50,7 @@ describe("the endpoint", () => {
     });
   });
 
-  it("answers 404 for a model that is none", async () => {
+  it("answers 404 for an unknown model", async () => {
     expect(await refusal(say("gpt-4o", "Hello"))).toEqual({
       status: 404,
       type: "invalid_request_error",
@@ -535,7 +535,7 @@ describe("tools and formats", () => {
   });
 });
 
-describe("what OpenAI's reasoning models do not take", () => {
+describe("a parameter that OpenAI's reasoning models refuse", () => {
   const model = "sim-reasoning:reasoning_field=none";
 
   it.each([
@@ -545,7 +545,7 @@ describe("what OpenAI's reasoning models do not take", () => {
     ["temperature", 0.5, "unsupported_value", "Only the default (1) value is supported."],
     ["top_p", 0.9, "unsupported_value", "'top_p' does not support 0.9 with this model."],
     ["presence_penalty", 1, "unsupported_value", "Only the default (0) value is supported."],
-  ])("%s gets 400, but not from other models that reason", async (name, value, code, message) => {
+  ])("like %s gets 400, but not from other models that reason", async (name, value, code, message) => {
     expect(await refusal(say(model, "Why?", { [name]: value }))).toMatchObject({
       status: 400,
       param: name,
@@ -555,7 +555,7 @@ describe("what OpenAI's reasoning models do not take", () => {
     expect((await ask(simulator(), say("sim-reasoning", "Why?", { [name]: value }))).choices).toHaveLength(1);
   });
 
-  it("may be given with its default", async () => {
+  it("may have its default value", async () => {
     const { choices } = await ask(simulator(), say(model, "Why?", { temperature: 1, logprobs: false }));
     expect(choices).toHaveLength(1);
   });

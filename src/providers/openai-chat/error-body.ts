@@ -1,0 +1,112 @@
+/**
+ * The failure in a body, in every shape that servers use: OpenAI's `{error: {…}}`, the same at the top (vLLM, Mistral,
+ * Cerebras), `{error: "text"}` (xAI), `{detail: […]}` (FastAPI), `{message}`, a list around it (Gemini), an HTML page
+ * of a proxy, plain text, or nothing.
+ */
+import { asObject, asString, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import type {
+  ErrorBody,
+  ErrorFields,
+  ErrorMetadata,
+  ValidationDetail,
+} from "../../wire/openai-chat/error.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+
+/** A failure as a body reports it. */
+export interface ProviderErrorBody {
+  /** One word for the failure; empty where there is none. Numbers are not taken for one. */
+  readonly code: string;
+  readonly type: string;
+  readonly message: string;
+  /** The HTTP status that the body itself names, as it does inside a stream. */
+  readonly status: number | undefined;
+  /** Whether the server lists what its moderation objects to (OpenRouter). */
+  readonly isModerated: boolean;
+}
+
+const EMPTY: ProviderErrorBody = { code: "", type: "", message: "", status: undefined, isModerated: false };
+
+/** What may hold the facts of a failure: the body, or its `error`. */
+type ErrorHolder = Untrusted<ErrorBody & ErrorFields>;
+
+/** Reads the failure in a body, chunk or choice. */
+export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
+  const error = asObject<ErrorFields>(body.error) ?? objectsIn<ErrorFields>(body.errors)[0] ?? body;
+  const metadata = objectIn<ErrorMetadata>(error.metadata);
+  const own: ProviderErrorBody = {
+    code: wordIn(error.code),
+    type: error.type === "error" ? "" : textIn(error.type),
+    message: messageIn(error, body),
+    status: statusIn(error) ?? statusIn(body),
+    isModerated: listIn(metadata.reasons).length > 0,
+  };
+  return withUpstream(own, upstreamIn(metadata));
+}
+
+/** Reads the failure in a body that is no JSON object. */
+export function readErrorText(body: string): ProviderErrorBody {
+  const first = objectsIn<ErrorBody>(tryParseJson(body))[0];
+  if (first !== undefined) return readErrorBody(first);
+  if (!/^\s*<(?:!doctype|html|\?xml|head|body)/i.test(body)) return { ...EMPTY, message: body };
+  const title = /<title[^>]*>([^<]{1,200})</i.exec(body)?.[1]?.trim() ?? "";
+  return { ...EMPTY, message: title === "" ? "an HTML page" : `an HTML page: ${title}` };
+}
+
+function messageIn(error: Untrusted<ErrorFields>, body: ErrorHolder): string {
+  const nested = asObject<ErrorBody>(error.message);
+  return (
+    asString(error.message) ??
+    asString(body.error) ??
+    asString(asObject<ErrorBody["x_groq"]>(body.x_groq)?.error) ??
+    (detailIn(nested?.detail) ||
+      detailIn(body.detail) ||
+      textIn(objectIn<ErrorBody["fault"]>(body.fault).faultstring))
+  );
+}
+
+/**
+ * FastAPI's `detail`: a text, or a list of what is wrong where. It also repeats the caller's input, which stays out.
+ */
+function detailIn(detail: unknown): string {
+  if (typeof detail === "string") return detail;
+  const lines = objectsIn<ValidationDetail>(detail).map(({ loc, msg }) => {
+    const path = listIn(loc).join(".");
+    return path === "" ? textIn(msg) : `${path}: ${textIn(msg)}`;
+  });
+  return lines.join("; ") || textIn(asObject<ErrorFields>(detail)?.message);
+}
+
+/** The failure of the server behind a router, which is more precise than the router's own. */
+function upstreamIn({ raw }: Untrusted<ErrorMetadata>): ProviderErrorBody | undefined {
+  const body = asObject<ErrorBody>(typeof raw === "string" ? tryParseJson(raw) : raw);
+  if (body !== undefined) return readErrorBody(body);
+  return typeof raw === "string" && raw !== "" ? readErrorText(raw) : undefined;
+}
+
+function withUpstream(own: ProviderErrorBody, upstream: ProviderErrorBody | undefined): ProviderErrorBody {
+  if (upstream === undefined) return own;
+  return {
+    ...own,
+    code: own.code || upstream.code,
+    type: own.type || upstream.type,
+    message: upstream.message === "" ? own.message : `${own.message}: ${upstream.message}`,
+  };
+}
+
+/** A code that is one word. Numbers stand for statuses, and xAI puts a sentence there. */
+function wordIn(code: unknown): string {
+  return typeof code === "string" && /^[A-Za-z][\w.-]*$/.test(code) ? code : "";
+}
+
+function statusIn({
+  code,
+  status,
+  status_code: snake,
+  statusCode: camel,
+}: Untrusted<ErrorFields>): number | undefined {
+  return [code, status, snake, camel].map(Number).find((number) => number >= 400 && number <= 599);
+}
+
+function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

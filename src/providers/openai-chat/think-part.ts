@@ -1,0 +1,52 @@
+/** Reasoning as a part of a content list (Mistral documentation: "Reasoning", `ThinkChunk`). */
+import { type JsonValue, objectsIn, textIn, without } from "../../kit/json/json.ts";
+import type { TextPart } from "../../wire/openai-chat/request.ts";
+import type { ThinkPart } from "../../wire/openai-chat/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { verbatim } from "./verbatim.ts";
+
+/** Collects the pieces of one such part; a stream sends it in many. */
+export class ThinkPartCollector {
+  readonly #rest: Record<string, JsonValue | undefined> = {};
+  readonly #inner: Untrusted<TextPart>[] = [];
+
+  /** Adds the next piece. @returns The text that it adds. */
+  add(piece: Untrusted<ThinkPart>): string {
+    for (const [key, value] of Object.entries(without(piece, "thinking")))
+      if (value !== null) this.#rest[key] = value;
+    const inner = innerOf(piece.thinking);
+    for (const part of inner) this.#addInner(part);
+    return inner.map(({ text }) => textIn(text)).join("");
+  }
+
+  /** The part for the state of ours: without its text, unless it holds more than text. */
+  get state(): Untrusted<ThinkPart> {
+    return this.#inner.every(isText) ? this.#rest : { ...this.#rest, thinking: this.#inner };
+  }
+
+  #addInner(part: Untrusted<TextPart>): void {
+    const last = this.#inner.at(-1);
+    if (last !== undefined && isText(last) && isText(part))
+      this.#inner[this.#inner.length - 1] = { ...last, text: textIn(last.text) + textIn(part.text) };
+    else this.#inner.push(part);
+  }
+}
+
+/** Whether a piece has neither reasoning nor a signature. */
+export function isEmptyThinkPart({ thinking, signature }: Untrusted<ThinkPart>): boolean {
+  return innerOf(thinking).length === 0 && textIn(signature) === "";
+}
+
+/** The part as it goes back. @param text The text of our part. */
+export function thinkPartOf(state: Untrusted<ThinkPart>, text: string): ThinkPart {
+  const thinking = state.thinking ?? (text === "" ? [] : [{ type: "text", text }]);
+  return verbatim<ThinkPart>({ type: "thinking", thinking, ...without(state, "type", "thinking") });
+}
+
+function innerOf(thinking: unknown): readonly Untrusted<TextPart>[] {
+  return typeof thinking === "string" ? [{ type: "text", text: thinking }] : objectsIn<TextPart>(thinking);
+}
+
+function isText({ type }: Untrusted<TextPart>): boolean {
+  return type === "text";
+}

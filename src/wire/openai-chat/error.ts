@@ -1,0 +1,61 @@
+/** How servers of the Chat Completions API report failures ("Error codes"), each in a shape of its own. */
+import type { ErrorObject as OpenAIErrorObject } from "openai/resources/shared";
+
+/** Body of a failed answer, and of the chunk by which a stream reports one. */
+export interface ErrorBody extends Partial<ErrorFields> {
+  /** The facts: OpenAI ("Error codes"); a text at xAI, Ollama and others. */
+  error?: ErrorObject | string | null;
+  /** A list of them (Cloudflare documentation: "API response"). */
+  errors?: ErrorObject[];
+  /** A text, or what is wrong where: FastAPI ("Handling errors") and the servers that are built with it. */
+  detail?: string | ValidationDetail[] | { message?: string };
+  /** `error` where the facts stand at the top (vLLM: "OpenAI-compatible server"; Mistral). */
+  object?: string;
+  /** Why a stream stopped early (Groq documentation: "Errors"). */
+  x_groq?: { error?: string };
+  /** Apigee, a gateway in front of some servers ("Fault handling"). */
+  fault?: { faultstring?: string };
+}
+
+/** The facts of a failure ("Error codes"), in the types that other servers send. */
+export interface ErrorFields extends Omit<OpenAIErrorObject, "code" | "message" | "param"> {
+  /** A word; at some servers the HTTP status (OpenRouter, llama.cpp, vLLM), at xAI a sentence. */
+  code: string | number | null;
+  /** What went wrong; at Mistral also an object that has it as `detail`. */
+  message: string | { detail?: ValidationDetail[] };
+  /** The parameter that is wrong. */
+  param: string | null;
+  /** A word for the HTTP status at Gemini ("Error codes"); the status itself at other servers. */
+  status: number | string;
+  /** The HTTP status, as some proxies spell it. */
+  status_code: number;
+  /** The HTTP status (Azure API Management, in front of Azure OpenAI). */
+  statusCode: number;
+  /** What OpenRouter knows beside ("Errors"). */
+  metadata: ErrorMetadata;
+}
+
+/** `error` of a failed answer. */
+export type ErrorObject = Partial<ErrorFields>;
+
+/**
+ * What OpenRouter says of a failure of the server behind it, or of its moderation (OpenRouter documentation: "Errors").
+ */
+export interface ErrorMetadata {
+  /** The failure as that server reported it: a body, or its text. */
+  raw?: string | ErrorBody;
+  /** Name of that server. */
+  provider_name?: string;
+  /** What the moderation objects to. */
+  reasons?: string[];
+}
+
+/** One of FastAPI's `detail` ("Handling errors"). */
+export interface ValidationDetail {
+  /** Path of what is wrong. */
+  loc?: (string | number)[];
+  /** What is wrong with it. */
+  msg?: string;
+  /** Kind of the mistake. */
+  type?: string;
+}

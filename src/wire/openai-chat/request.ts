@@ -1,0 +1,200 @@
+/**
+ * What the Chat Completions API takes. The types are OpenAI's own ("Create chat completion" in its API reference); what
+ * compatible servers take beside, or in another form, is added here with the documentation that describes it.
+ */
+import type {
+  ChatCompletionAllowedToolChoice,
+  ChatCompletionAssistantMessageParam,
+  ChatCompletionContentPartImage,
+  ChatCompletionContentPartInputAudio,
+  ChatCompletionContentPartRefusal,
+  ChatCompletionContentPart as ChatCompletionContentParts,
+  ChatCompletionContentPartText,
+  ChatCompletionCreateParamsBase,
+  ChatCompletionCustomTool,
+  ChatCompletionDeveloperMessageParam,
+  ChatCompletionFunctionTool,
+  ChatCompletionNamedToolChoice,
+  ChatCompletionNamedToolChoiceCustom,
+  ChatCompletionSystemMessageParam,
+  ChatCompletionToolMessageParam,
+  ChatCompletionUserMessageParam,
+} from "openai/resources/chat/completions/completions";
+import type {
+  ResponseFormatJSONObject,
+  ResponseFormatJSONSchema,
+  ResponseFormatText,
+} from "openai/resources/shared";
+import type { GeneratedImage, ReasoningDetail, ThinkPart, ToolCall } from "./response.ts";
+
+/** Path below the base URL ("Create chat completion"). */
+export const CHAT_COMPLETIONS_PATH = "/chat/completions";
+
+/** Body of a request ("Create chat completion"). */
+export interface ChatRequest
+  extends Omit<
+      ChatCompletionCreateParamsBase,
+      "messages" | "reasoning_effort" | "response_format" | "tool_choice" | "tools"
+    >,
+    ReasoningSettings {
+  /** The conversation ("Create chat completion", `messages`). */
+  messages: MessageParam[];
+  /** Form of the answer ("Structured model outputs"). */
+  response_format?: ResponseFormat;
+  /** Whether and what the model must call ("Create chat completion", `tool_choice`). */
+  tool_choice?: ToolChoice;
+  /** What the model can call ("Create chat completion", `tools`). */
+  tools?: Tool[];
+}
+
+/** The ways in which servers let a request steer reasoning. */
+export interface ReasoningSettings {
+  /** "Create chat completion", `reasoning_effort`. Servers add efforts of their own. */
+  reasoning_effort?: string | null;
+  /** OpenRouter ("Reasoning tokens"). */
+  reasoning?: { effort?: string; enabled?: boolean; exclude?: boolean; max_tokens?: number };
+  /** DeepSeek ("Thinking mode"), Z.ai ("Deep thinking"), Moonshot ("Thinking models"). */
+  thinking?: { type: "enabled" | "disabled" };
+  /** Alibaba Model Studio ("Deep thinking"). */
+  enable_thinking?: boolean;
+  /** Variables of the model's own chat template: vLLM ("Reasoning outputs"), SGLang and llama.cpp. */
+  chat_template_kwargs?: { enable_thinking?: boolean };
+}
+
+/** `response_format` of a request ("Structured model outputs"). */
+export type ResponseFormat = ResponseFormatText | ResponseFormatJSONObject | ResponseFormatJSONSchema;
+
+/** One of `tools` ("Create chat completion", `tools`). */
+export type Tool = FunctionTool | CustomTool;
+
+/** A function that the model can call ("Function calling"). */
+export type FunctionTool = ChatCompletionFunctionTool;
+
+/** A tool whose input is free text ("Function calling", "Custom tools"). */
+export type CustomTool = ChatCompletionCustomTool;
+
+/** A tool by its name, as `tool_choice` holds it ("Create chat completion", `tool_choice`). */
+export type NamedToolChoice = ChatCompletionNamedToolChoice | ChatCompletionNamedToolChoiceCustom;
+
+/** Limits the model to some of the tools ("Create chat completion", `tool_choice`). */
+export interface AllowedToolChoice extends Omit<ChatCompletionAllowedToolChoice, "allowed_tools"> {
+  /** The tools, and whether one of them must be called. */
+  allowed_tools: { mode: "auto" | "required"; tools: NamedToolChoice[] };
+}
+
+/** Whether and what the model must call ("Create chat completion", `tool_choice`). */
+export type ToolChoice = "none" | "auto" | "required" | NamedToolChoice | AllowedToolChoice;
+
+/** One of `messages` ("Create chat completion", `messages`). */
+export type MessageParam =
+  | SystemMessageParam
+  | DeveloperMessageParam
+  | UserMessageParam
+  | AssistantMessageParam
+  | ToolMessageParam;
+
+/** Instructions ("Create chat completion", `messages`, "System message"). */
+export interface SystemMessageParam extends Omit<ChatCompletionSystemMessageParam, "content"> {
+  /** A text, or a list of parts. */
+  content: ContentParam;
+}
+
+/** Instructions for models that have this role ("Create chat completion", `messages`, "Developer message"). */
+export interface DeveloperMessageParam extends Omit<ChatCompletionDeveloperMessageParam, "content"> {
+  /** A text, or a list of parts. */
+  content: ContentParam;
+}
+
+/** What the user writes ("Create chat completion", `messages`, "User message"). */
+export interface UserMessageParam extends Omit<ChatCompletionUserMessageParam, "content"> {
+  /** A text, or a list of parts. */
+  content: ContentParam;
+}
+
+/** The result of a tool call ("Create chat completion", `messages`, "Tool message"). */
+export interface ToolMessageParam extends Omit<ChatCompletionToolMessageParam, "content"> {
+  /**
+   * A text, or a list of parts; of images and documents too at some servers (Mistral documentation: "Function
+   * calling").
+   */
+  content: ContentParam;
+}
+
+/** An earlier answer of the model ("Create chat completion", `messages`, "Assistant message"). */
+export interface AssistantMessageParam
+  extends Omit<ChatCompletionAssistantMessageParam, "content" | "tool_calls">,
+    ReasoningParam {
+  /** A text, or a list of parts; null or left out beside tool calls and refusals. */
+  content?: ContentParam | null;
+  /** The calls that the messages after it answer. */
+  tool_calls?: ToolCall[];
+  /** Images that the model made (OpenRouter documentation: "Image generation"). */
+  images?: GeneratedImage[];
+}
+
+/** The fields in which servers take reasoning back. */
+export interface ReasoningParam {
+  /** DeepSeek ("Thinking mode"), Moonshot, Z.ai. */
+  reasoning_content?: string | null;
+  /** OpenRouter ("Reasoning tokens"), Groq ("Reasoning"), Cerebras ("Reasoning"). */
+  reasoning?: string | null;
+  /** OpenRouter ("Reasoning tokens", "Preserving reasoning"). */
+  reasoning_details?: ReasoningDetail[] | null;
+}
+
+/** The content of a message ("Create chat completion", `messages`). */
+export type ContentParam = string | ContentPartParam[];
+
+/** A part of a content list ("Create chat completion", `messages`). */
+export type ContentPartParam =
+  | TextPart
+  | RefusalPart
+  | ImagePart
+  | InputAudioPart
+  | FilePart
+  | DocumentUrlPart
+  | FileUrlPart
+  | ThinkPart;
+
+/** A text in a content list ("Create chat completion", `messages`). */
+export type TextPart = ChatCompletionContentPartText;
+
+/** A refusal in a content list ("Create chat completion", `messages`, "Assistant message"). */
+export type RefusalPart = ChatCompletionContentPartRefusal;
+
+/** An image ("Images and vision"). */
+export interface ImagePart extends Omit<ChatCompletionContentPartImage, "image_url"> {
+  /** Where it is: a URL or a data: URL. Servers add values of `detail`. */
+  image_url: { url: string; detail?: string };
+}
+
+/** An audio clip ("Audio and speech"). */
+export interface InputAudioPart extends Omit<ChatCompletionContentPartInputAudio, "input_audio"> {
+  /** Base64 with its format; at Mistral ("Audio & transcription") base64 or a URL alone. Servers add formats. */
+  input_audio: { data: string; format: string } | string;
+}
+
+/** A document ("File inputs"; Mistral documentation: "Document Q&A", `file_id` of an uploaded file). */
+export type FilePart = ChatCompletionContentParts.File | { type: "file"; file_id: string };
+
+/** A document by URL (Mistral documentation: "Document Q&A"). */
+export interface DocumentUrlPart {
+  /** Discriminates the parts. */
+  type: "document_url";
+  /** A URL or a data: URL. */
+  document_url: string;
+  /** Name of the document. */
+  document_name?: string;
+}
+
+/**
+ * A document by URL or as base64 (Perplexity documentation: "File attachments"; Z.ai documentation: "Chat completion").
+ */
+export interface FileUrlPart {
+  /** Discriminates the parts. */
+  type: "file_url";
+  /** A URL, or base64 without a prefix. */
+  file_url: { url: string };
+  /** Name of the document. */
+  file_name?: string;
+}
