@@ -165,7 +165,7 @@ async function proveContent(
   const response = await stage.client.complete(requestTo(column, { messages }));
   const attached = expected.filter(({ kind }) => kind !== "text").length;
   expect(column.read(stage.bodyAt()).facts).toEqual([...expected, said("What is it?")]);
-  expect(textOf(response)).toContain(`With your words came ${attached} attachment(s)`);
+  expect(textOf(response)).toContain(`The request has ${attached} attachment(s)`);
   expect(response.warnings).toEqual([]);
 }
 

@@ -254,7 +254,7 @@ async function proveImage(column: Column, source: string | Uint8Array, onTheWire
     { kind: "text", speaker: "user", text: "What is in the picture?" },
     { kind: "image", speaker: "user", source: onTheWire },
   ]);
-  expect(textOf(response)).toContain("With your words came 1 attachment(s): image");
+  expect(textOf(response)).toContain("The request has 1 attachment(s): image");
 }
 
 /** Runs a tool loop, and holds each request to all that was said before it. */
