@@ -150,5 +150,5 @@ function answerPlainly(exchange: Exchange, status: number, message: string): voi
 
 function unknownPath(state: SimulatorState, request: ReceivedRequest): string {
   const known = state.formats.flatMap((format) => format.endpoints);
-  return `The simulator does not serve ${request.method} ${request.path}. It serves ${known.join(", ")}; see GET /simulator/models.`;
+  return `The simulator does not answer ${request.method} ${request.path}. It answers ${known.join(", ")}; see GET /simulator/models.`;
 }

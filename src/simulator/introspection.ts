@@ -35,7 +35,7 @@ export function answerIntrospection(
   }
   const known = [`GET ${root}/requests`, `DELETE ${root}/requests`, `GET ${root}/models`];
   sendJson(response, 404, {
-    error: { message: `The simulator does not serve ${call}. It serves ${known.join(", ")}.` },
+    error: { message: `The simulator does not answer ${call}. It answers ${known.join(", ")}.` },
   });
 }
 

@@ -75,7 +75,7 @@ describe("responses.stream()", () => {
     "sim-long:tokens=300,rate=1000000",
     "sim-text:half_surrogates=1",
     "sim-text:chunk=random:7",
-  ])("accumulates %s to what the last event holds", async (model) => {
+  ])("accumulates %s to the response in the last event", async (model) => {
     const helper = createClient().responses.stream({
       model,
       input: "Tell me of boats 🚢.",
@@ -96,7 +96,7 @@ describe("responses.stream()", () => {
   });
 });
 
-describe("a round trip of tools", () => {
+describe("a round trip of tool calls", () => {
   const question = "What is the weather in Paris and in London?";
 
   it("answers with what the tools returned", async () => {
@@ -118,7 +118,7 @@ describe("a round trip of tools", () => {
     expect(second.output_text).toContain("`get_weather` said “21 °C 🌤”");
   });
 
-  it("goes on from a stored response", async () => {
+  it("continues from a stored response", async () => {
     const client = createClient();
     const request = { model: "sim-tools", tools: [weatherTool] };
     const first = await client.responses.create({ ...request, input: question });
@@ -154,7 +154,7 @@ describe("a round trip of reasoning", () => {
     };
   }
 
-  it("takes back what it gave", async () => {
+  it("accepts its own reasoning", async () => {
     const { reasoning, rest } = await think();
     expect(reasoning.summary).toHaveLength(2);
     const response = await createClient().responses.create({
@@ -165,7 +165,7 @@ describe("a round trip of reasoning", () => {
     expect(response.usage?.output_tokens_details.reasoning_tokens).toBeGreaterThanOrEqual(448);
   });
 
-  it("notices one altered character", async () => {
+  it("detects one altered character", async () => {
     const { reasoning, rest } = await think();
     const content = reasoning.encrypted_content ?? "";
     for (const place of [8, Math.floor(content.length / 2), content.length - 3]) {
@@ -204,18 +204,18 @@ describe("errors", () => {
   const ask = (model: string, client = createClient()): Promise<unknown> =>
     client.responses.create({ model, input: "Hello" });
 
-  it("of a refused key are an AuthenticationError", async () => {
+  it("for a rejected key are an AuthenticationError", async () => {
     const error = await caught(AuthenticationError, () => ask("sim-text", createClient("invalid")));
     expect(error).toMatchObject({ status: 401, code: "invalid_api_key", type: "invalid_request_error" });
     expect(error.requestID).toMatch(/^req_/);
   });
 
-  it("of an unknown model are a NotFoundError", async () => {
+  it("for an unknown model are a NotFoundError", async () => {
     const error = await caught(NotFoundError, () => ask("gpt-nonexistent"));
     expect(error).toMatchObject({ status: 404, code: "model_not_found" });
   });
 
-  it("of a rate limit are a RateLimitError with its headers", async () => {
+  it("for a rate limit are a RateLimitError with its headers", async () => {
     const error = await caught(RateLimitError, () => ask("sim-text:status=429,retry_after=2"));
     expect(error.code).toBe("rate_limit_exceeded");
     expect(error.headers.get("retry-after")).toBe("2");
@@ -223,7 +223,7 @@ describe("errors", () => {
     expect(error.headers.get("x-ratelimit-reset-requests")).toBe("2s");
   });
 
-  it("of the request are a BadRequestError that names the parameter", async () => {
+  it("in the request are a BadRequestError that names the parameter", async () => {
     const error = await caught(BadRequestError, () =>
       createClient().responses.create({ model: "sim-text", input: "Hello", temperature: 3 }),
     );
@@ -249,7 +249,7 @@ describe("errors", () => {
     }
   });
 
-  it("that pass are retried until the answer comes", async () => {
+  it("that are temporary are retried until the call succeeds", async () => {
     const model = "sim-text:status=503,times=2,retry_after_ms=1";
     const response = await createClient("test-key", 2).responses.create({ model, input: "Hello" });
     expect(response.output_text).toContain("“Hello”");
@@ -259,8 +259,8 @@ describe("errors", () => {
   });
 });
 
-describe("a caller that leaves", () => {
-  it("is seen by the simulator at once", async () => {
+describe("cancellation by the caller", () => {
+  it("reaches the simulator at once", async () => {
     const model = "sim-long:tokens=10000,rate=50";
     const stream = await createClient().responses.create({ model, input: "Hello", stream: true });
     let leftAt = 0;
@@ -277,7 +277,7 @@ describe("a caller that leaves", () => {
     expect(request.events).toBeLessThan(1000);
   });
 
-  it("may do so before the headers", async () => {
+  it("is possible before the headers", async () => {
     const model = "sim-text:delay_ms=60000";
     const leave = new AbortController();
     const answer = createClient().responses.create({ model, input: "Hello" }, { signal: leave.signal });
