@@ -1,4 +1,4 @@
-/** Outrigger as a TypeScript library: everything that a caller needs, and nothing from inside. */
+/** The public API of Outrigger as a TypeScript library. */
 
 // The contract: its messages are the data model, and `create(RequestSchema, {...})` makes them.
 export { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
@@ -13,7 +13,7 @@ export {
 export type { CatalogEntry } from "./catalog/catalog-data.ts";
 export type { CostOptions } from "./catalog/model-cost.ts";
 export type { ModelTraits } from "./catalog/model-traits.ts";
-// The client (specification §2.2 to §2.6).
+// The client.
 export { getLatestModel, getModelInfo, listModels } from "./client/catalog.ts";
 export { Client, type ClientOptions, type RequestInput } from "./client/client.ts";
 export { getDefaultClient, setDefaultClient } from "./client/default-client.ts";
@@ -25,7 +25,7 @@ export type {
   MiddlewareMethods,
   StreamNext,
 } from "./client/middleware.ts";
-// What an adapter is, its errors, and the laws of its streams.
+// The adapter interface, its errors, and the laws of its streams.
 export { accumulate, StreamAccumulator } from "./core/accumulator.ts";
 export type { CallOptions, ProviderAdapter } from "./core/adapter.ts";
 export * from "./core/errors.ts";
@@ -42,7 +42,7 @@ export * from "./gen/outrigger/v1/response_pb.ts";
 export * from "./gen/outrigger/v1/stream_event_pb.ts";
 export * from "./gen/outrigger/v1/tool_pb.ts";
 export * from "./gen/outrigger/v1/usage_pb.ts";
-// What a caller of `complete` and `stream` puts around them: neither retries by itself.
+// Retries: `complete` and `stream` themselves never retry.
 export {
   DEFAULT_RETRY_POLICY,
   type RetryOptions,

@@ -1,4 +1,4 @@
-/** Holds the house to its plan: imports run one way (docs/architecture.md). */
+/** Holds the layout: imports run one way, without circles, and provider names stay in their places (docs/architecture.md). */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,8 +25,14 @@ const layers = [
 /** The library's surface, which may use every layer up to generation. */
 const surface = "index.ts";
 
-/** Stands on its own; used by the command and by tests. */
+/** Uses nothing but wire types; used by the command and by tests. */
 const simulator = "simulator";
+
+/** Types and constants of the providers' APIs; uses nothing of ours. */
+const wire = "wire";
+
+/** Areas that may use wire types. */
+const wireUsers: readonly string[] = [wire, "kit", "providers", "endpoints", simulator];
 
 interface Import {
   /** Path below src of the file that imports. */
@@ -72,6 +78,43 @@ function adapterOf(path: string): string | undefined {
   return area === "providers" ? adapter : undefined;
 }
 
+/** Names of providers in the code of a file; comments may give examples. */
+function providerNamesIn(text: string): string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+  return [...code.matchAll(/openai|anthropic|gemini|claude|\bgpt-/gi)].map(([name]) => name);
+}
+
+/** Whether a file imports a package by `import type` alone. */
+function isTypeImport(text: string, name: string): boolean {
+  const statements = text.split(";").filter((statement) => statement.includes(`"${name}"`));
+  return statements.every((statement) =>
+    /^\s*(?:\/\*[\s\S]*?\*\/\s*)?(?:import|export) type\b/.test(statement),
+  );
+}
+
+/** The files of one import circle, in the order of the imports; empty where there is none. */
+function circleIn(targets: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): string[] => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return [];
+    path.push(file);
+    for (const target of targets.get(file) ?? []) {
+      const circle = visit(target);
+      if (circle.length > 0) return circle;
+    }
+    path.pop();
+    done.add(file);
+    return [];
+  };
+  for (const file of targets.keys()) {
+    const circle = visit(file);
+    if (circle.length > 0) return circle;
+  }
+  return [];
+}
+
 function lines(found: readonly Import[]): string[] {
   return found.map(({ from, to }) => `${from} imports ${to}`);
 }
@@ -90,7 +133,7 @@ describe("the architecture", () => {
   });
 
   it("knows every folder of src", () => {
-    const known = [...layers, surface, simulator] as readonly string[];
+    const known = [...layers, surface, simulator, wire] as readonly string[];
     expect(
       files.map((file) => areaOf(relative(source, file))).filter((area) => !known.includes(area)),
     ).toEqual([]);
@@ -98,8 +141,31 @@ describe("the architecture", () => {
 
   it("lets a layer use the layers before it, and no other", () => {
     const wrong = imports.filter(({ from, to, internal }) => {
-      if (!internal || areaOf(from) === simulator || areaOf(to) === simulator) return false;
+      if (!internal || [simulator, wire].some((area) => [areaOf(from), areaOf(to)].includes(area)))
+        return false;
       return to === surface || (to.startsWith("../") ? areaOf(from) !== "cli" : rankOf(to) > rankOf(from));
+    });
+    expect(lines(wrong)).toEqual([]);
+  });
+
+  it("has no import circles, types included", () => {
+    const targets = new Map<string, string[]>();
+    for (const { from, to, internal } of imports)
+      if (internal) targets.set(from, [...(targets.get(from) ?? []), to]);
+    expect(circleIn(targets)).toEqual([]);
+  });
+
+  it("lets wire import types of the providers' SDKs and nothing else", () => {
+    const wrong = files
+      .filter((file) => areaOf(relative(source, file)) === wire)
+      .flatMap((file) => importsIn(file).map((found) => ({ ...found, text: readFileSync(file, "utf8") })))
+      .filter(({ to, internal, text }) => (internal ? areaOf(to) !== wire : !isTypeImport(text, to)));
+    expect(lines(wrong)).toEqual([]);
+  });
+
+  it("lets only adapters, HTTP APIs, the simulator and the JSON readers use wire types", () => {
+    const wrong = imports.filter(({ from, to, internal }) => {
+      return internal && areaOf(to) === wire && !wireUsers.includes(areaOf(from));
     });
     expect(lines(wrong)).toEqual([]);
   });
@@ -120,14 +186,27 @@ describe("the architecture", () => {
     expect(lines(wrong)).toEqual([]);
   });
 
-  it("lets the simulator stand on its own, and only the command use it", () => {
+  it("lets the simulator use wire types alone, and only the command use the simulator", () => {
     const outward = imports.filter(({ from, to, internal }) => {
-      return areaOf(from) === simulator && (internal ? areaOf(to) !== simulator : !to.startsWith("node:"));
+      if (areaOf(from) !== simulator) return false;
+      return internal ? ![simulator, wire].includes(areaOf(to)) : !to.startsWith("node:");
     });
     const inward = imports.filter(({ from, to, internal }) => {
       return internal && areaOf(to) === simulator && ![simulator, "cli"].includes(areaOf(from));
     });
     expect(lines([...outward, ...inward])).toEqual([]);
+  });
+
+  it("names providers in adapters, wire types, catalog, simulator and the composition of the client only", () => {
+    const free = ["providers", wire, simulator, "catalog", "gen"];
+    const composition = ["client/providers.ts", "client/from-env.ts", "index.ts"];
+    const wrong = files
+      .map((file) => relative(source, file))
+      .filter((file) => !free.includes(areaOf(file)) && !composition.includes(file) && areaOf(file) !== "cli")
+      .flatMap((file) =>
+        providerNamesIn(readFileSync(join(source, file), "utf8")).map((name) => `${file}: ${name}`),
+      );
+    expect(wrong).toEqual([]);
   });
 
   it("gives all adapters the same files", () => {

@@ -29,7 +29,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   // The way to the simulator is a loopback: a proxy of this machine is not for it.
   process.env.no_proxy = "*";
   const simulator = await startSimulator();
-  const client = new Client({ providers: providersOf(simulator) });
+  const client = new Client({ providers: providersOf(simulator), defaultProvider: "openai" });
   try {
     const logger = createLogger({ level: config.logLevel, destination: process.stderr });
     const server = await startServer({

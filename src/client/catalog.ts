@@ -1,4 +1,4 @@
-/** The lookups of the model catalog (specification §2.9). The catalog is advice: unknown models pass through. */
+/** The lookups of the model catalog. The catalog is advisory: unknown models pass through. */
 
 import { defaultCatalog } from "../catalog/catalog.ts";
 import type { Capability, ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from "../kit/json/json.ts";
 import type { Violations } from "./violations.ts";
 
-/** Notes a violation unless the text is JSON. What the text says is never shown. */
+/** Records a violation unless the text is JSON. The text itself is never shown. */
 export function checkJson(text: string, field: string, violations: Violations): void {
   parse(text, field, violations, "JSON text");
 }
 
-/** Gives the object that the text holds. Notes a violation and gives undefined where it holds none. */
+/** Returns the object that the text holds. Records a violation and returns undefined where it holds none. */
 export function checkJsonObject(text: string, field: string, violations: Violations): JsonObject | undefined {
   const value = parse(text, field, violations, "the text of a JSON object");
   if (value === undefined || isObject(value)) return value;

@@ -3,7 +3,8 @@ import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
 import { lazyBatches } from "../core/batches.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
-import { createInferenceId } from "../core/inference-id.ts";
+import { inferenceIdOf } from "../core/inference-id.ts";
+import { withTerminalEvent } from "../core/terminal-event.ts";
 import {
   FinalResponse,
   type Request,
@@ -12,23 +13,25 @@ import {
 } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { wrapComplete, wrapStream } from "./apply-middleware.ts";
+import { copyRequest } from "./copy-request.ts";
 import { withoutContent } from "./final-response.ts";
 import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
-import { type Middleware, wrapComplete, wrapStream } from "./middleware.ts";
+import type { Middleware } from "./middleware.ts";
 import { createAdapter } from "./providers.ts";
 import { ProviderRegistry } from "./registry.ts";
-import { validateRequest } from "./validate.ts";
+import { validateInput, validateRequest } from "./validate.ts";
 
-/** A Request, or what makes one: `{ model: "gpt-5.2", messages: [userMessage("hi")] }`. */
+/** A Request, or a plain object for one: `{ model: "gpt-5.2", messages: [userMessage("hi")] }`. */
 export type RequestInput = MessageInitShape<typeof RequestSchema>;
 
-/** What a Client is made of. */
+/** Options of a Client. */
 export interface ClientOptions {
   /** Adapters by the name that a request's `provider` gives, in the order of registration. */
   readonly providers?: Readonly<Record<string, ProviderAdapter>> | undefined;
-  /** Provider of requests that name none. Default: the first registered. */
+  /** Provider of requests that name none. Default: the only one; several need this option. */
   readonly defaultProvider?: string | undefined;
-  /** Put around every call; the first one is outermost. */
+  /** Runs around every call; the first one is outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
 }
 
@@ -37,34 +40,37 @@ const REMEDY =
   `which looks for these environment variables: ${providerVariables.join(", ")}.`;
 
 /**
- * Routes requests to the registered providers, through middleware (specification §2.2 to
- * §2.6). Keeps no state between calls; any number of them may run at once. Never retries.
+ * Routes requests to the registered providers, through middleware. Keeps no state between calls; any number of them may
+ * run at once. Never retries.
  */
 export class Client {
   readonly #registry: ProviderRegistry;
   readonly #complete: (request: Request, options: CallOptions) => Promise<Response>;
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
-  /** Requests that were checked; what a middleware made anew is not among them. */
+  readonly #hasMiddleware: boolean;
+  /** Requests that were validated. A request that a middleware created is not among them. */
   readonly #checked = new WeakSet<Request>();
 
   /**
-   * @param remedy What the error about missing providers advises.
-   * @throws ConfigurationError where an adapter refuses its configuration, or where
-   * `defaultProvider` is none of `providers`.
+   * @param remedy Advice for the error about missing providers.
+   * @throws ConfigurationError where an adapter rejects its configuration, or where `defaultProvider` is not among
+   * `providers`.
    */
   constructor(options: ClientOptions = {}, remedy: string = REMEDY) {
     const { providers = {}, defaultProvider, middleware = [] } = options;
     this.#registry = new ProviderRegistry(remedy);
     for (const [name, adapter] of Object.entries(providers)) this.register(name, adapter);
     if (defaultProvider !== undefined) this.#registry.setDefault(defaultProvider);
+    this.#hasMiddleware = middleware.length > 0;
     this.#complete = wrapComplete(middleware, (request, own) => this.#sendComplete(request, own));
     this.#stream = wrapStream(middleware, (request, own) => this.#sendStream(request, own));
   }
 
   /**
-   * Makes a Client with the providers whose variables are set (`OPENAI_API_KEY`, ...). Where
-   * none is, calls fail with a ConfigurationError that lists the variables.
-   * @throws ConfigurationError where a variable holds what cannot work.
+   * Creates a Client with the providers whose variables are set (`OPENAI_API_KEY`, ...). The default is the one that
+   * `OUTRIGGER_DEFAULT_PROVIDER` names, else the first in the order of the variables. Where none is set, calls fail with a
+   * ConfigurationError that lists the variables.
+   * @throws ConfigurationError where a variable has an invalid value.
    */
   static fromEnv(
     environment: Environment = process.env,
@@ -73,7 +79,11 @@ export class Client {
     const reading = readProviders(environment);
     if (reading.problems.length > 0) throw new ConfigurationError(reading.problems.join("; "));
     const providers = [...reading.providers].map(([name, settings]) => [name, createAdapter(name, settings)]);
-    return new Client({ ...options, providers: Object.fromEntries(providers) }, describeMissing(reading));
+    const { defaultProvider = reading.defaultProvider } = options;
+    return new Client(
+      { ...options, defaultProvider, providers: Object.fromEntries(providers) },
+      describeMissing(reading),
+    );
   }
 
   /** Names of the registered providers, in the order of registration. */
@@ -81,33 +91,32 @@ export class Client {
     return this.#registry.names;
   }
 
-  /** Provider of requests that name none. Undefined where no provider is registered. */
+  /** Provider of requests that name none. Undefined where there is no default. */
   get defaultProvider(): string | undefined {
     return this.#registry.defaultName;
   }
 
   /**
-   * Adds a provider and calls its `initialize`. The first one becomes the default. Give the
-   * adapter the same name: it is what responses and provider options go by.
-   * @throws ConfigurationError where the name is taken or the adapter refuses its configuration.
+   * Adds a provider and calls its `initialize`. The adapter must have the same name: responses, provider options and
+   * provider state use it.
+   * @throws ConfigurationError where the name is taken or is not the adapter's, or the adapter rejects its configuration.
    */
   register(name: string, adapter: ProviderAdapter): void {
     this.#registry.register(name, adapter);
   }
 
   /**
-   * Sends the request and answers with the whole response.
-   * @throws InvalidRequestError with all wrong fields, ConfigurationError where no provider is
-   * registered, and what the provider's failure is (specification §6.1).
+   * Sends the request and returns the whole response.
+   * @throws InvalidRequestError with all invalid fields, ConfigurationError where no provider is registered, and the
+   * error of the provider's failure.
    */
   async complete(request: RequestInput, options: CallOptions = {}): Promise<Response> {
     return this.#complete(this.#check(request), withInferenceId(options));
   }
 
   /**
-   * Answers with the events while the model writes. Returns at once; nothing is sent before
-   * the first event is asked for, and all errors come out of the iteration. Leaving the loop
-   * closes the connection to the provider.
+   * Returns the events while the model generates. Returns at once: the request is sent when the first event is read, and
+   * all errors are thrown by the iteration. Leaving the loop closes the connection to the provider.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
     const open = async () => {
@@ -117,7 +126,7 @@ export class Client {
         ? eachEvent(batches, withoutContent)
         : batches;
     };
-    return new EventStream(lazyBatches(open));
+    return new EventStream(withTerminalEvent(lazyBatches(open)));
   }
 
   /** Whether a mode of tool choice works with a model of a provider, the default one where none is named. */
@@ -135,12 +144,14 @@ export class Client {
     return this.close();
   }
 
-  /** The request as middleware sees it: whole, checked, and naming its provider. */
+  /** The request as middleware sees it: complete, validated, and naming its provider. */
   #check(input: RequestInput): Request {
+    validateInput(input);
     const request = create(RequestSchema, input);
     validateRequest(request);
     const provider = request.provider || (this.#registry.defaultName ?? "");
-    const named = provider === request.provider ? request : { ...request, provider };
+    const own = this.#hasMiddleware ? copyRequest(request) : request;
+    const named = provider === own.provider ? own : { ...own, provider };
     this.#checked.add(named);
     return named;
   }
@@ -169,5 +180,5 @@ async function* eachEvent(
 }
 
 function withInferenceId(options: CallOptions): CallOptions {
-  return options.inferenceId === undefined ? { ...options, inferenceId: createInferenceId() } : options;
+  return options.inferenceId === undefined ? { ...options, inferenceId: inferenceIdOf() } : options;
 }

@@ -3,16 +3,15 @@ import { Client } from "./client.ts";
 let client: Client | undefined;
 
 /**
- * The client of functions that are not given one: made from the environment when it is first
- * asked for (specification §2.5).
- * @throws ConfigurationError where a variable holds what cannot work.
+ * The client of functions that are not given one. Created from the environment at the first call.
+ * @throws ConfigurationError where a variable has an invalid value.
  */
 export function getDefaultClient(): Client {
   client ??= Client.fromEnv();
   return client;
 }
 
-/** Replaces the default client. Undefined: the next use makes one from the environment again. Closes nothing. */
+/** Replaces the default client. Undefined: the next use creates one from the environment again. The previous client is not closed. */
 export function setDefaultClient(replacement: Client | undefined): void {
   client = replacement;
 }

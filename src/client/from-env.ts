@@ -1,4 +1,4 @@
-/** Which providers the environment registers (specification §2.2). */
+/** Which providers the environment registers. */
 
 import { ConfigurationError } from "../core/errors.ts";
 import { parseBaseUrl } from "../kit/http/transport.ts";
@@ -7,13 +7,15 @@ import type { ProviderSettings } from "./providers.ts";
 /** Environment variables, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment says of providers. */
+/** The providers that the environment registers. */
 export interface ProvidersOfEnvironment {
   /** Settings by provider name, in the order of registration. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
-  /** Variables that are set wrongly. Each names its variable, and what was expected. */
+  /** The provider that `OUTRIGGER_DEFAULT_PROVIDER` names, else the first. Undefined where there is none. */
+  readonly defaultProvider: string | undefined;
+  /** Invalid variables: each problem names its variable and what was expected. */
   readonly problems: readonly string[];
-  /** Variables that are set and have no effect, and why. */
+  /** Variables that are set without effect, and why. */
   readonly notices: readonly string[];
 }
 
@@ -22,7 +24,7 @@ interface EnvironmentProvider {
   readonly name: string;
   /** The provider is registered where one of these is set. */
   readonly keys: readonly string[];
-  /** What else is read where the provider is registered. */
+  /** Further variables of a registered provider. */
   readonly others: readonly string[];
   readonly settings: (variables: Variables, key: string) => ProviderSettings;
 }
@@ -77,6 +79,8 @@ const PROVIDERS: readonly EnvironmentProvider[] = [
 /** The variables that register a provider, in order. */
 export const providerVariables: readonly string[] = PROVIDERS.flatMap(({ keys }) => keys);
 
+const DEFAULT_PROVIDER = "OUTRIGGER_DEFAULT_PROVIDER";
+
 /** Reads the providers' own variables. An empty variable counts as unset. */
 export function readProviders(environment: Environment): ProvidersOfEnvironment {
   const variables = new Variables(environment);
@@ -86,16 +90,18 @@ export function readProviders(environment: Environment): ProvidersOfEnvironment 
     if (key === undefined) variables.noticeUnused(name, keys, others);
     else providers.set(name, settings(variables, variables.get(key) ?? ""));
   }
-  return { providers, problems: variables.problems, notices: variables.notices };
+  const [first] = providers.keys();
+  const defaultProvider = first === undefined ? undefined : (variables.get(DEFAULT_PROVIDER) ?? first);
+  return { providers, defaultProvider, problems: variables.problems, notices: variables.notices };
 }
 
-/** What to do where no provider is registered, for the error that says so. */
+/** Advice for the error that no provider is registered. */
 export function describeMissing({ notices }: ProvidersOfEnvironment): string {
   const lookedFor = `None of these environment variables is set: ${providerVariables.join(", ")}.`;
   return [lookedFor, ...notices].join(" ");
 }
 
-/** The environment, with notes of what is wrong in it. */
+/** Reads variables and collects what is wrong with them. */
 class Variables {
   readonly problems: string[] = [];
   readonly notices: string[] = [];

@@ -1,4 +1,4 @@
-/** The adapters by wire API: the one place that knows them all. */
+/** The adapters by wire API: the only module that knows all of them. */
 
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { AnthropicAdapter, type AnthropicAdapterOptions } from "../providers/anthropic-messages/adapter.ts";
@@ -9,7 +9,7 @@ import { OpenAIAdapter, type OpenAIAdapterOptions } from "../providers/openai-re
 /** Names of the profiles of OpenAI-compatible servers. */
 export { profileNames } from "../providers/openai-chat/profiles.ts";
 
-/** What the adapter of each wire API takes. */
+/** Options of the adapter of each wire API. */
 interface OptionsOfApi {
   "openai-responses": OpenAIAdapterOptions;
   "anthropic-messages": AnthropicAdapterOptions;
@@ -17,10 +17,10 @@ interface OptionsOfApi {
   "openai-chat": OpenAIChatAdapterOptions;
 }
 
-/** Name of a wire API that there is an adapter for. */
+/** Name of a wire API with an adapter. */
 export type WireApi = keyof OptionsOfApi;
 
-/** All wire APIs that there are adapters for. */
+/** All wire APIs with an adapter. */
 export const wireApis = [
   "openai-responses",
   "anthropic-messages",
@@ -28,12 +28,12 @@ export const wireApis = [
   "openai-chat",
 ] as const satisfies readonly WireApi[];
 
-/** What a provider entry of a configuration comes down to: its wire API and what the adapter of that API takes. */
+/** A provider entry of a configuration: its wire API and the options of that API's adapter. */
 export type ProviderSettings = {
   [Api in WireApi]: { readonly api: Api } & Omit<OptionsOfApi[Api], "name">;
 }[WireApi];
 
-/** Makes the adapter of a provider. Throws ConfigurationError where its settings cannot work. */
+/** Creates the adapter of a provider. Throws ConfigurationError where its settings are invalid. */
 export function createAdapter(name: string, settings: ProviderSettings): ProviderAdapter {
   switch (settings.api) {
     case "openai-responses":

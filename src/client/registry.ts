@@ -4,7 +4,7 @@ import { quote } from "./violations.ts";
 
 interface Entry {
   readonly adapter: ProviderAdapter;
-  /** Settles when the adapter is initialized; undefined where it is. */
+  /** Settles when the adapter is initialized; undefined where it already is. */
   readonly ready: Promise<void> | undefined;
 }
 
@@ -14,7 +14,7 @@ export class ProviderRegistry {
   readonly #remedy: string;
   #defaultName: string | undefined;
 
-  /** @param remedy What to do where no provider is registered, for the error that says so. */
+  /** @param remedy Advice for the error that no provider is registered. */
   constructor(remedy: string) {
     this.#remedy = remedy;
   }
@@ -24,18 +24,19 @@ export class ProviderRegistry {
     return [...this.#entries.keys()];
   }
 
-  /** Name of the default provider; undefined where there is no provider. */
+  /** Name of the default provider: the one that was set, else the only one. Undefined where there is none. */
   get defaultName(): string | undefined {
-    return this.#defaultName;
+    const [only, ...others] = this.names;
+    return this.#defaultName ?? (others.length === 0 ? only : undefined);
   }
 
-  /** Adds a provider and initializes it. The first one becomes the default. */
+  /** Adds a provider and initializes it. */
   register(name: string, adapter: ProviderAdapter): void {
     if (name.trim() === "") throw new ConfigurationError("a provider needs a name");
     if (this.#entries.has(name))
-      throw new ConfigurationError(`the provider ${quote(name)} is registered already`);
+      throw new ConfigurationError(`the provider ${quote(name)} is already registered`);
+    if (adapter.name !== name) throw new ConfigurationError(nameMismatch(name, adapter.name));
     this.#entries.set(name, { adapter, ready: initialize(name, adapter) });
-    this.#defaultName ??= name;
   }
 
   /** Makes a registered provider the default. */
@@ -48,7 +49,7 @@ export class ProviderRegistry {
     this.#defaultName = name;
   }
 
-  /** Gives the adapter of a provider, the default one for an empty name. Never guesses. */
+  /** Returns the adapter of a provider, the default one for an empty name. */
   find(name: string): ProviderAdapter {
     return this.#entry(name).adapter;
   }
@@ -60,7 +61,7 @@ export class ProviderRegistry {
     return adapter;
   }
 
-  /** Closes all adapters. Rejects with the first failure once all have been asked. */
+  /** Closes all adapters. Rejects with the first failure after all have settled. */
   async close(): Promise<void> {
     const adapters = new Set([...this.#entries.values()].map(({ adapter }) => adapter));
     const closings = await Promise.allSettled([...adapters].map(async (adapter) => adapter.close?.()));
@@ -69,9 +70,10 @@ export class ProviderRegistry {
   }
 
   #entry(name: string): Entry {
-    if (this.#defaultName === undefined)
-      throw new ConfigurationError(`no provider is registered. ${this.#remedy}`);
-    const entry = this.#entries.get(name === "" ? this.#defaultName : name);
+    if (this.#entries.size === 0) throw new ConfigurationError(`no provider is registered. ${this.#remedy}`);
+    const wanted = name === "" ? this.defaultName : name;
+    if (wanted === undefined) throw new ConfigurationError(`${NO_DEFAULT}; ${this.#listing()}`);
+    const entry = this.#entries.get(wanted);
     if (entry === undefined)
       throw invalidField("provider", `${quote(name)} is not registered; ${this.#listing()}`);
     return entry;
@@ -82,7 +84,14 @@ export class ProviderRegistry {
   }
 }
 
-/** A synchronous failure throws; an asynchronous one waits for the first call, which then fails with it. */
+const NO_DEFAULT = "the request names no provider, and there are several without a default";
+
+function nameMismatch(name: string, own: string): string {
+  const remedy = `pass the option name: ${quote(name)} to the adapter, or register it as ${quote(own)}`;
+  return `the adapter that is registered as ${quote(name)} is named ${quote(own)}; ${remedy}`;
+}
+
+/** A synchronous failure throws; an asynchronous one fails the first call. */
 function initialize(name: string, adapter: ProviderAdapter): Promise<void> | undefined {
   let pending: void | Promise<void>;
   try {

@@ -5,10 +5,10 @@ import type { Violations } from "./violations.ts";
 /** The kinds of part that the contract knows. */
 export type PartKind = NonNullable<ContentPart["part"]["case"]>;
 
-/** Which parts may stand in some place. */
+/** The kinds of part that one position accepts. */
 export interface PartLimits {
   readonly allowed: ReadonlySet<PartKind>;
-  /** The place, for the error: `a message of ROLE_USER`. */
+  /** The position, for the error: `a message of ROLE_USER`. */
   readonly place: string;
 }
 
@@ -24,7 +24,7 @@ const PART_NAMES: Readonly<Record<PartKind, string>> = {
   native: "native",
 };
 
-/** Checks whether a part may stand where it stands, and what it holds. Tool calls and results are checked elsewhere. */
+/** Checks whether a part is allowed at its position, and its content. Tool calls and results are checked elsewhere. */
 export function checkPart(
   whole: ContentPart,
   field: string,

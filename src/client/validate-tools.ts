@@ -15,7 +15,7 @@ import { quote, type Violations } from "./violations.ts";
 // Providers allow dashes, leading underscores and up to 128 characters.
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
-/** Checks the tools. Gives the names that a tool choice may name. */
+/** Checks the tools. Returns the names that a tool choice may use. */
 export function checkTools(tools: readonly Tool[], violations: Violations): ReadonlySet<string> {
   const functions = new Set<string>();
   const hosted = new Set<string>();
@@ -62,7 +62,7 @@ function checkParameters(text: string, field: string, violations: Violations): v
   violations.add(field, `expected a JSON Schema whose root has "type": "object", found ${found}`);
 }
 
-/** A provider's own tool goes by its name or its type in a tool choice. */
+/** A tool choice names a hosted tool by its name or its type. */
 function checkHosted(tool: HostedTool, field: string, names: Set<string>, violations: Violations): void {
   if (tool.provider === "") violations.add(`${field}.provider`, "is empty, expected the name of a provider");
   const config = checkJsonObject(tool.configJson, `${field}.config_json`, violations);
@@ -78,11 +78,11 @@ function addNames({ name, type }: JsonObject, names: Set<string>): void {
 export interface Choosable {
   /** Names of the request's own tools. */
   readonly names: ReadonlySet<string>;
-  /** Whether provider options bring tools that are not checked here. */
+  /** Whether provider options add tools that are not checked here. */
   readonly open: boolean;
 }
 
-/** Checks the tool choice against the tools that there are. */
+/** Checks the tool choice against the tools of the request. */
 export function checkToolChoice(choice: ToolChoice, choosable: Choosable, violations: Violations): void {
   const { mode, toolName } = choice;
   const named = mode === ToolChoice_Mode.NAMED;

@@ -3,6 +3,7 @@ import {
   FinalResponseSchema,
   LossPolicySchema,
   type Request,
+  RequestSchema,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormat_TypeSchema,
@@ -10,6 +11,7 @@ import {
   type Timeouts,
 } from "../gen/outrigger/v1/request_pb.ts";
 import { checkEnum } from "./check-enum.ts";
+import { checkInput } from "./check-input.ts";
 import { checkJsonObject } from "./check-json.ts";
 import { checkMessages } from "./validate-messages.ts";
 import { checkToolChoice, checkTools } from "./validate-tools.ts";
@@ -18,9 +20,19 @@ import { quote, Violations } from "./violations.ts";
 const SCHEMA_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Checks a request before it is routed, for all doors: what no provider could make sense of.
- * What only some providers refuse is left to their adapters.
- * @throws InvalidRequestError with all that is wrong in `violations`, by proto path.
+ * Checks that a value of a TypeScript or JavaScript caller has the shape of a Request.
+ * @throws InvalidRequestError with every field of a wrong name or type in `violations`.
+ */
+export function validateInput(input: unknown): void {
+  const violations = new Violations();
+  checkInput(RequestSchema, input, "", violations);
+  violations.throwIfAny();
+}
+
+/**
+ * Checks what no provider could accept, before the request is routed, for all APIs alike. What only some providers reject
+ * is checked by their adapters.
+ * @throws InvalidRequestError with every invalid field in `violations`, by proto path.
  */
 export function validateRequest(request: Request): void {
   const violations = new Violations();
@@ -41,9 +53,9 @@ export function validateRequest(request: Request): void {
 }
 
 interface ProviderOptions {
-  /** Some options go on from a conversation that the provider keeps. */
+  /** Whether some options continue a conversation that the provider stores. */
   readonly bringConversation: boolean;
-  /** Some options append tools to those of the request. */
+  /** Whether some options append tools to those of the request. */
   readonly bringTools: boolean;
 }
 
@@ -83,7 +95,7 @@ function checkSampling(request: Request, violations: Violations): void {
   if (topP !== undefined && !(topP > 0 && topP <= 1)) {
     violations.add("top_p", `expected a number above 0 and up to 1, found ${topP}`);
   }
-  if (maxTokens !== undefined && maxTokens < 1) {
+  if (maxTokens !== undefined && !(maxTokens >= 1)) {
     violations.add("max_tokens", `expected at least 1, found ${maxTokens}`);
   }
   for (const [index, sequence] of stopSequences.entries()) {

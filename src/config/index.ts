@@ -22,5 +22,6 @@ export function buildClient({ providers, defaultProvider, remedy }: Config): Cli
     }
   }
   if (problems.length > 0) throw mistakes(problems);
-  return new Client({ providers: adapters, defaultProvider }, remedy);
+  const [first] = providers.keys();
+  return new Client({ providers: adapters, defaultProvider: defaultProvider ?? first }, remedy);
 }

@@ -22,8 +22,8 @@ import { LawChecker } from "./laws.ts";
 import type { PartInit } from "./message.ts";
 
 /**
- * Collects the events of a stream into the Response that Complete gives (specification §4.4).
- * Holds the stream to the laws on the way.
+ * Collects the events of a stream into the Response that Complete would return, and checks that the stream obeys its
+ * laws.
  */
 export class StreamAccumulator {
   readonly #laws = new LawChecker();
@@ -80,8 +80,8 @@ export class StreamAccumulator {
   }
 
   /**
-   * The whole response. Throws the stream's own error where it failed, and StreamError where
-   * it has not ended: what is cut never looks finished.
+   * The whole response. Throws the stream's own error where it failed, and StreamError where it has not ended: a cut
+   * stream never looks finished.
    */
   response(): Response {
     if (this.#error !== undefined) throw this.#error;
@@ -89,7 +89,7 @@ export class StreamAccumulator {
     return this.#final;
   }
 
-  /** What has arrived so far: a copy, with the parts in their places. */
+  /** A copy of what has arrived so far. */
   partialResponse(): Response {
     const partial = this.#final ?? this.#withParts(this.#partial);
     return clone(ResponseSchema, partial);
@@ -121,7 +121,7 @@ export class StreamAccumulator {
     this.#set(partIndex, { part: { case: "toolCall", value: toolCall ?? {} }, ...stateOf(providerState) });
   }
 
-  /** The facts of the call with the content that the stream itself brought. */
+  /** The response with the content that the stream itself carried. */
   #withParts(response: Response): Response {
     const content = [...this.#parts].sort(([left], [right]) => left - right).map(([, part]) => part);
     return { ...response, message: create(MessageSchema, { role: Role.ASSISTANT, content }) };
@@ -150,7 +150,7 @@ function stateOf(providerState: ProviderState | undefined): PartInit {
   return providerState === undefined ? {} : { providerState };
 }
 
-/** Reads a stream to its end and gives the whole response, or throws the stream's error. */
+/** Reads a stream to its end. Returns the whole response, or throws the stream's error. */
 export async function accumulate(events: AsyncIterable<StreamEvent>): Promise<Response> {
   const accumulator = new StreamAccumulator();
   for await (const event of events) accumulator.process(event);

@@ -2,32 +2,32 @@ import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { EventStream } from "./event-stream.ts";
 
-/** What a call can be told beside its request. */
+/** Options of a call beside its request. */
 export interface CallOptions {
-  /** Ends the call, in every phase: the connection to the provider closes at once. */
+  /** Cancels the call in any phase: the connection to the provider closes at once. */
   readonly signal?: AbortSignal | undefined;
-  /** Id of the call, shown as `inference_id`. Given by whoever starts the call; made up where absent. */
+  /** Id of the call, reported as `inference_id`. Generated where absent. */
   readonly inferenceId?: string | undefined;
 }
 
 /**
- * What a provider must be able to do (specification §2.4). One instance serves many calls at
- * once and keeps no state between them but its connections.
+ * Calls the models of one provider. One instance serves many calls at once and keeps no state between them but its
+ * connections.
  */
 export interface ProviderAdapter {
   /** Name under which it is registered, for instance `openai`. */
   readonly name: string;
 
   /**
-   * Sends the request and answers with the whole response. Never retries.
-   * @throws SDKError of the kind that fits.
+   * Sends the request and returns the whole response. Never retries.
+   * @throws SDKError of the kind of the failure.
    */
   complete(request: Request, options?: CallOptions): Promise<Response>;
 
   /**
-   * Sends the request and answers with events while the model writes. Never retries. Nothing
-   * is sent before the first event is asked for. A failure before the first event throws; a
-   * later one is an `error` event, and then throws. Leaving the iteration ends the call.
+   * Sends the request and returns events while the model generates. Never retries. The request is sent when the first
+   * event is read. A failure before the first event throws; a later one is an `error` event, and then throws. Leaving
+   * the iteration cancels the call.
    */
   stream(request: Request, options?: CallOptions): EventStream;
 

@@ -21,19 +21,24 @@ async function* batchesOfOne<T>(items: AsyncIterable<T>): AsyncGenerator<readonl
 
 /** A stream that is made of batches. */
 export class BatchStream<T> implements Batched<T> {
-  readonly #batches: Batches<T>;
+  #batches: Batches<T> | undefined;
 
   constructor(batches: Batches<T>) {
     this.#batches = batches;
   }
 
+  /** @throws TypeError where the stream has been read already. */
   batches(): Batches<T> {
-    return this.#batches;
+    const batches = this.#batches;
+    if (batches === undefined)
+      throw new TypeError("this stream has been read already; a stream can be read once");
+    this.#batches = undefined;
+    return batches;
   }
 
   /** One item at a time. Leaving the loop closes the source. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
-    for await (const batch of this.#batches) yield* batch;
+    for await (const batch of this.batches()) yield* batch;
   }
 }
 

@@ -1,7 +1,4 @@
-/**
- * The errors of Outrigger: one class per `ErrorKind` of the contract, in the tree of the
- * specification §6.1, and the two doors between them and the wire.
- */
+/** The errors of Outrigger: one class for each `ErrorKind` of the contract, and their conversion from and to the wire. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
 import {
@@ -12,7 +9,7 @@ import {
 } from "../gen/outrigger/v1/error_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 
-/** A field of the request that is wrong: its path in proto names, and what was expected. */
+/** An invalid field of a request. */
 export interface FieldViolation {
   /** Path with proto field names, for instance `messages[2].content[0].image.url`. */
   readonly field: string;
@@ -20,30 +17,52 @@ export interface FieldViolation {
   readonly description: string;
 }
 
-/** What every error can be told beside its message. */
+/** What every error takes beside its message. */
 export interface ErrorOptions {
   readonly cause?: unknown;
   /** Overrides the kind's default. */
   readonly retryable?: boolean | undefined;
   /** Seconds to wait before a retry; fractions allowed. */
   readonly retryAfter?: number | undefined;
-  /** Whether the model had begun to write. */
+  /** Whether the model had begun to produce output. */
   readonly outputStarted?: boolean;
-  /** Tokens that the call had cost. */
+  /** Tokens that the call had used. */
   readonly usage?: Usage | undefined;
-  /** Wrong fields of the request, for kinds that mean a wrong request. */
+  /** Invalid fields of the request, for kinds that mean an invalid request. */
   readonly violations?: readonly FieldViolation[];
 }
 
-/** What a provider said about its failure. */
+/** What the error of a provider takes beside that. */
 export interface ProviderErrorOptions extends ErrorOptions {
-  /** Name of the provider; empty where Outrigger itself turned the call away. */
+  /** Name of the provider; empty where Outrigger itself rejected the call. */
   readonly provider?: string;
   readonly httpStatusCode?: number | undefined;
   readonly errorCode?: string | undefined;
   readonly requestId?: string | undefined;
   /** The provider's body. Only where `include_raw` asked for it. */
   readonly rawJson?: string | undefined;
+}
+
+/** Kinds that a retry of the same request cannot help. */
+const NOT_RETRYABLE: ReadonlySet<ErrorKind> = new Set([
+  ErrorKind.AUTHENTICATION,
+  ErrorKind.ACCESS_DENIED,
+  ErrorKind.NOT_FOUND,
+  ErrorKind.INVALID_REQUEST,
+  ErrorKind.CONTENT_FILTER,
+  ErrorKind.CONTEXT_LENGTH,
+  ErrorKind.QUOTA_EXCEEDED,
+  ErrorKind.ABORT,
+  ErrorKind.INVALID_TOOL_CALL,
+  ErrorKind.NO_OBJECT_GENERATED,
+  ErrorKind.CONFIGURATION,
+  ErrorKind.UNSUPPORTED_TOOL_CHOICE,
+  ErrorKind.INTERNAL,
+]);
+
+/** The default of `retryable` for a kind. Kinds that are not known are retryable. */
+export function isRetryableKind(kind: ErrorKind): boolean {
+  return !NOT_RETRYABLE.has(kind);
 }
 
 /** Base of all errors that Outrigger throws. */
@@ -54,11 +73,11 @@ export class SDKError extends Error {
   readonly retryable: boolean;
   /** Seconds to wait before a retry. */
   readonly retryAfter: number | undefined;
-  /** Whether the model had begun to write. */
+  /** Whether the model had begun to produce output. */
   readonly outputStarted: boolean;
-  /** Tokens that the call had cost before it failed. */
+  /** Tokens that the call had used before it failed. */
   readonly usage: Usage | undefined;
-  /** Wrong fields of the request. */
+  /** Invalid fields of the request. */
   readonly violations: readonly FieldViolation[];
 
   constructor(kind: ErrorKind, message: string, options: ErrorOptions = {}) {
@@ -89,15 +108,15 @@ export class SDKError extends Error {
   }
 }
 
-/** A failure of a provider, or of a request as a provider would judge it. Kinds 100 to 199. */
+/** A failure that a provider reported, or of a request that a provider would reject. Kinds 100 to 199. */
 export class ProviderError extends SDKError {
-  /** Name of the provider; empty where Outrigger itself turned the call away. */
+  /** Name of the provider; empty where Outrigger itself rejected the call. */
   readonly provider: string;
   /** HTTP status of the provider's answer. */
   readonly httpStatusCode: number | undefined;
   /** The provider's own code, for instance `insufficient_quota`. */
   readonly errorCode: string | undefined;
-  /** The provider's id of the HTTP exchange. */
+  /** The provider's request id. */
   readonly requestId: string | undefined;
   /** The provider's body, bounded; only where it was asked for. */
   readonly rawJson: string | undefined;
@@ -126,211 +145,107 @@ export class ProviderError extends SDKError {
   }
 }
 
-/** The key is missing, wrong or expired. */
-export class AuthenticationError extends ProviderError {
-  constructor(message: string, options?: ProviderErrorOptions) {
-    super(message, options, ErrorKind.AUTHENTICATION);
-  }
+type ErrorClass<Options> = new (message: string, options?: Options) => SDKError;
+
+/** The base of a class for one kind between 100 and 199. */
+function providerErrorOfKind(kind: ErrorKind) {
+  return class extends ProviderError {
+    constructor(message: string, options?: ProviderErrorOptions) {
+      super(message, options, kind);
+    }
+  };
 }
 
-/** The key may not do this. */
-export class AccessDeniedError extends ProviderError {
-  constructor(message: string, options?: ProviderErrorOptions) {
-    super(message, options, ErrorKind.ACCESS_DENIED);
-  }
+/** The base of a class for one kind from 200 up. */
+function errorOfKind(kind: ErrorKind) {
+  return class extends SDKError {
+    constructor(message: string, options?: ErrorOptions) {
+      super(kind, message, options);
+    }
+  };
 }
+
+/** The API key is missing, wrong or expired. */
+export class AuthenticationError extends providerErrorOfKind(ErrorKind.AUTHENTICATION) {}
+
+/** The API key is not allowed to do this. */
+export class AccessDeniedError extends providerErrorOfKind(ErrorKind.ACCESS_DENIED) {}
 
 /** No such model or endpoint. */
-export class NotFoundError extends ProviderError {
-  constructor(message: string, options?: ProviderErrorOptions) {
-    super(message, options, ErrorKind.NOT_FOUND);
-  }
-}
+export class NotFoundError extends providerErrorOfKind(ErrorKind.NOT_FOUND) {}
 
-/** The request is wrong. */
-export class InvalidRequestError extends ProviderError {
-  constructor(message: string, options?: ProviderErrorOptions) {
-    super(message, options, ErrorKind.INVALID_REQUEST);
-  }
-}
+/** The request is invalid. */
+export class InvalidRequestError extends providerErrorOfKind(ErrorKind.INVALID_REQUEST) {}
 
 /** Too many requests. */
-export class RateLimitError extends ProviderError {
-  constructor(message: string, options?: ProviderErrorOptions) {
-    super(message, options, ErrorKind.RATE_LIMIT);
-  }
-}
+export class RateLimitError extends providerErrorOfKind(ErrorKind.RATE_LIMIT) {}
 
-/** The provider broke or is overloaded. */
-export class ServerError extends ProviderError {
-  constructor(message: string, options?: ProviderErrorOptions) {
-    super(message, options, ErrorKind.SERVER);
-  }
-}
+/** The provider failed or is overloaded. */
+export class ServerError extends providerErrorOfKind(ErrorKind.SERVER) {}
 
 /** A safety filter blocked the call. */
-export class ContentFilterError extends ProviderError {
-  constructor(message: string, options?: ProviderErrorOptions) {
-    super(message, options, ErrorKind.CONTENT_FILTER);
-  }
-}
+export class ContentFilterError extends providerErrorOfKind(ErrorKind.CONTENT_FILTER) {}
 
 /** The conversation is longer than the model takes. */
-export class ContextLengthError extends ProviderError {
-  constructor(message: string, options?: ProviderErrorOptions) {
-    super(message, options, ErrorKind.CONTEXT_LENGTH);
-  }
-}
+export class ContextLengthError extends providerErrorOfKind(ErrorKind.CONTEXT_LENGTH) {}
 
-/** The account's money or quota is used up. */
-export class QuotaExceededError extends ProviderError {
-  constructor(message: string, options?: ProviderErrorOptions) {
-    super(message, options, ErrorKind.QUOTA_EXCEEDED);
-  }
-}
+/** The account's credit or quota is used up. */
+export class QuotaExceededError extends providerErrorOfKind(ErrorKind.QUOTA_EXCEEDED) {}
 
 /** A time limit ran out. */
-export class RequestTimeoutError extends SDKError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(ErrorKind.REQUEST_TIMEOUT, message, options);
-  }
-}
+export class RequestTimeoutError extends errorOfKind(ErrorKind.REQUEST_TIMEOUT) {}
 
-/** The caller left. */
-export class AbortError extends SDKError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(ErrorKind.ABORT, message, options);
-  }
-}
+/** The caller cancelled or disconnected. */
+export class AbortError extends errorOfKind(ErrorKind.ABORT) {}
 
 /** The provider could not be reached, or the connection broke before it answered. */
-export class NetworkError extends SDKError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(ErrorKind.NETWORK, message, options);
-  }
-}
+export class NetworkError extends errorOfKind(ErrorKind.NETWORK) {}
 
-/** The provider's stream broke without a word, or holds what its protocol does not allow. */
-export class StreamError extends SDKError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(ErrorKind.STREAM, message, options);
-  }
-}
+/** The provider's stream ended without its end marker, or violated its protocol. */
+export class StreamError extends errorOfKind(ErrorKind.STREAM) {}
 
-/** A tool call does not fit its schema. */
-export class InvalidToolCallError extends SDKError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(ErrorKind.INVALID_TOOL_CALL, message, options);
-  }
-}
+/** A tool call does not match its schema. */
+export class InvalidToolCallError extends errorOfKind(ErrorKind.INVALID_TOOL_CALL) {}
 
-/** The answer does not fit the schema that was asked for. */
-export class NoObjectGeneratedError extends SDKError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(ErrorKind.NO_OBJECT_GENERATED, message, options);
-  }
-}
+/** The answer does not match the requested schema. */
+export class NoObjectGeneratedError extends errorOfKind(ErrorKind.NO_OBJECT_GENERATED) {}
 
 /** Outrigger is not configured for this call. */
-export class ConfigurationError extends SDKError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(ErrorKind.CONFIGURATION, message, options);
-  }
-}
+export class ConfigurationError extends errorOfKind(ErrorKind.CONFIGURATION) {}
 
-/** The provider or model has no such tool choice. */
-export class UnsupportedToolChoiceError extends SDKError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(ErrorKind.UNSUPPORTED_TOOL_CHOICE, message, options);
-  }
-}
+/** The provider or model does not support the requested tool choice. */
+export class UnsupportedToolChoiceError extends errorOfKind(ErrorKind.UNSUPPORTED_TOOL_CHOICE) {}
 
-/** A bug of ours. */
-export class InternalError extends SDKError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(ErrorKind.INTERNAL, message, options);
-  }
-}
+/** A bug in Outrigger. */
+export class InternalError extends errorOfKind(ErrorKind.INTERNAL) {}
 
-/**
- * The default of `retryable` by kind: the table of specification §6.3, where what is unknown
- * is retryable.
- */
-export function isRetryableKind(kind: ErrorKind): boolean {
-  switch (kind) {
-    case ErrorKind.AUTHENTICATION:
-    case ErrorKind.ACCESS_DENIED:
-    case ErrorKind.NOT_FOUND:
-    case ErrorKind.INVALID_REQUEST:
-    case ErrorKind.CONTENT_FILTER:
-    case ErrorKind.CONTEXT_LENGTH:
-    case ErrorKind.QUOTA_EXCEEDED:
-    case ErrorKind.ABORT:
-    case ErrorKind.INVALID_TOOL_CALL:
-    case ErrorKind.NO_OBJECT_GENERATED:
-    case ErrorKind.CONFIGURATION:
-    case ErrorKind.UNSUPPORTED_TOOL_CHOICE:
-    case ErrorKind.INTERNAL:
-      return false;
-    default:
-      return true;
-  }
-}
+const CLASSES: ReadonlyMap<ErrorKind, ErrorClass<ProviderErrorOptions>> = new Map([
+  [ErrorKind.PROVIDER, ProviderError],
+  [ErrorKind.AUTHENTICATION, AuthenticationError],
+  [ErrorKind.ACCESS_DENIED, AccessDeniedError],
+  [ErrorKind.NOT_FOUND, NotFoundError],
+  [ErrorKind.INVALID_REQUEST, InvalidRequestError],
+  [ErrorKind.RATE_LIMIT, RateLimitError],
+  [ErrorKind.SERVER, ServerError],
+  [ErrorKind.CONTENT_FILTER, ContentFilterError],
+  [ErrorKind.CONTEXT_LENGTH, ContextLengthError],
+  [ErrorKind.QUOTA_EXCEEDED, QuotaExceededError],
+  [ErrorKind.REQUEST_TIMEOUT, RequestTimeoutError],
+  [ErrorKind.ABORT, AbortError],
+  [ErrorKind.NETWORK, NetworkError],
+  [ErrorKind.STREAM, StreamError],
+  [ErrorKind.INVALID_TOOL_CALL, InvalidToolCallError],
+  [ErrorKind.NO_OBJECT_GENERATED, NoObjectGeneratedError],
+  [ErrorKind.CONFIGURATION, ConfigurationError],
+  [ErrorKind.UNSUPPORTED_TOOL_CHOICE, UnsupportedToolChoiceError],
+  [ErrorKind.INTERNAL, InternalError],
+]);
 
-/** Makes the error class of a kind between 100 and 199. An unknown kind becomes ProviderError. */
-export function providerErrorOf(
-  kind: ErrorKind,
-  message: string,
-  options: ProviderErrorOptions,
-): ProviderError {
-  switch (kind) {
-    case ErrorKind.AUTHENTICATION:
-      return new AuthenticationError(message, options);
-    case ErrorKind.ACCESS_DENIED:
-      return new AccessDeniedError(message, options);
-    case ErrorKind.NOT_FOUND:
-      return new NotFoundError(message, options);
-    case ErrorKind.INVALID_REQUEST:
-      return new InvalidRequestError(message, options);
-    case ErrorKind.RATE_LIMIT:
-      return new RateLimitError(message, options);
-    case ErrorKind.SERVER:
-      return new ServerError(message, options);
-    case ErrorKind.CONTENT_FILTER:
-      return new ContentFilterError(message, options);
-    case ErrorKind.CONTEXT_LENGTH:
-      return new ContextLengthError(message, options);
-    case ErrorKind.QUOTA_EXCEEDED:
-      return new QuotaExceededError(message, options);
-    default:
-      return new ProviderError(message, options);
-  }
-}
-
-/** Makes the error class of any kind. An unknown kind below 200 becomes ProviderError, others SDKError. */
+/** Makes the error of a kind. An unknown kind below 200 becomes ProviderError, others SDKError. */
 export function errorOf(kind: ErrorKind, message: string, options: ProviderErrorOptions = {}): SDKError {
-  switch (kind) {
-    case ErrorKind.REQUEST_TIMEOUT:
-      return new RequestTimeoutError(message, options);
-    case ErrorKind.ABORT:
-      return new AbortError(message, options);
-    case ErrorKind.NETWORK:
-      return new NetworkError(message, options);
-    case ErrorKind.STREAM:
-      return new StreamError(message, options);
-    case ErrorKind.INVALID_TOOL_CALL:
-      return new InvalidToolCallError(message, options);
-    case ErrorKind.NO_OBJECT_GENERATED:
-      return new NoObjectGeneratedError(message, options);
-    case ErrorKind.CONFIGURATION:
-      return new ConfigurationError(message, options);
-    case ErrorKind.UNSUPPORTED_TOOL_CHOICE:
-      return new UnsupportedToolChoiceError(message, options);
-    case ErrorKind.INTERNAL:
-      return new InternalError(message, options);
-    default:
-      return kind < 200 ? providerErrorOf(kind, message, options) : new SDKError(kind, message, options);
-  }
+  const known = CLASSES.get(kind);
+  if (known !== undefined) return new known(message, options);
+  return kind < 200 ? new ProviderError(message, options) : new SDKError(kind, message, options);
 }
 
 /** The class for an error that came over the wire. */
@@ -350,7 +265,7 @@ export function errorFromProto(error: InferenceError): SDKError {
   });
 }
 
-/** The same error, told how far the call had come. What the error itself knows stands. */
+/** The same error with the progress of its call, where the error itself does not know it. */
 export function withProgress(
   error: SDKError,
   progress: { outputStarted: boolean; usage: Usage | undefined },
@@ -372,8 +287,8 @@ export function withProgress(
 }
 
 /**
- * The one door from `unknown` to our errors. Ours pass through, an abort becomes AbortError,
- * anything else is a bug of ours: its text stays in `cause` and never reaches a caller.
+ * Turns anything thrown into one of our errors: the only place that does. Ours pass through, an abort becomes
+ * AbortError, anything else is a bug of ours: its text stays in `cause` and never reaches a caller.
  */
 export function toSdkError(thrown: unknown): SDKError {
   if (thrown instanceof SDKError) return thrown;
@@ -383,12 +298,12 @@ export function toSdkError(thrown: unknown): SDKError {
   return new InternalError("internal error", { cause: thrown });
 }
 
-/** A request that is wrong in one field, turned away before anything is sent. */
+/** A request that is invalid in one field, rejected before anything is sent. */
 export function invalidField(field: string, description: string): InvalidRequestError {
   return invalidFields([{ field, description }]);
 }
 
-/** A request that is wrong in some fields, turned away before anything is sent. At least one. */
+/** A request that is invalid in some fields, at least one, rejected before anything is sent. */
 export function invalidFields(violations: readonly FieldViolation[]): InvalidRequestError {
   const text = violations.map((violation) => `${violation.field}: ${violation.description}`).join("; ");
   return new InvalidRequestError(text, { violations });

@@ -6,8 +6,12 @@ const ID_BYTES = 16;
 const pool = Buffer.alloc(128 * ID_BYTES);
 let next = pool.byteLength;
 
-/** Makes the id of a call: `inf_` and 128 random bits in hexadecimal. */
-export function createInferenceId(): string {
+/** The id of a call: the one that its caller gave it, else a new one, `inf_` and 128 random bits in hexadecimal. */
+export function inferenceIdOf({ inferenceId }: { readonly inferenceId?: string | undefined } = {}): string {
+  return inferenceId ?? createInferenceId();
+}
+
+function createInferenceId(): string {
   if (next === pool.byteLength) {
     randomFillSync(pool);
     next = 0;

@@ -20,7 +20,7 @@ interface Block {
 }
 
 /**
- * Holds one stream to the laws that stand at `StreamEvent` in the contract (1 to 5, 9 and 10;
+ * Checks that one stream obeys the laws at `StreamEvent` in the contract (1 to 5, 9 and 10;
  * 6 to 8 need more than the events and have tests of their own). One instance per stream.
  */
 export class LawChecker {

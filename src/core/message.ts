@@ -1,4 +1,4 @@
-/** Constructors and accessors over the generated messages, for TypeScript users (specification §3.1, §3.7). */
+/** Constructors and accessors over the generated messages, for TypeScript users. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ContentPart,
@@ -10,10 +10,10 @@ import {
 } from "../gen/outrigger/v1/message_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 
-/** What a message can be made of: a text, one part, or several parts. */
+/** Content of a message: a text, one part, or several parts. */
 export type Content = string | PartInit | readonly PartInit[];
 
-/** A part, or what makes one. */
+/** A part, or a plain object for one. */
 export type PartInit = MessageInitShape<typeof ContentPartSchema>;
 
 /** A text part. */
@@ -55,7 +55,7 @@ export function assistantMessage(content: Content): Message {
   return message(Role.ASSISTANT, content);
 }
 
-/** The answer to a tool call, as a message of role TOOL. */
+/** The result of a tool call, as a message of role TOOL. */
 export function toolResult(result: { toolCallId: string; content: Content; isError?: boolean }): Message {
   const { toolCallId, isError = false } = result;
   const value = { toolCallId, isError, content: partsOf(result.content) };

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Usage, UsageSchema } from "../gen/outrigger/v1/usage_pb.ts";
 
 /**
- * Adds the counts of two calls (specification §3.9). An optional count is unset in the sum
+ * Adds the counts of two calls. An optional count is unset in the sum
  * only where both sides are unset. `raw_json` belongs to one call and is not carried over.
  */
 export function addUsage(left: Usage, right: Usage): Usage {

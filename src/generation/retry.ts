@@ -3,28 +3,28 @@ import { ConfigurationError, RequestTimeoutError, SDKError } from "../core/error
 import { abortErrorOf } from "../kit/http/abort.ts";
 import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
 
-/** When and how often to try again (specification §6.6). Times are in seconds. */
+/** When and how often to retry. Times are in seconds. */
 export interface RetryPolicy {
-  /** Most retries beside the first attempt. Defaults to 2; 0 switches retries off. */
+  /** Maximum number of retries after the first attempt. Defaults to 2; 0 disables retries. */
   readonly maxRetries: number;
   /** Delay before the first retry. Defaults to 1. */
   readonly baseDelay: number;
   /** Longest delay before jitter. A provider that asks for more gets no retry. Defaults to 60. */
   readonly maxDelay: number;
-  /** By how much each delay is longer than the one before. Defaults to 2. */
+  /** Factor between one delay and the next. Defaults to 2. */
   readonly backoffMultiplier: number;
-  /** Whether a delay varies between half and one and a half of itself. Defaults to true. */
+  /** Whether each delay is multiplied by a random factor from 0.5 to 1.5. Defaults to true. */
   readonly jitter: boolean;
-  /** Whether a RequestTimeoutError is retried too: the time limit then counts anew. Defaults to false. */
+  /** Whether a RequestTimeoutError is retried too, with a new time limit. Defaults to false. */
   readonly retryTimeouts: boolean;
   /**
    * Called before each wait with the error, the number of the retry from 0, and the delay in
-   * seconds. What it throws ends the retries.
+   * seconds. An error that it throws ends the retries.
    */
   readonly onRetry?: ((error: SDKError, attempt: number, delay: number) => void) | undefined;
 }
 
-/** The policy where nothing else is said. */
+/** The default policy. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   maxRetries: 2,
   baseDelay: 1,
@@ -34,9 +34,9 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   retryTimeouts: false,
 };
 
-/** What retries depend on beside their policy. */
+/** Options of `retry` beside the policy. */
 export interface RetryOptions {
-  /** Ends the wait between attempts at once. What runs is for `attempt` itself to end. */
+  /** Ends the wait between attempts at once. A running attempt has to observe it by itself. */
   readonly signal?: AbortSignal | undefined;
   /** Waits some milliseconds; rejects when the signal is aborted. Defaults to a timer. */
   readonly wait?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
@@ -45,12 +45,11 @@ export interface RetryOptions {
 }
 
 /**
- * Calls `attempt` until it succeeds, its failure is not worth a retry, or the policy is used up;
- * then throws that failure. Retried is an SDKError that is `retryable` and came before the model
- * had begun to write. Client.complete and Client.stream never retry; wrap them in this:
- * `retry(() => client.complete(request), { maxRetries: 3 })`.
+ * Calls `attempt` until it succeeds, fails in a way that a retry cannot help, or the policy is exhausted; then throws that
+ * failure. An SDKError is retried where it is `retryable` and output had not started. Client.complete and Client.stream
+ * never retry; wrap them: `retry(() => client.complete(request), { maxRetries: 3 })`.
  *
- * @throws ConfigurationError where a number of the policy is negative or no number.
+ * @throws ConfigurationError where a number of the policy is negative or not a number.
  */
 export async function retry<Result>(
   attempt: () => Promise<Result>,
@@ -74,7 +73,7 @@ export async function retry<Result>(
 
 /**
  * Seconds to wait before retry number `retries` (from 0) of what failed with `error`; undefined
- * where it must not be retried. The delay that a provider asks for goes before the computed one.
+ * where it must not be retried. A delay that the provider asks for takes precedence.
  */
 export function retryDelayOf(
   error: unknown,

@@ -46,12 +46,34 @@ async function batchSizes(stream: EventStream): Promise<number[]> {
 
 describe("Client", () => {
   describe("routing", () => {
-    it("sends a request to the provider that it names, else to the first registered", async () => {
+    it("sends a request to the provider that it names", async () => {
       const { client } = clientOf("one", "two");
-      expect(textOf(await client.complete(request))).toBe("one m1");
       expect(textOf(await client.complete({ ...request, provider: "two" }))).toBe("two m1");
       expect(textOf(await accumulate(client.stream({ ...request, provider: "two" })))).toBe("two m1");
-      expect([client.providerNames, client.defaultProvider]).toEqual([["one", "two"], "one"]);
+      expect([client.providerNames, client.defaultProvider]).toEqual([["one", "two"], undefined]);
+    });
+
+    it("sends a request that names none to the only provider", async () => {
+      const { client } = clientOf("one");
+      expect(textOf(await client.complete(request))).toBe("one m1");
+      expect(client.defaultProvider).toBe("one");
+    });
+
+    it("never guesses among several providers without a default", async () => {
+      const { client } = clientOf("one", "two");
+      await expect(client.complete(request)).rejects.toThrow(
+        new ConfigurationError(
+          "the request names no provider, and there are several without a default; " +
+            "the registered providers are one, two",
+        ),
+      );
+    });
+
+    it("refuses an adapter whose own name is another", () => {
+      expect(() => new Client({ providers: { a: new ScriptedAdapter("one") } })).toThrow(
+        'the adapter that is registered as "a" is named "one"; pass the option name: "a" to the adapter, ' +
+          'or register it as "one"',
+      );
     });
 
     it("sends to the default provider that was chosen", async () => {
@@ -164,13 +186,12 @@ describe("Client", () => {
       expect(adapters[0]).toMatchObject({ started: 1, ended: 1 });
     });
 
-    it("sends once, however often the stream is iterated", async () => {
+    it("sends once, and throws where the stream is read a second time", async () => {
       const { client, adapters } = clientOf("one");
       const stream = client.stream(request);
       expect((await eventsOf(stream)).length).toBeGreaterThan(3);
-      const again: StreamEvent[] = [];
-      for await (const event of stream) again.push(event);
-      expect(again).toEqual([]);
+      await expect(eventsOf(stream)).rejects.toThrow("a stream can be read once");
+      expect(() => stream.batches()).toThrow("a stream can be read once");
       expect(adapters[0]?.requests).toHaveLength(1);
     });
 
@@ -229,7 +250,7 @@ describe("Client", () => {
         },
       });
       const good = new ScriptedAdapter("good");
-      const client = new Client({ providers: { bad: failing, good, alias: good } });
+      const client = new Client({ providers: { bad: failing, good } });
       await expect(client.close()).rejects.toThrow("stuck");
       expect(good.closed).toBe(1);
     });
@@ -250,7 +271,7 @@ describe("Client", () => {
         mode === ToolChoice_Mode.AUTO && model === "m1",
     });
     const client = new Client({ providers: { plain: new ScriptedAdapter("plain"), careful } });
-    expect(client.supportsToolChoice(ToolChoice_Mode.REQUIRED, "m1")).toBe(true);
+    expect(client.supportsToolChoice(ToolChoice_Mode.REQUIRED, "m1", "plain")).toBe(true);
     expect(client.supportsToolChoice(ToolChoice_Mode.REQUIRED, "m1", "careful")).toBe(false);
     expect(client.supportsToolChoice(ToolChoice_Mode.AUTO, "m1", "careful")).toBe(true);
   });

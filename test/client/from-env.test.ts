@@ -123,3 +123,25 @@ describe("the default client", () => {
     expect(getDefaultClient()).not.toBe(client);
   });
 });
+
+describe("the default provider", () => {
+  const keys = { OPENAI_API_KEY: "k", GEMINI_API_KEY: "k" };
+
+  it("is the first in the order of the variables", () => {
+    expect(Client.fromEnv(keys).defaultProvider).toBe("openai");
+  });
+
+  it("is the one that OUTRIGGER_DEFAULT_PROVIDER names", () => {
+    expect(Client.fromEnv({ ...keys, OUTRIGGER_DEFAULT_PROVIDER: "gemini" }).defaultProvider).toBe("gemini");
+  });
+
+  it("has to be registered", () => {
+    expect(() => Client.fromEnv({ ...keys, OUTRIGGER_DEFAULT_PROVIDER: "anthropic" })).toThrow(
+      'the default provider "anthropic" is not registered',
+    );
+  });
+
+  it("may be named where no provider is registered", () => {
+    expect(Client.fromEnv({ OUTRIGGER_DEFAULT_PROVIDER: "gemini" }).defaultProvider).toBeUndefined();
+  });
+});

@@ -16,6 +16,7 @@ import {
   type StreamEvent,
   StreamEventSchema,
   textOf,
+  textPart,
   UsageSchema,
   userMessage,
 } from "outrigger";
@@ -26,7 +27,8 @@ const request = { model: "m1", messages: [userMessage("hi")] };
 
 function clientWith(middleware: Middleware[], script: Script = {}): { client: Client; one: ScriptedAdapter } {
   const one = new ScriptedAdapter("one", script);
-  const client = new Client({ providers: { one, two: new ScriptedAdapter("two") }, middleware });
+  const providers = { one, two: new ScriptedAdapter("two") };
+  const client = new Client({ providers, defaultProvider: "one", middleware });
   return { client, one };
 }
 
@@ -50,6 +52,21 @@ function casesOf(events: readonly StreamEvent[]): (string | undefined)[] {
 }
 
 describe("middleware with methods", () => {
+  it("can change its request without changing the caller's", async () => {
+    const changing: Middleware = (passed, next) => {
+      passed.model = "m2";
+      passed.messages.push(userMessage("more"));
+      passed.messages[0]?.content.push(textPart("and more"));
+      passed.metadata.team = "blue";
+      return next(passed);
+    };
+    const { client, one } = clientWith([changing]);
+    const own = create(RequestSchema, { model: "m1", messages: [userMessage("hi")] });
+    await client.complete(own);
+    expect(one.requests[0]).toMatchObject({ model: "m2", metadata: { team: "blue" } });
+    expect(own).toEqual(create(RequestSchema, { model: "m1", messages: [userMessage("hi")] }));
+  });
+
   it("runs in order on the way in and in reverse on the way out, for both kinds of call", async () => {
     const order: string[] = [];
     const named = (name: string): Middleware => ({
@@ -273,7 +290,7 @@ describe("middleware as a function", () => {
     const broken = new StreamError("cut");
     const { client, one } = clientWith([listen], { breaksWith: broken });
     const { events, error } = await read(client.stream(request));
-    expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta"]);
+    expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
     expect(error).toBe(broken);
     await vi.waitFor(() => expect(heard).toEqual([broken, "ended"]));
     expect(one).toMatchObject({ started: 1, ended: 1 });
@@ -300,7 +317,9 @@ describe("middleware as a function", () => {
       (await Promise.all([next(passed), next(passed)]))[0] as Response;
     const { client } = clientWith([twice]);
     const { error } = await read(client.stream(request));
-    expect(error).toEqual(new ConfigurationError("a middleware called next while its last call was running"));
+    expect(error).toEqual(
+      new ConfigurationError("a middleware called next while its previous call was running"),
+    );
   });
 
   it("is told where the stream beneath it ends without finish", async () => {
@@ -311,7 +330,7 @@ describe("middleware as a function", () => {
     };
     const { client } = clientWith([(passed, next) => next(passed), headless]);
     expect((await read(client.stream(request))).error).toEqual(
-      new StreamError("the stream ended without finish"),
+      new StreamError("the stream ended without finish or error"),
     );
   });
 });

@@ -129,7 +129,7 @@ describe("validateRequest()", () => {
   it("bounds the list and says how much it leaves out", () => {
     const found = wrongIn({ stopSequences: Array.from({ length: 5000 }, () => "") });
     expect(found).toHaveLength(11);
-    expect(found.at(-1)).toBe("request: has 4990 more wrong fields that are not listed");
+    expect(found.at(-1)).toBe("request: has 4990 more invalid fields that are not listed");
   });
 
   it.each<[string, MessageInit, string]>([

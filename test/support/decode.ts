@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { LawChecker } from "../../src/core/laws.ts";
+import { withTerminalEvent } from "../../src/core/terminal-event.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { CallFacts } from "../../src/kit/adapter/call-facts.ts";
@@ -41,7 +42,10 @@ export async function decode(
   const events: StreamEvent[] = [];
   let error: unknown;
   try {
-    for await (const batch of decodeStream(bodyOf(chunks), decoderOf(facts, writer), writer)) {
+    for await (const batch of withTerminalEvent(
+      decodeStream(bodyOf(chunks), decoderOf(facts, writer), writer),
+      () => 0,
+    )) {
       for (const event of batch) {
         laws.check(event);
         events.push(event);

@@ -12,7 +12,7 @@ import {
 } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 
-/** What is known of a call before the provider's body is read: the same for a whole answer and a stream. */
+/** What is known about a call before the provider's body is read: the same for a whole answer and a stream. */
 export interface CallFacts {
   /** The request being answered. */
   readonly request: Request;
@@ -24,7 +24,7 @@ export interface CallFacts {
   readonly inferenceId: string;
   /** When the provider accepted the request, in milliseconds since the epoch. */
   readonly acceptedAt: number;
-  /** What was changed or left out on the way to the provider. More may be added while the answer is read. */
+  /** What was changed or left out in the translation. More may be added while the answer is read. */
   readonly warnings: Warning[];
   /** From the response headers; undefined where there are none. */
   readonly rateLimit: RateLimitInfo | undefined;
@@ -32,22 +32,22 @@ export interface CallFacts {
   readonly providerRequestId: string;
 }
 
-/** What a provider's body says of an answer. */
+/** An answer as an adapter has read it from a provider's body. */
 export interface Answer {
   readonly id: string;
   /** The model as the provider reports it; empty where it does not. */
   readonly model: string;
   readonly content: ContentPart[];
   readonly finishReason: FinishReason;
-  /** Undefined where the provider said nothing. */
+  /** Undefined where the provider reports none. */
   readonly usage: Usage | undefined;
-  /** The provider's body, verbatim. Empty unless it was asked for. */
+  /** The provider's body, verbatim. Empty unless the request asks for it. */
   readonly rawJson: string;
-  /** Id of the exchange where a provider tells it in the body, and not in a header. */
+  /** The provider's request id, where it is in the body instead of a header. */
   readonly providerRequestId?: string;
 }
 
-/** Puts an answer and the facts of its call together. The one place where a Response is made. */
+/** Combines an answer and the facts of its call. The only place that creates a Response. */
 export function responseOf(facts: CallFacts, answer: Answer): Response {
   const response = create(ResponseSchema, {
     id: answer.id,
@@ -66,7 +66,7 @@ export function responseOf(facts: CallFacts, answer: Answer): Response {
   return response;
 }
 
-/** Adds what the call cost, where neither the provider nor its adapter said it and the catalog has the prices. */
+/** Adds the price of the call, where neither provider nor adapter gave one and the catalog has the prices. */
 function priced(usage: Usage, model: string, { catalogProvider }: CallFacts): Usage {
   if (usage.costNanoUsd !== undefined || catalogProvider === undefined) return usage;
   const cost = costOf(usage, model, catalogProvider);

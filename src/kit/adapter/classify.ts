@@ -1,12 +1,12 @@
-/** What all adapters know about failures: statuses, and how much of a provider's words may be repeated. */
+/** What all adapters share about failures: kinds of HTTP status, and what of a provider's message may be repeated. */
 import { toolInputOf } from "../../core/message.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { ContentPart, Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 
 /**
- * The kind of a failed HTTP answer by its status alone (specification §6.4 and the statuses
- * that providers added since). 409 and what is unknown stay PROVIDER, which is retryable.
+ * The kind of a failed HTTP answer by its status alone. 409 and statuses that are not known stay PROVIDER, which is
+ * retryable.
  */
 export function kindOfStatus(status: number): ErrorKind {
   const exact = KIND_OF_STATUS.get(status);
@@ -30,18 +30,18 @@ const KIND_OF_STATUS: ReadonlyMap<number, ErrorKind> = new Map([
 
 const MAX_RAW_BYTES = 2048;
 
-/** A provider's body for `raw_json`: at most 2 KiB of UTF-8, and never half a character. */
+/** A provider's body for `raw_json`: at most 2 KiB of UTF-8, cut between characters. */
 export function boundedRaw(body: string): string {
-  // No code unit takes less than a byte, so no more of a large body is encoded than can be kept.
+  // A code unit takes at least one byte, so no more code units than this are needed.
   const bytes = Buffer.from(body.slice(0, MAX_RAW_BYTES)).subarray(0, MAX_RAW_BYTES);
-  // Told that more may come, the decoder holds the cut end of a character back.
+  // In stream mode the decoder holds back a character that is cut.
   return new TextDecoder().decode(bytes, { stream: true });
 }
 
 const SECRET_HEADER = /authorization|key|token|secret/i;
 const SHORTEST_SECRET_CHARS = 8;
 
-/** A provider's words without the keys that the headers of the request carry. */
+/** A provider's text without the keys in the headers of the request. */
 export function withoutKeys(text: string, headers: Readonly<Record<string, string>>): string {
   const secrets = Object.entries(headers).flatMap(([name, value]) =>
     SECRET_HEADER.test(name) ? [value.replace(/^(?:Bearer|Basic) /i, "")] : [],
@@ -55,7 +55,7 @@ const MAX_MESSAGE_CHARS = 500;
 const ECHO_CHARS = 24;
 const SHORTEST_ECHO_CHARS = 8;
 
-/** What looks like a key: as providers begin theirs, masked by asterisks, or long and without a break. */
+/** What looks like a key: a known prefix, a mask of asterisks, or a long text without a break. */
 const KEY_LIKE = new RegExp(
   [
     "\\bBearer +(?=[\\w.~+/-]*[0-9])[\\w.~+/=-]{8,}",
@@ -69,9 +69,8 @@ const KEY_LIKE = new RegExp(
 );
 
 /**
- * A provider's message as far as it may be repeated: bounded, without anything that looks like
- * a key, and not at all where it repeats what was said in the conversation, since an error
- * holds no prompt and no answer.
+ * A provider's message as far as it may be repeated: bounded, without anything that looks like a key, and not at all
+ * where it repeats the conversation, since an error holds no prompt and no answer.
  */
 export function repeatableMessage(message: string, { messages }: Request): string {
   const bounded = onOneLine(message).slice(0, MAX_MESSAGE_CHARS).toWellFormed();
@@ -85,7 +84,7 @@ function onOneLine(text: string): string {
 
 function echoes(text: string, messages: readonly Message[]): boolean {
   const windows: string[] = [];
-  // Half a window's step finds every echo of one and a half windows.
+  // A step of half a window finds every echo of at least one and a half windows.
   for (let at = 0; at + ECHO_CHARS <= text.length; at += ECHO_CHARS / 2)
     windows.push(text.slice(at, at + ECHO_CHARS));
   return messages

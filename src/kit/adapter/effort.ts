@@ -1,12 +1,11 @@
 import type { LossReport } from "./loss-report.ts";
 
-/** The levels of effort that providers share, lowest first. */
+/** The effort levels that providers have in common, lowest first. */
 export const EFFORTS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /**
- * The level to ask a model for: what the caller wants where the model has it, else the nearest
- * one (of two equally near, the lower and cheaper), which is reported. A word that is none of
- * the shared levels passes through, since providers add levels.
+ * The effort level to send: the requested one where the model has it, else the nearest (of two equally near ones, the
+ * lower and cheaper), with a warning. A level that is not a common one passes through, since providers add levels.
  * @param allowed Levels that the model has; undefined where that is unknown.
  * @returns undefined where nothing is to be sent.
  */
@@ -19,7 +18,7 @@ export function effortFor(
   if (allowed === undefined || allowed.includes(wanted) || !EFFORTS.includes(wanted)) return wanted;
   const nearest = nearestEffort(wanted, allowed);
   if (nearest !== undefined) {
-    const message = `the model has no effort "${wanted}"; the nearest, "${nearest}", was asked for`;
+    const message = `the model has no effort "${wanted}"; the nearest, "${nearest}", was sent`;
     loss.lose("reasoning_effort", "adjusted_setting", message);
   } else if (wanted !== "none") {
     loss.lose(

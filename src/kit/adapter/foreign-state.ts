@@ -5,8 +5,8 @@ import { StatePolicy } from "../../gen/outrigger/v1/request_pb.ts";
 import type { LossReport } from "./loss-report.ts";
 
 /**
- * What becomes of a thinking or native part that another provider or model wrote
- * (`Request.foreign_state`): left out, sent as plain text, or refused.
+ * Applies `Request.foreign_state` to a reasoning or native part that another provider or model wrote: the part is left
+ * out, sent as plain text, or refused.
  * @param field Path of the part in the request.
  * @returns The text part to send instead; undefined where the part is left out.
  * @throws InvalidRequestError where the policy is REJECT.
@@ -17,7 +17,7 @@ export function replaceForeignPart(
   field: string,
   loss: LossReport,
 ): ContentPart | undefined {
-  const what = part.part.case === "reasoning" ? "thinking" : "a native part";
+  const what = part.part.case === "reasoning" ? "reasoning" : "a native part";
   if (policy === StatePolicy.REJECT) {
     throw invalidField(field, `${what} of another provider or model, and foreign_state is REJECT`);
   }

@@ -1,13 +1,14 @@
 /**
- * What every adapter over HTTP does alike: translate, send, look at the status, decode. An
- * adapter brings a Protocol, the description of its wire format, and is wiring only.
+ * What all adapters over HTTP have in common: translate, send, check the status, decode. An adapter contributes a
+ * Protocol, which describes its wire API, and is otherwise wiring.
  */
 
 import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
 import { lazyBatches } from "../../core/batches.ts";
 import type { SDKError } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
-import { createInferenceId } from "../../core/inference-id.ts";
+import { inferenceIdOf } from "../../core/inference-id.ts";
+import { withTerminalEvent } from "../../core/terminal-event.ts";
 import type { Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
@@ -20,11 +21,11 @@ import type { CallFacts } from "./call-facts.ts";
 import { withoutKeys } from "./classify.ts";
 import { ToolCallIdAllocator } from "./tool-call-id-allocator.ts";
 
-/** A request in the provider's words. */
+/** A request as the provider takes it. */
 export interface WireRequest {
   /** Path below the base URL, with its query. Never holds a key. */
   readonly path: string;
-  /** Headers of this request beside the adapter's own. */
+  /** Headers of this request in addition to the adapter's own. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body, serialised once. */
   readonly body: string;
@@ -32,7 +33,7 @@ export interface WireRequest {
   readonly warnings: Warning[];
 }
 
-/** A failed answer: what there is to classify. */
+/** A failed HTTP answer, to be classified. */
 export interface WireFailure {
   readonly provider: string;
   readonly status: number;
@@ -43,36 +44,36 @@ export interface WireFailure {
   readonly request: Request;
 }
 
-/** A wire format. All of it is pure but `toWire`, which may read files that the caller names. */
+/** A wire API. Pure functions, except that `toWire` may read files that the caller names. */
 export interface Protocol {
-  /** Our request in the provider's words. Throws InvalidRequestError naming what it cannot take. */
+  /** Translates a request. Throws InvalidRequestError naming what the provider cannot accept. */
   toWire(request: Request, streaming: boolean): Promise<WireRequest>;
-  /** The provider's body as our Response. Throws what the body reports as a failure. */
+  /** Translates a whole answer. Throws the failure that the body reports. */
   toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response;
-  /** Decodes one stream into the writer. */
+  /** Creates the decoder of one stream, which writes into the writer. */
   createDecoder(facts: CallFacts, writer: StreamWriter): StreamDecoder;
-  /** A failed answer as our error. */
+  /** Translates a failed answer. */
   toError(failure: WireFailure): SDKError;
-  /** The account's limits, from the headers of an answer. */
+  /** Rate limits of the account, from the headers of an answer. */
   rateLimitOf(headers: HttpHeaders): RateLimitInfo | undefined;
-  /** The provider's id of the exchange, from the headers of an answer; empty where there is none. */
+  /** The provider's request id, from the headers of an answer; empty where there is none. */
   requestIdOf(headers: HttpHeaders): string;
 }
 
-/** Bytes of a whole answer that are read at the most; images arrive inside it. */
+/** Maximum size of a whole answer in bytes. Images arrive inside it. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** Bytes of a failed answer that are read at the most. */
+/** Maximum size of the body of a failed answer in bytes. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
-/** What an HttpAdapter is made of. */
+/** Parts of an HttpAdapter. */
 export interface HttpAdapterParts {
   readonly name: string;
   readonly protocol: Protocol;
   readonly transport: HttpTransport;
-  /** Headers of every request, the key among them. */
+  /** Headers of every request, including the key. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Name of the provider in the model catalog, for prices. Absent: answers have no cost but what the adapter tells. */
+  /** Name of the provider in the model catalog, for prices. Absent: answers have no cost unless the adapter sets one. */
   readonly catalogProvider?: string | undefined;
 }
 
@@ -101,7 +102,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 
   stream(request: Request, options: CallOptions = {}): EventStream {
-    return new EventStream(lazyBatches(() => this.#open(request, options)));
+    return new EventStream(withTerminalEvent(lazyBatches(() => this.#open(request, options))));
   }
 
   supportsToolChoice(_mode: ToolChoice_Mode, _model: string): boolean {
@@ -133,7 +134,7 @@ export class HttpAdapter implements ProviderAdapter {
     yield writer.take();
   }
 
-  /** Sends the request. Throws where the provider does not answer with success. */
+  /** Sends the request. Throws where the status is not 2xx. */
   async #send(
     request: Request,
     wire: WireRequest,
@@ -161,7 +162,7 @@ export class HttpAdapter implements ProviderAdapter {
       request,
       provider: this.name,
       catalogProvider: this.#catalogProvider,
-      inferenceId: options.inferenceId ?? createInferenceId(),
+      inferenceId: inferenceIdOf(options),
       acceptedAt: Date.now(),
       warnings: wire.warnings,
       rateLimit: this.#protocol.rateLimitOf(headers),
@@ -170,7 +171,7 @@ export class HttpAdapter implements ProviderAdapter {
   }
 }
 
-/** The body of a failed answer; empty where it cannot be read, since the status alone says enough. */
+/** The body of a failed answer; empty where it cannot be read, since the status suffices. */
 async function readFailure(answer: HttpAnswer, signal: AbortSignal | undefined): Promise<string> {
   try {
     return await answer.text(MAX_ERROR_BYTES);
@@ -184,7 +185,7 @@ function toolCallIdsOf({ inferenceId, request }: CallFacts): ToolCallIdAllocator
   return new ToolCallIdAllocator(inferenceId, request.messages);
 }
 
-/** Whether the answer is a stream of events; whatever does not say that it is JSON is taken for one. */
+/** Whether the answer is an event stream. Any content type that is not JSON counts as one. */
 function isStream({ headers }: HttpAnswer): boolean {
   return !(headers.get("content-type") ?? "").includes("json");
 }

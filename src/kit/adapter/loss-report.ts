@@ -4,8 +4,7 @@ import { LossPolicy } from "../../gen/outrigger/v1/request_pb.ts";
 import { type Warning, WarningSchema } from "../../gen/outrigger/v1/response_pb.ts";
 
 /**
- * Codes of `Warning.code`. Stable: programs branch on them. What each means stands in
- * docs/warnings.md.
+ * Codes of `Warning.code`. Stable: programs branch on them. docs/warnings.md explains them.
  */
 export type WarningCode =
   | "unsupported_setting"
@@ -25,7 +24,7 @@ export type WarningCode =
  * LOSS_POLICY_WARN, a refusal under LOSS_POLICY_REFUSE.
  */
 export class LossReport {
-  /** What became of the request, in the order in which it was found. */
+  /** The warnings in the order of their detection. */
   readonly warnings: Warning[] = [];
   readonly #violations: FieldViolation[] = [];
 
@@ -46,7 +45,7 @@ export class LossReport {
   }
 }
 
-/** One warning. */
+/** Creates a warning. */
 export function warning(field: string, code: WarningCode, message: string): Warning {
   return create(WarningSchema, { field, code, message });
 }

@@ -2,10 +2,10 @@ import { sameModel } from "../../catalog/catalog.ts";
 import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, tryParseJson } from "../json/json.ts";
 
-/** Whether a part's state was written by the provider and the model that are asked now. */
+/** Whether a part's state was written by the provider and the model of the current call. */
 export type Origin = "none" | "foreign" | "other_model" | "own";
 
-/** Who is asked now. */
+/** Provider and model of the current call. */
 export interface AskedModel {
   /** Names under which the provider writes state. */
   readonly owners: readonly string[];
@@ -16,9 +16,8 @@ export interface AskedModel {
 }
 
 /**
- * Where the state of a part comes from. A model is the same under its alias and its dated id,
- * and under the name that was asked for when it wrote (`model` in the state), where the
- * provider reports another: the name of a deployment.
+ * The origin of a part's state. An alias and a dated id are the same model, and so is the requested name (`model` in the
+ * state) where the provider reported another one: the name of a deployment.
  */
 export function originOf(
   { providerState: state }: ContentPart,

@@ -1,9 +1,9 @@
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 
 /**
- * Gives every tool call of a run an id of its own (law 5), also where the provider repeats ids
- * or gives none. The same sequence of ids from a provider gives the same ids here, so that a
- * streamed answer and a whole one agree.
+ * Gives every tool call of an answer an id that is unique in the call and its history (law 5), even where the provider
+ * repeats ids or gives none. The same sequence of provider ids gives the same ids, so that a streamed answer and a whole
+ * one agree.
  */
 export class ToolCallIdAllocator {
   readonly #used = new Set<string>();
@@ -11,7 +11,7 @@ export class ToolCallIdAllocator {
   readonly #nextSuffix = new Map<string, number>();
   readonly #inferenceId: string;
 
-  /** @param history The conversation so far, whose ids are taken. */
+  /** @param history The conversation so far; its ids are in use. */
   constructor(inferenceId: string, history: readonly Message[] = []) {
     this.#inferenceId = inferenceId;
     for (const { content } of history) {
@@ -19,7 +19,7 @@ export class ToolCallIdAllocator {
     }
   }
 
-  /** The id to use for the next call, given what the provider said: the same where that is free. */
+  /** The id of the next call: the provider's own where it is free. */
   take(id: string): string {
     // Some servers accept ids of at most 40 characters: without its prefix the inference id leaves room for a suffix.
     const base = id === "" ? `call_${this.#inferenceId.replace(/^inf_/, "")}` : id;
@@ -28,7 +28,7 @@ export class ToolCallIdAllocator {
     return free;
   }
 
-  /** The id itself or the first free one with a number behind it. Goes on where the last search for that id ended. */
+  /** The id itself, or with the first free numeric suffix. Continues where the last search for that id ended. */
   #freeFrom(base: string): string {
     if (!this.#used.has(base)) return base;
     let suffix = this.#nextSuffix.get(base) ?? 2;

@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
 import type { LossReport } from "./loss-report.ts";
 
-/** Ids of tool calls that a provider takes. */
+/** The tool-call ids that a provider accepts. */
 export interface ToolCallIdRule {
-  /** Fits the ids that are taken, as a whole. Without the flags `g` and `y`. */
+  /** Matches an accepted id as a whole. Without the flags `g` and `y`. */
   readonly pattern: RegExp;
-  /** How ids that are made here begin. */
+  /** Prefix of generated ids. */
   readonly prefix: string;
-  /** Letters and digits that follow, at most 32. Together with the prefix they fit the pattern. */
+  /** Number of letters and digits after the prefix, at most 32. Prefix and digits together match the pattern. */
   readonly length: number;
 }
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /**
- * Ids of the tool calls of one conversation as a provider takes them, none twice: an id that it
- * refuses, or that an earlier call has, is replaced by one made from it. To be asked in the order
- * of the conversation. What comes later does not change what was given before, so that each turn
- * begins with the same bytes as the one before it. That ids were replaced is told once.
+ * Maps the tool-call ids of one conversation to ids that a provider accepts, each used once: an id that it rejects, or
+ * that an earlier call has, is replaced by one derived from it. Call it in the order of the conversation. Later calls do
+ * not change earlier ids, so that each turn begins with the same bytes as the previous one. Replacements are reported
+ * once.
  */
 export class ToolCallIdMapper {
   readonly #rule: ToolCallIdRule;
@@ -26,7 +26,7 @@ export class ToolCallIdMapper {
   /** By id: the attempt to make an id from it that succeeded last, so that many calls with one id take linear time. */
   readonly #nextAttempt = new Map<string, number>();
   readonly #latest = new Map<string, string>();
-  #told = false;
+  #isReported = false;
 
   constructor(rule: ToolCallIdRule, loss: LossReport) {
     this.#rule = rule;
@@ -35,22 +35,22 @@ export class ToolCallIdMapper {
 
   /**
    * The id of a call on the wire.
-   * @param field Path of the call's id in the request, for the note.
+   * @param field Path of the call's id in the request, for the warning.
    */
   ofCall(id: string, field: string): string {
     const taken = this.#rule.pattern.test(id) && !this.#used.has(id) ? id : this.#make(id);
     this.#used.add(taken);
     this.#latest.set(id, taken);
-    if (taken !== id) this.#tell(field);
+    if (taken !== id) this.#report(field);
     return taken;
   }
 
-  /** The id of the call that a result answers: of the latest call with that id. */
+  /** The id on the wire of the call that a result belongs to: the latest call with that id. */
   ofResult(id: string): string {
     return this.#latest.get(id) ?? (this.#rule.pattern.test(id) ? id : this.#make(id));
   }
 
-  /** The first free one of the ids that are made from an id. Goes on where the last search for that id ended. */
+  /** The first free id derived from an id. Continues where the last search for that id ended. */
   #make(id: string): string {
     for (let attempt = this.#nextAttempt.get(id) ?? 0; ; attempt += 1) {
       const made = this.#rule.prefix + digestOf(`${attempt} ${id}`, this.#rule.length);
@@ -60,11 +60,11 @@ export class ToolCallIdMapper {
     }
   }
 
-  #tell(field: string): void {
-    if (this.#told) return;
-    this.#told = true;
+  #report(field: string): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
     const message =
-      "the provider takes no such id of a tool call; such ids are replaced, in calls and results, the same in every turn";
+      "the provider does not accept this tool-call id; such ids are replaced in calls and results, the same in every turn";
     this.#loss.note(field, "converted_content", message);
   }
 }

@@ -1,17 +1,17 @@
 import type { LossReport } from "./loss-report.ts";
 
-/** Names of functions that a provider takes in the calls of a conversation. */
+/** The function names that a provider accepts in the calls of a conversation. */
 export interface ToolCallNameRule {
-  /** Fits each character that is refused. With the flag `g`. */
+  /** Matches each character that is rejected. With the flag `g`. */
   readonly refused: RegExp;
-  /** Most characters. */
+  /** Maximum number of characters. */
   readonly maxChars: number;
 }
 
 /**
- * The name of an earlier call as a provider takes it. Other providers take more in a name, and models make names up:
- * since the caller did not choose it, what is refused is replaced, and told, instead of being an error.
- * @param field Path of the name in the request, for the note.
+ * The name of an earlier call as a provider accepts it. Other providers accept more characters, and models invent names:
+ * since the caller did not choose the name, rejected characters are replaced with a warning instead of an error.
+ * @param field Path of the name in the request, for the warning.
  */
 export function wireToolCallName(
   name: string,
@@ -24,7 +24,7 @@ export function wireToolCallName(
     loss.note(
       field,
       "converted_content",
-      `the provider takes no such name of a tool; it was written as ${taken}`,
+      `the provider does not accept this tool name; it was sent as ${taken}`,
     );
   return taken;
 }

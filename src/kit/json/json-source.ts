@@ -1,13 +1,12 @@
 /**
- * JSON text taken apart and put together without reading it. Parsing and writing again would
- * turn `1.0` into `1` and move keys that look like numbers to the front; what a model wrote and
- * a provider signed has to come back letter by letter.
+ * Splits and joins JSON text without parsing its values. Parsing and serialising would turn `1.0` into `1` and move keys
+ * that look like numbers to the front; what a model wrote and a provider signed has to be returned byte for byte.
  */
 import { isObject, type JsonObject, SourceText } from "./json.ts";
 
 /**
- * An object that `stringifyJson` writes exactly as spelled. It has no members to look at: put
- * it into a body and leave it.
+ * An object that `stringifyJson` writes as its source text. It has no members that could be read: only put it into a
+ * body.
  * @param text The text of a JSON object, which is not checked here.
  */
 export function sourceObject(text: string): JsonObject {
@@ -19,7 +18,7 @@ export function sourceTextOf(value: unknown): string | undefined {
   return value instanceof SourceText ? value.text : undefined;
 }
 
-/** As JSON.stringify without white space, and source objects as they are spelled. */
+/** As JSON.stringify without white space, and source objects in their source text. */
 export function stringifyJson(value: unknown): string {
   if (value instanceof SourceText) return value.text;
   if (!holdsSource(value)) return JSON.stringify(value) ?? "null";
@@ -36,7 +35,7 @@ function holdsSource(value: unknown): boolean {
 }
 
 /**
- * The members of an object as they are spelled, by key; of a key that comes twice the last one,
+ * The members of an object in their source text, by key; of a key that comes twice the last one,
  * as JSON.parse has it. Empty where the text is no object.
  * @param text Valid JSON text.
  */
@@ -55,7 +54,7 @@ export function membersOf(text: string): ReadonlyMap<string, string> {
 }
 
 /**
- * The elements of a list as they are spelled. Empty where the text is no list.
+ * The elements of a list in their source text. Empty where the text is no list.
  * @param text Valid JSON text.
  */
 export function elementsOf(text: string): readonly string[] {

@@ -1,12 +1,11 @@
 /**
- * JSON that must come out as it went in. JavaScript's own parser rounds numbers that a double
- * cannot hold; here they keep their spelling, so that a schema, a tool argument or a provider's
- * block that passes through us is not changed.
+ * JSON that passes through unchanged. JSON.parse rounds numbers that a double cannot hold; here they keep their source
+ * text, so that a schema, a tool argument or a provider's block is not altered.
  */
 import { invalidField } from "../../core/errors.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** Anything that JSON can say. */
+/** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 
 /** A JSON object. */
@@ -14,7 +13,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;
 }
 
-/** Parses JSON text. Throws SyntaxError. Numbers that a double cannot hold are kept as they are spelled. */
+/** Parses JSON text. Throws SyntaxError. Numbers that a double cannot hold keep their source text. */
 export function parseJson(text: string): unknown {
   return mayHoldLongNumber(text) ? JSON.parse(text, keepLongNumber) : JSON.parse(text);
 }
@@ -29,8 +28,8 @@ export function tryParseJson(text: string): unknown {
 }
 
 /**
- * The same for what is looked at and does not pass through: numbers that a double cannot hold are
- * rounded, which takes an eighth of the time where there are any.
+ * The same for values that are read and not passed on: numbers that a double cannot hold are rounded, which takes an
+ * eighth of the time where there are any.
  */
 export function tryReadJson(text: string): unknown {
   try {
@@ -50,14 +49,14 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** The value where it is a JSON object (no list, no null), else undefined. Named by a wire type, it claims to be one. */
+/** The value where it is a JSON object (no list, no null), else undefined. With a wire type, its field names are checked. */
 export function asObject(value: unknown): JsonObject | undefined;
 export function asObject<T>(value: unknown): Untrusted<T> | undefined;
 export function asObject(value: unknown): object | undefined {
   return isObject(value) ? value : undefined;
 }
 
-/** Whether a value is a JSON object: no list, no null, and no number that is kept as it is spelled. */
+/** Whether a value is a JSON object: not a list, not null, and not a number that keeps its source text. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
@@ -67,7 +66,7 @@ export function asString(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The objects in a list; anything else in it, or no list at all, counts as nothing. */
+/** The objects in a list. Other elements are skipped; a value that is not a list has none. */
 export function objectsIn(value: unknown): readonly JsonObject[];
 export function objectsIn<T>(value: unknown): readonly Untrusted<T>[];
 export function objectsIn(value: unknown): readonly object[] {
@@ -86,7 +85,7 @@ export function textIn(value: unknown): string {
   return asString(value) ?? "";
 }
 
-/** What a peer sent, as the JSON that it is: for what passes through without being read. */
+/** An untrusted object as plain JSON, for what passes through without being read. */
 export function asJson(value: Untrusted<object>): JsonObject {
   return value as JsonObject;
 }
@@ -152,12 +151,12 @@ function mergeValues(
   return isObject(patch) ? mergeObjects(membersIn(base), patch) : patch;
 }
 
-/** What a patch merges into; nothing where the base is no object. */
+/** The members that a patch merges into; none where the base is not an object. */
 function membersIn(base: unknown): JsonObject {
   return asObject(base instanceof SourceText ? tryParseJson(base.text) : base) ?? {};
 }
 
-/** JSON text that stands for a value in a body: see json-source.ts. */
+/** JSON text in the place of a value: see json-source.ts. */
 export class SourceText {
   readonly text: string;
 
@@ -169,13 +168,13 @@ export class SourceText {
 // A double holds every number of up to 15 digits whose exponent has at most two.
 const LONG_NUMBER = /^-?(?:[0-9](?:\.?[0-9]){15}|[0-9.]+[eE][+-]?[0-9]{3})/;
 
-// In a text, a number stands behind one of a few characters, and an id seldom does. The digits are
-// written out, not counted, since the engine then skips over most of a text: three times as fast.
+// In JSON text a number follows one of a few characters, and an id seldom does. The digits are repeated in the pattern
+// instead of counted, so that the engine skips over most of a text: three times as fast.
 const LONG_NUMBER_IN_TEXT = new RegExp(
   `[:,[\\s]-?[0-9](?:${"[0-9.]".repeat(15)}|[0-9.]*[eE][+-]?[0-9][0-9][0-9])`,
 );
 
-/** Whether a text holds a long number, or what looks much like one. */
+/** Whether a text holds a long number, or something similar. */
 function mayHoldLongNumber(text: string): boolean {
   return LONG_NUMBER_IN_TEXT.test(text) || LONG_NUMBER.test(text);
 }

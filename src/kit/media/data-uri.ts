@@ -1,15 +1,15 @@
 import { invalidField } from "../../core/errors.ts";
 import { isMediaType } from "./media-type.ts";
 
-/** What a data: URI holds. */
+/** The content of a data: URI. */
 export interface DataUri {
-  /** Lower case, without parameters; empty where the URI names none. */
+  /** Lower case, without parameters; empty where the URI has none. */
   readonly mediaType: string;
   /** The bytes, in standard base64 with padding. */
   readonly base64: string;
 }
 
-/** Longest part of a data: URI before its comma. */
+/** Maximum length of a data: URI before its comma. */
 const LONGEST_HEAD = 1024;
 
 const PERCENT = 0x25;
@@ -21,7 +21,7 @@ export function isDataUri(url: string): boolean {
 
 /**
  * Reads a data: URI (RFC 2397), base64 or percent-encoded. White space, missing padding and
- * the URL-safe alphabet are taken in base64, as browsers do. Throws InvalidRequestError naming
+ * the URL-safe alphabet are accepted in base64, as browsers do. Throws InvalidRequestError naming
  * `fieldPath` where it is malformed, empty or holds more than `maxBytes`.
  */
 export function parseDataUri(uri: string, maxBytes: number, fieldPath: string): DataUri {
@@ -65,7 +65,7 @@ function normalizeBase64(payload: string, fieldPath: string): string {
   return digits.padEnd(Math.ceil(digits.length / 4) * 4, "=");
 }
 
-/** Percent-decodes into bytes; a percent sign without two hexadecimal digits stands for itself (WHATWG URL §1.3). */
+/** Percent-decodes into bytes; a percent sign without two hexadecimal digits is kept (WHATWG URL, section 1.3). */
 function percentDecode(text: string): Buffer {
   const bytes = Buffer.from(text, "utf8");
   let length = 0;

@@ -8,7 +8,7 @@ import { openedPathOf } from "./opened-path.ts";
 
 /** Where a media reader may read. */
 export interface MediaReaderOptions {
-  /** Folders whose files may be read. Empty: none may, which is what a sidecar should say. */
+  /** Folders whose files may be read. Empty: none, which is right for a sidecar. */
   readonly allowFilesUnder: readonly string[];
   /** Largest file, in bytes. Defaults to 32 MiB, the limit of a whole request. */
   readonly maxBytes?: number | undefined;
@@ -19,28 +19,27 @@ export interface MediaReader {
   /**
    * Reads a file. Throws InvalidRequestError naming `fieldPath` where reading is off, the file
    * is not under an allowed folder once `..` and symbolic links are resolved, is no regular
-   * file, is empty or is too large. Whether a file outside exists is not told.
+   * file, is empty or is too large. Whether a file outside exists is not revealed.
    *
-   * @param path As `isLocalPath` knows it.
+   * @param path A path by `isLocalPath`.
    */
   read(path: string, fieldPath: string): Promise<Buffer>;
 }
 
-/** Most bytes of one source where nothing else is said. */
+/** Default maximum size of one source in bytes. */
 export const DEFAULT_MAX_MEDIA_BYTES = 32 * 1024 * 1024;
 
-/** Longest path that Linux takes. */
+/** Maximum length of a path on Linux. */
 const LONGEST_PATH = 4096;
 
-/** Whether the `url` of a source is a path on this machine (specification §3.5): `/`, `./`, `../`, `~` or `file:`. */
+/** Whether the `url` of a source is a path on this machine: it begins with `/`, `./`, `../`, `~` or `file:`. */
 export function isLocalPath(url: string): boolean {
   return /^(\/|\.{1,2}\/|~|file:)/i.test(url);
 }
 
 /**
- * Makes a reader of the files under some folders: the rule that keeps a caller from reading the
- * container's secrets. What counts is where the file really is when it is open, so that a
- * link which changes between a check and the opening leads nowhere.
+ * Creates a reader of the files under some folders, which keeps a caller from reading the container's secrets. The real
+ * path of the open file is checked, so that a link that changes between a check and the opening has no effect.
  */
 export function createMediaReader({
   allowFilesUnder,
@@ -105,7 +104,7 @@ function isUnder(roots: readonly string[], path: string): boolean {
 async function openUnder(roots: readonly string[], path: string, fieldPath: string): Promise<FileHandle> {
   const real = await realpath(path).catch((error: unknown) => unreadable(error, fieldPath));
   if (!isUnder(roots, real)) throw outside(fieldPath);
-  // Not a device that would block, and not a link that has taken the file's place since.
+  // Not a device that would block, and not a link that has replaced the file since.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(real, flags).catch((error: unknown) => unreadable(error, fieldPath));
   const opened = await openedPathOf(handle, real);

@@ -103,7 +103,7 @@ export function mediaTypeOfPath(path: string): string | undefined {
   return Object.hasOwn(BY_EXTENSION, extension) ? BY_EXTENSION[extension] : undefined;
 }
 
-/** The media type that the first bytes of a file tell. Undefined for what has no signature, such as text. */
+/** The media type by the first bytes of a file. Undefined for formats without a signature, such as text. */
 export function mediaTypeOfBytes(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 16)).toString("latin1");
   const found = SIGNATURES.find(({ marks }) =>
@@ -126,7 +126,7 @@ function riff(form: string): Signature["marks"] {
   ];
 }
 
-/** Sounds without a header begin with a frame: eleven set bits, then version and layer (ISO 11172-3, ISO 13818-7). */
+/** Audio without a header begins with a frame: eleven set bits, then version and layer (ISO 11172-3, ISO 13818-7). */
 function audioFrameIn([first = 0, second = 0]: Uint8Array): string | undefined {
   if (first !== 0xff) return undefined;
   if ((second & 0xf6) === 0xf0) return "audio/aac";

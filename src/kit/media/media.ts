@@ -1,4 +1,4 @@
-/** What every adapter does with the images, sounds and documents of a request. */
+/** How all adapters read the images, audio clips and documents of a request. */
 
 import { invalidField } from "../../core/errors.ts";
 import type { Audio, Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
@@ -12,9 +12,9 @@ export { createMediaReader, type MediaReader } from "./media-reader.ts";
 /** A part that has a source. */
 export type Media = Image | Audio | Document;
 
-/** What a provider can be sent. */
+/** A source in a form that can be sent to a provider. */
 export type ResolvedMedia =
-  /** An http: or https: URL as the caller wrote it. The media type is empty where neither field nor extension tell it. */
+  /** An http: or https: URL as the caller wrote it. The media type is empty where neither field nor extension give it. */
   | { readonly kind: "url"; readonly url: string; readonly mediaType: string }
   /** Bytes, in standard base64. The media type is never empty. */
   | { readonly kind: "data"; readonly base64: string; readonly mediaType: string }
@@ -23,15 +23,15 @@ export type ResolvedMedia =
 
 /** How sources are read. */
 export interface MediaOptions {
-  /** Reads paths. Defaults to a reader that refuses all of them. */
+  /** Reads paths. Defaults to a reader that rejects all of them. */
   readonly reader?: MediaReader | undefined;
-  /** Most bytes of one source. Defaults to 32 MiB, the limit of a whole request. */
+  /** Maximum size of one source in bytes. Defaults to 32 MiB, the limit of a whole request. */
   readonly maxBytes?: number | undefined;
 }
 
 const REFUSING_READER = createMediaReader({ allowFilesUnder: [] });
 
-/** Media types of bytes that come without one (comments of message.proto); sounds must say theirs. */
+/** Default media types of bytes (see message.proto). Audio has none: the caller must name it. */
 const DEFAULT_TYPES: Readonly<Record<Media["$typeName"], string | undefined>> = {
   "outrigger.v1.Image": "image/png",
   "outrigger.v1.Document": "application/pdf",
@@ -39,9 +39,8 @@ const DEFAULT_TYPES: Readonly<Record<Media["$typeName"], string | undefined>> = 
 };
 
 /**
- * Turns a source into what a provider can be sent: URLs stay, data: URIs and bytes become
- * base64, files are read where the configuration allows it (a path on this machine is not a
- * URL). A media type is the field's own, else the data: URI's or the file's by its extension
+ * Turns a source into a form that can be sent to a provider: URLs stay, data: URIs and bytes become base64, files are
+ * read where the configuration allows it (a path on this machine is not a URL). A media type is the field's own, else the data: URI's or the file's by its extension
  * or first bytes, else the default of the part.
  *
  * @param fieldPath Path of the part, for instance `messages[0].content[1].image`.
@@ -117,7 +116,7 @@ function mediaTypeOf(media: Media, told: string, fieldPath: string): string {
   throw invalidField(`${fieldPath}.media_type`, "is empty; expected one like audio/wav");
 }
 
-/** The field's media type, else what the file tells: a wrong guess would be worse than none. */
+/** The field's media type, else the one of the file. No default: a wrong guess would be worse than none. */
 function fileTypeOf(media: Media, inferred: string | undefined, fieldPath: string): string {
   const mediaType = media.mediaType || inferred;
   if (mediaType !== undefined) return mediaType;

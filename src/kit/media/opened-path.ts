@@ -1,13 +1,12 @@
 import { type FileHandle, readlink, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Where Linux shows the files that a process has open, as links. */
+/** Folder with links to the open files of the process, on Linux. */
 const DESCRIPTORS = "/proc/self/fd";
 
 /**
- * The real path of an open file. Linux tells it exactly; elsewhere it is the path through which
- * the file was opened, if that leads without links to the very same file. Undefined where it
- * does not.
+ * The real path of an open file. Linux gives it exactly; elsewhere it is the path by which the file was opened, if that
+ * leads to the same file without links. Undefined where it does not.
  */
 export async function openedPathOf(
   handle: FileHandle,

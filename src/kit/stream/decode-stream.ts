@@ -1,18 +1,20 @@
+import type { Batches } from "../../core/batches.ts";
 import { NetworkError, type SDKError, StreamError, toSdkError, withProgress } from "../../core/errors.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
 /**
- * Turns the events of one provider's stream into ours: synchronous, one instance per call,
- * no clock, no promise. Writes what it makes of them into a StreamWriter.
+ * Turns the events of one provider's stream into ours and writes them into a StreamWriter. Synchronous: no clock and no
+ * promise inside. One instance for each call.
  */
 export interface StreamDecoder {
   /** Takes one event. Throws what the provider reports as its failure, and StreamError on a violation of its protocol. */
   push(event: SseEvent): void;
 
   /**
-   * Called once after the last byte, unless the stream has ended. May finish it; else it was cut.
+   * Called once after the last byte, unless the stream has finished. A decoder that does not finish it here says that
+   * the stream was cut.
    * @param stray Text that was no event, see `SseDecoder.stray`.
    */
   end(stray: string): void;
@@ -20,37 +22,36 @@ export interface StreamDecoder {
 
 type Batch = readonly StreamEvent[];
 
-/** The batches of one stream, for one reader who asks for one at a time. */
-export type Batches = AsyncIterable<Batch> & Required<Pick<AsyncIterator<Batch>, "next" | "return">>;
-
 /**
- * Runs a decoder over the bytes of an answer. What one read of the network brings is one batch.
+ * Runs a decoder over the bytes of an answer. What one read of the network brings is one batch. Reading stops at the
+ * provider's end marker; leaving the iteration closes the body.
  *
- * A failure before `stream_start` throws and is all there is. A later one is an `error` event
- * and is thrown after it. A stream that ends without the provider's end marker is a failure of
- * kind STREAM. Reading stops at the provider's end marker. A reader who leaves closes the body.
+ * Events that precede a failure are passed on first. A failure after `stream_start` says whether output had started and
+ * what it had cost; `withTerminalEvent` makes an `error` event of it.
  * @param release Called when the end marker has come: nothing more of the body is needed.
+ * @throws StreamError where the body ends without the provider's end marker, and what the decoder throws.
  */
 export function decodeStream(
   body: AsyncIterable<Uint8Array>,
   decoder: StreamDecoder,
   writer: StreamWriter,
   release: () => void = () => {},
-): Batches {
-  return new DecodedStream(body[Symbol.asyncIterator](), decoder, writer, release);
+): Batches<StreamEvent> {
+  const decoded = new DecodedStream(body[Symbol.asyncIterator](), decoder, writer, release);
+  return { [Symbol.asyncIterator]: () => decoded };
 }
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
-/** Not a generator: for every batch that would take several more turns of the microtask queue. */
-class DecodedStream implements Batches {
+/** Not a generator, which would take several more turns of the microtask queue for every batch. */
+class DecodedStream implements AsyncIterator<Batch> {
   readonly #body: AsyncIterator<Uint8Array>;
   readonly #decoder: StreamDecoder;
   readonly #writer: StreamWriter;
   readonly #release: () => void;
   readonly #sse: SseDecoder;
   #isOver = false;
-  /** What is thrown after the `error` event. */
+  /** What is thrown after the events that precede it. */
   #error: SDKError | undefined;
 
   constructor(
@@ -66,10 +67,6 @@ class DecodedStream implements Batches {
     this.#sse = new SseDecoder((event) => {
       if (!writer.ended) decoder.push(event);
     });
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
   }
 
   async next(): Promise<IteratorResult<Batch>> {
@@ -110,15 +107,15 @@ class DecodedStream implements Batches {
     return this.#close();
   }
 
-  /** What was written before the fault goes first, then the error, then the throw. */
+  /** Passes on what was written before the failure; the failure itself is thrown by the next read. */
   async #fail(failure: SDKError): Promise<IteratorResult<Batch>> {
     await this.#close();
-    const writer = this.#writer;
-    if (!writer.started) throw failure;
-    const { outputStarted, usage } = writer;
-    this.#error = withProgress(failure, { outputStarted, usage });
-    writer.fail(this.#error);
-    return { done: false, value: writer.take() };
+    const { started, outputStarted, usage } = this.#writer;
+    const error = started ? withProgress(failure, { outputStarted, usage }) : failure;
+    const batch = this.#writer.take();
+    if (batch.length === 0) throw error;
+    this.#error = error;
+    return { done: false, value: batch };
   }
 
   async #close(): Promise<void> {

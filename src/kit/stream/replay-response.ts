@@ -3,7 +3,7 @@ import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import { FinishReasonSchema, type Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
-/** Writes a whole answer as the events of a stream that brings it in one go. */
+/** Writes a whole answer as the events of a stream, each text in one delta. */
 export function replayResponse(response: Response, writer: StreamWriter): void {
   writer.start(response.model);
   for (const part of response.message?.content ?? []) replayPart(part, writer);

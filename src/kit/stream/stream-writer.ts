@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { type SDKError, StreamError } from "../../core/errors.ts";
+import { StreamError } from "../../core/errors.ts";
 import {
   type Citation,
   type ContentPart,
@@ -29,24 +29,24 @@ import { type Answer, type CallFacts, responseOf } from "../adapter/call-facts.t
 import type { ToolCallIdAllocator } from "../adapter/tool-call-id-allocator.ts";
 import { isJson } from "../json/json.ts";
 
-/** What happened, of the one kind that it is. */
-type Happening = StreamEvent["event"];
+/** The content of an event. */
+type EventContent = StreamEvent["event"];
 
-/** What ends a text or thinking block beside its text. */
+/** What the end of a text or reasoning block carries beside its text. */
 export interface BlockEnd {
   readonly citations?: Citation[];
   readonly providerState?: ProviderState | undefined;
-  /** Thinking only: the provider hides the text on purpose. */
+  /** Reasoning only: the provider withholds the text on purpose. */
   readonly redacted?: boolean;
 }
 
-/** What the writer itself does not know of an answer when it ends. */
+/** What the decoder adds to an answer at its end; the writer has the content. */
 export type StreamedAnswer = Omit<Answer, "content">;
 
 /**
- * Writes the events of one stream so that the laws hold by construction: a decoder says what
- * the provider did, the writer counts, numbers, joins, holds back half surrogate pairs, makes
- * ids unique and builds the final Response. One instance per call; synchronous.
+ * Writes the events of one stream so that its laws hold by construction: a decoder reports what the provider sent; the
+ * writer numbers events, joins deltas, holds back half surrogate pairs, makes ids unique and builds the final Response.
+ * Synchronous. One instance for each call.
  */
 export class StreamWriter {
   readonly #facts: CallFacts;
@@ -60,7 +60,7 @@ export class StreamWriter {
   #model = "";
   #ended = false;
 
-  /** What the provider has said of the cost so far; rides along in an error. */
+  /** The usage that the provider has reported so far; part of an error. */
   usage: Usage | undefined;
 
   /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
@@ -75,7 +75,7 @@ export class StreamWriter {
     return this.#sequence > 0;
   }
 
-  /** Whether `finish` or `error` was written. */
+  /** Whether `finish` was written. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -85,7 +85,7 @@ export class StreamWriter {
     return this.#parts.length > 0;
   }
 
-  /** Gives the events written since the last call. */
+  /** Returns the events written since the last call. */
   take(): StreamEvent[] {
     const ready = this.#ready;
     this.#ready = [];
@@ -116,14 +116,14 @@ export class StreamWriter {
     return this.#opened(new TextBlock(this.#sinkOf(partIndex)));
   }
 
-  /** Begins a thinking part. */
+  /** Begins a reasoning part. */
   startReasoning(): ReasoningBlock {
     const partIndex = this.reserve();
     this.#emit({ case: "reasoningStart", value: create(ReasoningStartSchema, { partIndex }) });
     return this.#opened(new ReasoningBlock(this.#sinkOf(partIndex)));
   }
 
-  /** Begins a tool call, at a place that was reserved or at the next one. An id that is taken or empty is replaced. */
+  /** Begins a tool call, at a reserved index or at the next one. An id that is empty or in use is replaced. */
   startToolCall(
     { id, name, inputKind = "argumentsJson" }: { id: string; name: string; inputKind?: ToolInputKind },
     partIndex: number = this.reserve(),
@@ -134,12 +134,12 @@ export class StreamWriter {
     return this.#opened(new ToolCallBlock(this.#sinkOf(partIndex), call));
   }
 
-  /** Keeps the next place in the message for a part that will arrive whole. */
+  /** Reserves the next index in the message for a part that will arrive as a whole. */
   reserve(): number {
     return this.#parts.push(undefined) - 1;
   }
 
-  /** Adds a part that arrived whole, at a place that was reserved or at the next one. */
+  /** Adds a part that arrived as a whole, at a reserved index or at the next one. */
   addPart(part: ContentPart, partIndex: number = this.reserve()): void {
     this.#parts[partIndex] = part;
     this.#emit({ case: "partAdded", value: create(PartAddedSchema, { partIndex, part }) });
@@ -153,12 +153,12 @@ export class StreamWriter {
     });
   }
 
-  /** Ends the stream with the whole answer, which it gives. Blocks that the provider left open end here. */
+  /** Ends the stream and returns the whole answer. Blocks that the provider left open end here. */
   finish(answer: StreamedAnswer): Response {
     for (const block of this.#open) block.end();
     const content = this.#parts.map((part, index) => {
       if (part === undefined)
-        throw new StreamError(`part ${index} was announced by the provider and never came`);
+        throw new StreamError(`part ${index} was announced by the provider and never arrived`);
       return part;
     });
     const response = responseOf(this.#facts, { ...answer, model: answer.model || this.#model, content });
@@ -169,14 +169,8 @@ export class StreamWriter {
     return response;
   }
 
-  /** Ends the stream with an error. */
-  fail(error: SDKError): void {
-    this.#emit({ case: "error", value: error.toProto() });
-    this.#ended = true;
-  }
-
-  // Events and deltas are as `create` would make them, which takes ten times as long to find that out.
-  #emit(event: Happening): void {
+  // Events and deltas are written as literals: `create` gives the same objects and takes ten times as long.
+  #emit(event: EventContent): void {
     const sequence = this.#sequence;
     const elapsedMs = Math.round(this.#now() - this.#startedAt);
     this.#ready.push({ $typeName: "outrigger.v1.StreamEvent", sequence, elapsedMs, event });
@@ -200,10 +194,10 @@ export class StreamWriter {
   }
 }
 
-/** How a block reaches the writer that opened it. */
+/** The writer, as its blocks see it. */
 interface BlockSink {
   readonly partIndex: number;
-  emit(event: Happening): void;
+  emit(event: EventContent): void;
   close(block: OpenBlock, part: ContentPart): void;
 }
 
@@ -218,42 +212,41 @@ abstract class OpenBlock {
     this.sink = sink;
   }
 
-  /** Everything appended so far that may be sent. */
+  /** The text that was sent so far. */
   get text(): string {
     return this.#text;
   }
 
   /**
-   * Adds what the provider sent. A trailing high surrogate waits for its partner (law 10).
+   * Adds a delta of the provider. A trailing high surrogate is held back until its partner comes (law 10).
    * Throws StreamError where the part has ended.
    */
   append(delta: string): void {
-    if (this.#closed && delta !== "")
-      throw new StreamError("the provider went on with a part that had ended");
+    if (this.#closed && delta !== "") throw new StreamError("the provider continued a part that had ended");
     const whole = this.#held === "" ? delta : this.#held + delta;
     this.#held = endsInHighSurrogate(whole) ? whole.slice(-1) : "";
     this.#send(this.#held === "" ? whole : whole.slice(0, -1));
   }
 
   /**
-   * Adds what is still missing of the provider's final text. Where that differs from what was
-   * sent, or the part has ended, what was sent stands.
+   * Adds the rest of the provider's final text. Without effect where the final text does not begin with what was sent, or
+   * the part has ended.
    */
   complete(finalText: string): void {
     if (this.#closed) return;
-    // What was sent has U+FFFD in the place of a lone surrogate, which the final text still has.
+    // The sent text has U+FFFD where the final text still has a lone surrogate.
     const known = (this.#text + this.#held).toWellFormed();
     if (finalText.slice(0, known.length).toWellFormed() === known) this.append(finalText.slice(known.length));
   }
 
   abstract end(): void;
 
-  /** Whether nothing has come so far. */
+  /** Whether nothing has been appended. */
   protected get isEmpty(): boolean {
     return this.#text === "" && this.#held === "";
   }
 
-  /** Sends what was held back, a lone surrogate as U+FFFD. False where the block had ended before. */
+  /** Sends what was held back, a lone surrogate as U+FFFD. Returns false where the block had already ended. */
   protected flush(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
@@ -261,7 +254,7 @@ abstract class OpenBlock {
     return true;
   }
 
-  protected abstract delta(delta: string): Happening;
+  protected abstract delta(delta: string): EventContent;
 
   #send(delta: string): void {
     if (delta === "") return;
@@ -284,13 +277,13 @@ export class TextBlock extends OpenBlock {
     this.sink.close(this, create(ContentPartSchema, { part, citations, ...state }));
   }
 
-  protected delta(delta: string): Happening {
+  protected delta(delta: string): EventContent {
     const { partIndex } = this.sink;
     return { case: "textDelta", value: { $typeName: "outrigger.v1.TextDelta", partIndex, delta } };
   }
 }
 
-/** A thinking part that is being written. */
+/** A reasoning part that is being written. */
 export class ReasoningBlock extends OpenBlock {
   /** Ends the part. A second call is ignored. */
   end({ redacted = false, providerState }: BlockEnd = {}): void {
@@ -303,7 +296,7 @@ export class ReasoningBlock extends OpenBlock {
     this.sink.close(this, create(ContentPartSchema, { part, ...state }));
   }
 
-  protected delta(delta: string): Happening {
+  protected delta(delta: string): EventContent {
     const { partIndex } = this.sink;
     return { case: "reasoningDelta", value: { $typeName: "outrigger.v1.ReasoningDelta", partIndex, delta } };
   }
@@ -334,7 +327,7 @@ export class ToolCallBlock extends OpenBlock {
     );
   }
 
-  protected delta(delta: string): Happening {
+  protected delta(delta: string): EventContent {
     const { partIndex } = this.sink;
     return { case: "toolCallDelta", value: { $typeName: "outrigger.v1.ToolCallDelta", partIndex, delta } };
   }

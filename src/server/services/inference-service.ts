@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { ConnectError, HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Batched } from "../../core/batches.ts";
 import { type SDKError, StreamError } from "../../core/errors.ts";
-import { createInferenceId } from "../../core/inference-id.ts";
+import { inferenceIdOf } from "../../core/inference-id.ts";
 import type { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
@@ -86,7 +86,7 @@ async function* streamBatches(
 
 function beginCall(request: Request, context: HandlerContext): Call {
   const call = callOf(context);
-  call.inferenceId = createInferenceId();
+  call.inferenceId = inferenceIdOf();
   noteTarget(call, request);
   context.responseHeader.set(INFERENCE_ID_HEADER, call.inferenceId);
   return call;

@@ -30,7 +30,7 @@ describe("effortFor()", () => {
     expect(effortFor(wanted, allowed, loss)).toBe(want);
     expect(loss.warnings).toMatchObject([{ field: "reasoning_effort", code: "adjusted_setting" }]);
     expect(loss.warnings[0]?.message).toBe(
-      `the model has no effort "${wanted}"; the nearest, "${want}", was asked for`,
+      `the model has no effort "${wanted}"; the nearest, "${want}", was sent`,
     );
     expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow("reasoning_effort");
   });

@@ -20,11 +20,11 @@ const FIELD = "messages[1].content[0]";
 
 describe("replaceForeignPart()", () => {
   it.each([
-    ["UNSPECIFIED", "thinking", thinking("hm")],
-    ["STRIP", "thinking", thinking("hm")],
+    ["UNSPECIFIED", "reasoning", thinking("hm")],
+    ["STRIP", "reasoning", thinking("hm")],
     ["STRIP", "a native part", native],
     ["TO_TEXT", "a native part", native],
-    ["TO_TEXT", "thinking", thinking("")],
+    ["TO_TEXT", "reasoning", thinking("")],
   ] as const)("with policy %s leaves %s out, and says so", (policy, what, part) => {
     const loss = new LossReport();
     expect(replaceForeignPart(part, StatePolicy[policy], FIELD, loss)).toBeUndefined();
@@ -40,7 +40,7 @@ describe("replaceForeignPart()", () => {
   });
 
   it.each([
-    ["thinking", thinking("secret thought")],
+    ["reasoning", thinking("secret thought")],
     ["a native part", native],
   ])("with policy REJECT refuses %s, naming its place", (what, part) => {
     const loss = new LossReport();

@@ -10,6 +10,7 @@ import {
   StreamError,
 } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
+import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason, FinishReasonSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -112,7 +113,8 @@ async function decode(body: Body, batchesWanted = Number.POSITIVE_INFINITY): Pro
   let error: unknown;
   let released = 0;
   try {
-    for await (const batch of decodeStream(body, decoder, writer, () => (released += 1))) {
+    const decoded = decodeStream(body, decoder, writer, () => (released += 1));
+    for await (const batch of withTerminalEvent(decoded, () => 0)) {
       batches.push(batch);
       for (const event of batch) laws.check(event);
       if (batches.length >= batchesWanted) break;
@@ -238,7 +240,7 @@ describe("a failure after the first event", () => {
 
   it("comes after what the same read brought before it", async () => {
     const { batches } = await decode(new Body(said("start", "text Hi", "fail", "text more")));
-    expect(batches.map(casesOf)).toEqual([["streamStart", "textStart", "textDelta", "error"]]);
+    expect(batches.map(casesOf)).toEqual([["streamStart", "textStart", "textDelta"], ["error"]]);
   });
 
   it("closes the body and does not release it", async () => {
@@ -300,7 +302,7 @@ describe("a reader who leaves", () => {
   it("before the first event opens nothing", async () => {
     const body = new Body(said("start"));
     const writer = new StreamWriter(factsFor("sim", {}), new ToolCallIdAllocator(""), () => 0);
-    await decodeStream(body, new WordDecoder(writer), writer).return(undefined);
+    await decodeStream(body, new WordDecoder(writer), writer)[Symbol.asyncIterator]().return?.();
     expect([body.read, body.closed]).toEqual([0, 0]);
   });
 
@@ -312,9 +314,9 @@ describe("a reader who leaves", () => {
     });
     const body = { [Symbol.asyncIterator]: () => ({ next: () => read.promise, return: close }) };
     const writer = new StreamWriter(factsFor("sim", {}), new ToolCallIdAllocator(""), () => 0);
-    const batches = decodeStream(body, new WordDecoder(writer), writer);
+    const batches = decodeStream(body, new WordDecoder(writer), writer)[Symbol.asyncIterator]();
     const awaited = batches.next();
-    expect([await batches.return(), await awaited, await batches.next()]).toEqual([DONE, DONE, DONE]);
+    expect([await batches.return?.(), await awaited, await batches.next()]).toEqual([DONE, DONE, DONE]);
     expect(close).toHaveBeenCalledOnce();
   });
 });

@@ -1,4 +1,4 @@
-/** The SSE decoder beside one that others wrote and use: eventsource-parser over a TextDecoder. */
+/** The SSE decoder compared with eventsource-parser alone over the whole text at once. */
 import { createParser } from "eventsource-parser";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,10 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
-import { ServerError, StreamError } from "../../../src/core/errors.ts";
+import { StreamError } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
 import { toolCallsOf } from "../../../src/core/message.ts";
-import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   FinishReason_Reason,
@@ -322,21 +321,5 @@ describe("finish()", () => {
     expect(writer.finish(ANSWER).usage).toBeUndefined();
     const { event } = writer.take().at(-1) ?? {};
     expect(event?.case === "finish" && "usage" in event.value && event.value.usage !== undefined).toBe(false);
-  });
-});
-
-describe("fail()", () => {
-  it("ends the stream with the error amid its blocks", () => {
-    const writer = writerOf();
-    writer.start("m");
-    expect(writer.outputStarted).toBe(false);
-    writer.startText().append("hi");
-    writer.fail(new ServerError("broke", { provider: "sim" }));
-    expect([writer.ended, writer.outputStarted]).toEqual([true, true]);
-    const events = writer.take();
-    expect(events.at(-1)?.event).toMatchObject({ case: "error", value: { kind: ErrorKind.SERVER } });
-    const laws = new LawChecker();
-    for (const event of events) laws.check(event);
-    laws.end();
   });
 });

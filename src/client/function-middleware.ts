@@ -3,7 +3,8 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions } from "../core/adapter.ts";
 import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../core/errors.ts";
 import type { EventStream } from "../core/event-stream.ts";
-import { createInferenceId } from "../core/inference-id.ts";
+import { inferenceIdOf } from "../core/inference-id.ts";
+import { withTerminalEvent } from "../core/terminal-event.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type Finish, type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -14,8 +15,8 @@ import type { MiddlewareFunction, StreamNext } from "./middleware.ts";
 
 type Batch = readonly StreamEvent[];
 
-/** Runs a function middleware around a stream. The rules stand at MiddlewareFunction. */
-export async function* streamAround(
+/** Runs a function middleware around a stream, by the rules at `MiddlewareFunction`. */
+export async function* streamThroughFunction(
   run: MiddlewareFunction,
   request: Request,
   next: StreamNext,
@@ -32,11 +33,11 @@ export async function* streamAround(
   }
 }
 
-/** Passes an attempt on. Gives false where it failed before any event; a later failure throws. */
+/** Passes an attempt on. Returns false where it failed before any event; a later failure throws. */
 async function* pass(attempt: Attempt, middleware: RunningMiddleware): AsyncGenerator<Batch, boolean> {
   let started = false;
   try {
-    for await (const batch of attempt.stream.batches()) {
+    for await (const batch of withTerminalEvent(attempt.stream.batches())) {
       started ||= batch.length > 0;
       const finish = finishOf(batch);
       if (finish === undefined) yield batch;
@@ -47,7 +48,8 @@ async function* pass(attempt: Attempt, middleware: RunningMiddleware): AsyncGene
         return true;
       }
     }
-    throw new StreamError("the stream ended without finish");
+    // A stream that ends without `finish` throws, see `withTerminalEvent`.
+    return false;
   } catch (error) {
     middleware.fail(attempt, error);
     if (started) throw error;
@@ -61,20 +63,20 @@ interface Attempt {
   readonly answer: PromiseWithResolvers<Response>;
 }
 
-/** A function middleware at work, and the place where it meets the stream. */
+/** A running function middleware, and the link between it and the stream. */
 class RunningMiddleware {
-  /** What the function returns in the end. */
+  /** What the function finally returns. */
   readonly result: Promise<Response>;
   readonly #settled: Promise<undefined>;
   #opened = Promise.withResolvers<Attempt>();
-  /** The attempt under way. */
+  /** The attempt in progress. */
   #running: Attempt | undefined;
   #over = false;
 
   constructor(run: MiddlewareFunction, request: Request, next: StreamNext, options: CallOptions) {
     const open = (changed: Request, own = options) => {
       const answer = this.#open(next(changed, own));
-      // A function that does not wait for the answer must not end the process when there is none.
+      // A function that does not await the answer must not end the process by an unhandled rejection.
       answer.catch(() => {});
       return answer;
     };
@@ -85,25 +87,25 @@ class RunningMiddleware {
     );
   }
 
-  /** The next call of `next`; undefined where the function returned or threw without another one. */
+  /** Waits for the next call of `next`. Undefined where the function returned or threw without another one. */
   attempt(): Promise<Attempt | undefined> {
     return Promise.race([this.#opened.promise, this.#settled]);
   }
 
-  /** Tells the function that its attempt failed, so that it may make another one. */
+  /** Rejects the function's pending `next`, so that it can make another attempt. */
   fail({ answer }: Attempt, error: unknown): void {
     this.#opened = Promise.withResolvers();
     this.#running = undefined;
     answer.reject(error);
   }
 
-  /** Tells the function, where it still waits, that nobody reads the stream any more. */
+  /** Rejects a `next` that is still pending: the stream is no longer read. */
   end(): void {
     this.#over = true;
     this.#running?.answer.reject(streamOver());
   }
 
-  /** Gives the function its response, waits for what it returns, and gives the last events with that. */
+  /** Resolves the pending `next`, waits for the function, and returns the last events with its result. */
   async conclude(
     { answer }: Attempt,
     batch: Batch,
@@ -124,7 +126,7 @@ class RunningMiddleware {
   async #open(stream: EventStream): Promise<Response> {
     if (this.#over) throw streamOver();
     if (this.#running)
-      throw new ConfigurationError("a middleware called next while its last call was running");
+      throw new ConfigurationError("a middleware called next while its previous call was running");
     this.#running = { stream, answer: Promise.withResolvers() };
     this.#opened.resolve(this.#running);
     return this.#running.answer.promise;
@@ -132,7 +134,7 @@ class RunningMiddleware {
 }
 
 function streamOver(): AbortError {
-  return new AbortError("the stream that the middleware is around has ended");
+  return new AbortError("the stream around which the middleware runs has ended");
 }
 
 function finishOf(batch: Batch): Finish | undefined {
@@ -140,7 +142,7 @@ function finishOf(batch: Batch): Finish | undefined {
   return event?.case === "finish" ? event.value : undefined;
 }
 
-/** The caller has read the message already, so it stays what the stream brought. */
+/** The message stays as it was streamed: the caller has already read it. */
 function withResponse(batch: Batch, finish: Finish, returned: Response): Batch {
   const { finishReason, usage } = returned;
   const message = finish.response?.message;
@@ -158,9 +160,9 @@ function replaceLast(
   return [...batch.slice(0, -1), create(StreamEventSchema, { sequence, elapsedMs, event })];
 }
 
-/** A response that came from elsewhere than a provider's stream, as the events of one. */
+/** The events of a response that did not come from a provider's stream. */
 function replay(response: Response, request: Request, options: CallOptions): Batch {
-  const inferenceId = options.inferenceId ?? createInferenceId();
+  const inferenceId = inferenceIdOf(options);
   const { provider, warnings, rateLimit, providerRequestId, createdAt } = response;
   const acceptedAt = createdAt === undefined ? Date.now() : timestampMs(createdAt);
   const facts = { request, provider, inferenceId, acceptedAt, warnings, rateLimit, providerRequestId };

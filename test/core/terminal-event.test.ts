@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { ServerError, StreamError } from "../../src/core/errors.ts";
+import { LawChecker } from "../../src/core/laws.ts";
+import { isTerminal, withTerminalEvent } from "../../src/core/terminal-event.ts";
+import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { eventsOf, finish, START, type Step, textBlock } from "./steps.ts";
+
+const overloaded = new ServerError("overloaded", { provider: "sim" });
+
+interface Read {
+  readonly events: StreamEvent[];
+  readonly error: unknown;
+}
+
+/** Reads a source of these batches, which throws where it meets an error. */
+async function read(...source: (readonly StreamEvent[] | Error)[]): Promise<Read> {
+  let now = 0;
+  async function* batches(): AsyncGenerator<readonly StreamEvent[]> {
+    for (const batch of source) {
+      if (batch instanceof Error) throw batch;
+      yield batch;
+      now += 250;
+    }
+  }
+  const events: StreamEvent[] = [];
+  try {
+    for await (const batch of withTerminalEvent(batches(), () => now)) events.push(...batch);
+  } catch (error) {
+    return { events, error };
+  }
+  return { events, error: undefined };
+}
+
+function check(events: readonly StreamEvent[]): void {
+  const laws = new LawChecker();
+  for (const event of events) laws.check(event);
+  laws.end();
+}
+
+const hello: Step[] = [START, ...textBlock(0, "Hel", "lo")];
+
+describe("withTerminalEvent()", () => {
+  it("passes a stream that finishes on unchanged", async () => {
+    const events = eventsOf([...hello, finish({ part: { case: "text", value: "Hello" } })]);
+    expect(await read(events.slice(0, 2), events.slice(2))).toEqual({ events, error: undefined });
+  });
+
+  it("throws a failure before the first event, and sends no event", async () => {
+    expect(await read(overloaded)).toEqual({ events: [], error: overloaded });
+  });
+
+  it("throws where a stream ends without any event", async () => {
+    const { events, error } = await read();
+    expect(events).toEqual([]);
+    expect(error).toEqual(new StreamError("the stream ended without finish or error"));
+  });
+
+  it("sends an error event for a later failure, and throws it after the event", async () => {
+    const { events, error } = await read(eventsOf(hello).slice(0, 3), overloaded);
+    expect(error).toBe(overloaded);
+    expect(events.at(-1)).toMatchObject({ sequence: 3, elapsedMs: 250, event: { case: "error" } });
+    expect(events.at(-1)?.event.value).toEqual(overloaded.toProto());
+    expect(() => check(events)).not.toThrow();
+  });
+
+  it("turns a stream that ends without a terminal event into a failure of kind STREAM", async () => {
+    const { events, error } = await read(eventsOf(hello));
+    expect(error).toEqual(new StreamError("the stream ended without finish or error"));
+    expect(events.filter(isTerminal)).toHaveLength(1);
+    expect(() => check(events)).not.toThrow();
+  });
+
+  it("adds nothing to a stream that has its own error event", async () => {
+    const own = eventsOf([START, { case: "error", value: { message: "broke" } }]);
+    expect(await read(own, overloaded)).toEqual({ events: own, error: overloaded });
+  });
+
+  it("hides the text of a bug of ours", async () => {
+    const { events } = await read(eventsOf([START]), new TypeError("secret prompt"));
+    expect(
+      JSON.stringify(events.at(-1)?.event.value, (_, value) => (typeof value === "bigint" ? 0 : value)),
+    ).not.toContain("secret");
+  });
+
+  it("closes the source of a reader who stops", async () => {
+    let closed = 0;
+    async function* source(): AsyncGenerator<readonly StreamEvent[]> {
+      try {
+        yield eventsOf([START]);
+        yield eventsOf([START]);
+      } finally {
+        closed += 1;
+      }
+    }
+    for await (const batch of withTerminalEvent(source())) {
+      expect(batch).toHaveLength(1);
+      break;
+    }
+    expect(closed).toBe(1);
+  });
+});
