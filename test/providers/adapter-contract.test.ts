@@ -41,10 +41,10 @@ testTable("Adapter contract", [
     title: "A key from the environment is sent in its header only",
     async verify(column) {
       await using fixture = await createFixture();
-      await using client = Client.fromEnv(column.environment(fixture.simulator.url, "key-of-the-house"));
+      await using client = Client.fromEnv(column.environment(fixture.simulator.url, "key-from-environment"));
       expect(client.providerNames).toEqual([column.name]);
       await client.complete(requestTo(column, question));
-      verifyKey(fixture, column, "key-of-the-house");
+      verifyKey(fixture, column, "key-from-environment");
     },
   },
   {

@@ -12,8 +12,8 @@ import type { Part, Turn } from "./turn.ts";
 /** Runs the chosen script for a prompt, within the prompt's token limit. */
 export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCache): Turn {
   const { options } = choice;
-  const said = scripts[choice.script].write(createScriptInput(prompt, options));
-  const { parts, stop, stopSequence } = truncate(said, prompt, options.stop);
+  const written = scripts[choice.script].write(createScriptInput(prompt, options));
+  const { parts, stop, stopSequence } = truncate(written, prompt, options.stop);
   const inputTokens = estimatePromptTokens(prompt.segments.join("\n")) + countAttachmentTokens(prompt);
   const reasoning = parts.filter((part) => part.kind === "reasoning");
   return {
@@ -34,11 +34,11 @@ export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCa
 
 /** Ends an answer at a stop sequence, at the prompt's token limit, or halfway where the model string says so. */
 function truncate(
-  said: readonly Part[],
+  written: readonly Part[],
   { stopSequences, maxOutputTokens: limit = Infinity }: Prompt,
   reason: ModelOptions["stop"],
 ): Pick<Turn, "parts" | "stop" | "stopSequence"> {
-  const { parts, stopSequence } = stopAtSequences(said, stopSequences);
+  const { parts, stopSequence } = stopAtSequences(written, stopSequences);
   const half = reason === undefined ? Infinity : Math.ceil(sumTokens(parts) / 2);
   const allowed = Math.min(limit, half);
   if (sumTokens(parts) <= allowed) return { parts, stop: "end", stopSequence };

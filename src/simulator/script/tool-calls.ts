@@ -18,7 +18,7 @@ export function shouldCallTool(input: ScriptInput): boolean {
 }
 
 /**
- * Calls the tools of a prompt: as many calls as the option `calls` says (1 unless said), in the order of the tools and
+ * Calls the tools of a prompt: as many calls as the option `calls` says (default 1), in the order of the tools and
  * from the first again when there are more calls than tools; only the named tool when one is named.
  */
 export function callTools(input: ScriptInput): ToolCallPart[] {
