@@ -11,7 +11,7 @@ export type ImplementationName = (typeof IMPLEMENTATION_NAMES)[number];
 /** A program that forwards calls to the upstream, built and ready to start. */
 export interface Implementation {
   readonly name: ImplementationName;
-  /** Path of the program in one file. */
+  /** Path of the file that starts the program. */
   readonly bundle: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
