@@ -1,4 +1,4 @@
-/** What the callers and the upstream can do by themselves: where a contestant costs more, it is the contestant that is measured. */
+/** The maximum throughput of the callers and the upstream, to show that they are not the bottleneck. */
 import { EVENTS_AROUND_DELTAS, writeExchange } from "./exchange.ts";
 import { type CallOptions, type CallReport, makeCalls, startResponder, startUpstream } from "./load/load.ts";
 import { cpuMicrosOf } from "./measure/process-stats.ts";
@@ -8,18 +8,24 @@ const EVENTS = 100;
 const CALLS = 40_000;
 const STREAMS = 5_000;
 
-/** Measures the callers against answers from memory, and the callers straight at the upstream. @returns A table. */
+/** Measures the callers with answers from memory, and the callers connected directly to the upstream. @returns A table. */
 export async function measureCeiling({ quick }: { readonly quick: boolean }): Promise<string> {
   const part = quick ? 10 : 1;
   const complete = { calls: CALLS / part, concurrency: 50 };
   const stream = { calls: STREAMS / part, concurrency: 20 };
   return markdownTable([
-    ["", "calls per second", "events per second", "CPU per call of the callers, µs", "of the other end, µs"],
+    [
+      "",
+      "calls per second",
+      "events per second",
+      "CPU per call of the callers, µs",
+      "CPU per call of the server, µs",
+    ],
     ["Complete, gRPC from memory", ...rowOf(await callResponder(1, complete))],
-    ["Complete, straight at the upstream", ...rowOf(await callUpstream("directRequest", complete))],
+    ["Complete, directly at the upstream", ...rowOf(await callUpstream("directRequest", complete))],
     ["Stream of 100 events, gRPC from memory", ...rowOf(await callResponder(EVENTS, stream))],
     [
-      "Stream of 100 events, straight at the upstream",
+      "Stream of 100 events, directly at the upstream",
       ...rowOf(await callUpstream("directStreamRequest", stream)),
     ],
   ]);

@@ -1,9 +1,9 @@
 /**
- * What one event of a provider's stream costs between the bytes of the socket and the caller's loop:
- * `node bench/decode.ts [wire format ...]`. Replays the long streams of test/recordings in this process,
- * through a Client and its adapter but without a socket, and prints CPU time per event of the provider
- * and bytes per second. A read of the socket brings one event, as while a model writes, or 16 KiB, as
- * when the reader is behind.
+ * The cost of decoding one event of a provider's stream, from the bytes of the socket to the caller's
+ * loop: `node bench/decode.ts [wire format ...]`. Replays the long streams of test/recordings in this
+ * process, through a Client and its adapter but without a socket, and prints CPU time per provider event
+ * and bytes per second. A read returns one event, as while a model is writing, or 16 KiB, as when the
+ * reader has fallen behind.
  */
 import { Client } from "../src/client/client.ts";
 import { userMessage } from "../src/core/message.ts";
@@ -17,13 +17,13 @@ import { ChatDecoder } from "../src/providers/openai-chat/stream.ts";
 import { ResponsesDecoder } from "../src/providers/openai-responses/stream.ts";
 import { bytesOf, recordingsOf } from "../test/support/recordings.ts";
 
-/** Events that a recording has at least, so that what a call costs by itself does not show. */
-const LEAST_EVENTS = 25;
+/** Minimum number of events of a recording, so that the fixed cost of a call is negligible. */
+const MIN_EVENTS = 25;
 
-/** Rounds that are measured; the table has their median. */
+/** Number of measured rounds; the table shows their median. */
 const ROUNDS = 9;
 
-/** CPU time of a round, in microseconds, at least. */
+/** Minimum CPU time of a round, in microseconds. */
 const ROUND_MICROS = 400_000;
 
 const READ_BYTES = 16 * 1024;
@@ -38,10 +38,10 @@ const decoders: Readonly<Record<string, Protocol["createDecoder"]>> = {
 
 const plainProfile = profileOf(undefined, "http://127.0.0.1/v1");
 
-/** One read of the socket after the other. */
+/** The successive reads of a socket. */
 type Reads = readonly Uint8Array[];
 
-/** A body that is filled by as many reads of a socket as its reader asks for. */
+/** A body that replays reads of a socket as its reader asks for them. */
 class ReplayedBody extends HttpBody {
   readonly #reads: Iterator<Uint8Array>;
 
@@ -59,7 +59,7 @@ class ReplayedBody extends HttpBody {
   }
 }
 
-/** A provider that answers the n-th request with the n-th recording, over and over. */
+/** A client whose provider answers with the recordings in turn, repeatedly. */
 function clientFor(createDecoder: Protocol["createDecoder"], recordings: readonly Reads[]): Client {
   let at = 0;
   const post: HttpTransport["post"] = async () => {
@@ -82,7 +82,7 @@ function clientFor(createDecoder: Protocol["createDecoder"], recordings: readonl
 }
 
 function unused(): never {
-  throw new Error("no stream takes this way");
+  throw new Error("not used by streams");
 }
 
 /** Reads all recordings once, as the server does. Throws where one does not end in `finish`. */
@@ -90,7 +90,7 @@ async function readAll(client: Client, recordings: readonly Reads[]): Promise<vo
   for (const _ of recordings) {
     let last: string | undefined;
     for await (const batch of client.stream(REQUEST).batches()) last = batch.at(-1)?.event.case ?? last;
-    if (last !== "finish") throw new Error(`a recording ended in ${last}`);
+    if (last !== "finish") throw new Error(`a recording ended with ${last}`);
   }
 }
 
@@ -125,15 +125,15 @@ function readsOf(bytes: Buffer, size: number): Buffer[] {
   return Array.from({ length: count }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
 }
 
-/** The recordings of a wire format that are long enough and end well. */
+/** The recordings of a wire format that are long enough and end with `finish`. */
 async function longStreams(folder: string, createDecoder: Protocol["createDecoder"]): Promise<Buffer[]> {
   const streams = recordingsOf(folder, ".sse").map(bytesOf);
-  const long = streams.filter((bytes) => eventsIn(bytes).length >= LEAST_EVENTS);
-  const areWell = await Promise.all(long.map((bytes) => endsWell(createDecoder, [bytes])));
+  const long = streams.filter((bytes) => eventsIn(bytes).length >= MIN_EVENTS);
+  const areWell = await Promise.all(long.map((bytes) => endsWithFinish(createDecoder, [bytes])));
   return long.filter((_, at) => areWell[at]);
 }
 
-function endsWell(createDecoder: Protocol["createDecoder"], reads: Reads): Promise<boolean> {
+function endsWithFinish(createDecoder: Protocol["createDecoder"], reads: Reads): Promise<boolean> {
   return readAll(clientFor(createDecoder, [reads]), [reads]).then(
     () => true,
     () => false,
@@ -160,7 +160,7 @@ function print(cells: readonly string[]): void {
 }
 
 const formats = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(decoders);
-print(["wire format", "streams", "events", "a read is", "ns/event", "MB/s"]);
+print(["wire format", "streams", "events", "read size", "ns/event", "MB/s"]);
 for (const format of formats) {
   const createDecoder = decoders[format];
   if (createDecoder === undefined)

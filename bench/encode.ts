@@ -1,8 +1,8 @@
 /**
- * What it costs to encode one event of a stream: `node bench/encode.ts`. Sets the encoder of the
- * gRPC path beside `toBinary` of protobuf-es, for the event of which there are most and for the
- * largest. Both take turns in one process; the table has nanoseconds an event, the median of all
- * rounds. "own" is a chunk for every event, "shared" one for all that are ready.
+ * The cost of encoding one event of a stream: `node bench/encode.ts`. Compares the encoder of the
+ * gRPC transport with `toBinary` of protobuf-es, for the most frequent event and for the largest.
+ * Both alternate in one process; the table shows nanoseconds per event, the median of all rounds.
+ * "own" is a chunk for each event, "shared" one chunk for all that are ready.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Role } from "../src/gen/outrigger/v1/message_pb.ts";
@@ -17,16 +17,16 @@ import { messageEncoderOf } from "../src/server/grpc/message-encoder.ts";
 
 const ROUNDS = 1_000;
 
-/** Events of a round, few enough that most rounds are not interrupted. */
+/** Events per round, few enough that most rounds are not interrupted. */
 const EVENTS = 100;
 
-/** Bytes, so that nothing is computed in vain. */
-type Contestant = (events: readonly StreamEvent[]) => number;
+/** Encodes the events. @returns The number of bytes, so that the work cannot be optimised away. */
+type Implementation = (events: readonly StreamEvent[]) => number;
 
 const sink = new ByteSink();
 const encode = messageEncoderOf(StreamEventSchema);
 
-const contestants: Readonly<Record<string, Contestant>> = {
+const implementations: Readonly<Record<string, Implementation>> = {
   toBinary(events) {
     let bytes = 0;
     for (const event of events) bytes += toBinary(StreamEventSchema, event).length;
@@ -48,7 +48,7 @@ const contestants: Readonly<Record<string, Contestant>> = {
   },
 };
 
-/** The stream writer makes deltas as literals, and everything else with `create`. */
+/** The stream writer creates deltas as literals, and everything else with `create`. */
 function delta(sequence: number): StreamEvent {
   return {
     $typeName: "outrigger.v1.StreamEvent",
@@ -83,10 +83,10 @@ function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[values.length >> 1] ?? 0;
 }
 
-/** Nanoseconds an event, of each contestant. */
+/** Nanoseconds per event of each implementation. */
 function measure(events: readonly StreamEvent[]): Record<string, number> {
-  const rounds = Object.entries(contestants).map(([name, run]) => ({ name, run, nanos: [] as number[] }));
-  const expected = contestants.toBinary?.(events);
+  const rounds = Object.entries(implementations).map(([name, run]) => ({ name, run, nanos: [] as number[] }));
+  const expected = implementations.toBinary?.(events);
   for (let round = 0; round < 2 * ROUNDS; round++) {
     for (const { name, run, nanos } of rounds) {
       const start = process.hrtime.bigint();
@@ -111,12 +111,12 @@ function eventsOf(make: (sequence: number) => StreamEvent): StreamEvent[] {
 }
 
 const kinds = { "delta of 4 characters": eventsOf(delta), "finish with 2 KB": eventsOf(finish) };
-// A server has seen messages of many types, which V8 has to know before its code is final.
+// A server encodes messages of many types; V8 must see them before it optimises the code.
 for (const events of Object.values(kinds)) measure(events);
 print(["event", "bytes", "toBinary", "own", "shared", "ratio"]);
 for (const [name, events] of Object.entries(kinds)) {
   const { toBinary = 0, own = 0, shared = 0 } = measure(events);
-  const bytes = contestants.toBinary?.(events.slice(0, 1)) ?? 0;
+  const bytes = implementations.toBinary?.(events.slice(0, 1)) ?? 0;
   print([
     name,
     ...[bytes, toBinary, own, shared].map((cell) => cell.toFixed(0)),

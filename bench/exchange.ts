@@ -1,6 +1,6 @@
 /**
- * The one exchange that all contestants carry: a short question, and an answer of a number of
- * tokens in the words of OpenAI's Responses API.
+ * The request and response of all measurements: a short question, and an answer of a number of
+ * tokens in the format of OpenAI's Responses API.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,12 +10,12 @@ import { type Request, RequestSchema } from "../src/gen/outrigger/v1/request_pb.
 import { type StreamEvent, StreamEventSchema } from "../src/gen/outrigger/v1/stream_event_pb.ts";
 import { RUN_FOLDER } from "./work-folder.ts";
 
-/** Events that every stream has around its deltas, as callers of Outrigger see them. */
+/** Events of a stream besides its deltas, as callers of Outrigger see them. */
 export const EVENTS_AROUND_DELTAS = 4;
 
 /**
- * Stands where the upstream writes the time at which an event leaves, in as many characters. It
- * makes a delta as long as two tokens.
+ * Placeholder that the upstream replaces by the time at which it sends an event, of the same length.
+ * It makes a delta as long as two tokens.
  */
 const CLOCK_MARK = "@@clock@";
 
@@ -29,24 +29,24 @@ const WORDS = " Look at what it adds to each token , to memory and to the time u
   / ?\S+/g,
 ) ?? [""];
 
-/** What the answers of an upstream are made of. */
+/** The shape of an upstream's answers. */
 export interface AnswerShape {
   /** Deltas of a stream. At least 2. */
   readonly deltas: number;
-  /** Whether deltas say when they left, so that callers can tell how long they took. */
+  /** Whether deltas contain the time at which they were sent, so that callers can measure their latency. */
   readonly clocked: boolean;
 }
 
 /** The files that callers and the upstream read. */
 export interface ExchangeFiles {
-  /** The call as a message of ours, for the contestants. */
+  /** The request as an outrigger.v1.Request, for the implementations. */
   readonly grpcRequest: string;
-  /** The same as a body of the provider, for calls that go straight to the upstream. */
+  /** The same as a body of the provider, for calls that go directly to the upstream. */
   readonly directRequest: string;
   readonly directStreamRequest: string;
-  /** What the upstream answers. */
+  /** The upstream's answers. */
   readonly script: string;
-  /** One event of a stream, as a message of ours. */
+  /** One outrigger.v1.StreamEvent. */
   readonly grpcEvent: string;
 }
 
@@ -106,7 +106,7 @@ function scriptOf(deltas: readonly string[]): object {
   };
 }
 
-/** Headers of an answer that the provider is known to send and that callers hear of. */
+/** Response headers of the provider that are visible to callers. */
 const HEADERS = {
   "x-request-id": "req_4f1c8a4b2f0d4f6f9a6d8f8f1d2b3c4d",
   "openai-processing-ms": "412",

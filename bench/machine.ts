@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { arch, cpus, release, totalmem, type } from "node:os";
 import { run } from "./processes.ts";
 
-/** What a run was made on, line by line. */
+/** The machine of a run, as lines of text. */
 export async function describeMachine(): Promise<string[]> {
   const go = await run({ file: "go", args: ["env", "GOVERSION"] });
   const memoryGb = totalmem() / 1024 ** 3;

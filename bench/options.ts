@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { CONTESTANT_NAMES, type ContestantName } from "./contestants/contestant.ts";
+import { IMPLEMENTATION_NAMES, type ImplementationName } from "./implementations/implementation.ts";
 
 /** The cases of the benchmark, in the order in which they run. */
 const CASE_NAMES = ["complete", "stream", "paced", "paced-light", "stalled", "cancel"] as const;
@@ -7,32 +7,32 @@ const CASE_NAMES = ["complete", "stream", "paced", "paced-light", "stalled", "ca
 /** Name of a case. */
 export type CaseName = (typeof CASE_NAMES)[number];
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface BenchOptions {
   readonly rounds: number;
   readonly cases: readonly CaseName[];
-  /** A tenth of the calls, and shorter rests: to see that all is in order, not to measure. */
+  /** A tenth of the calls, and shorter pauses: to check that everything works, not to measure. */
   readonly quick: boolean;
-  /** Whether a stream of the upstream leaves in one write. */
+  /** Whether the upstream sends each stream in one write. */
   readonly whole: boolean;
-  /** Whether the results go into RESULTS.md. */
+  /** Whether the results are written to RESULTS.md. */
   readonly write: boolean;
-  /** Case of which a profile is wanted, instead of measures. */
+  /** Case to profile, instead of measuring. */
   readonly profile: CaseName | undefined;
-  /** Whose profile is wanted. */
-  readonly contestant: ContestantName;
+  /** Implementation to profile. */
+  readonly implementation: ImplementationName;
 }
 
 /** How to call the program. */
 export const USAGE = `node bench/run.ts [options]
 
-  --rounds N             how often everything is measured; default 5
+  --rounds N             number of rounds; default 5
   --cases a,b            ${CASE_NAMES.join(", ")}; default all
-  --quick                a tenth of the calls: shows that all is in order, measures little
+  --quick                a tenth of the calls: checks that everything works, measures little
   --whole                the upstream writes each stream at once instead of event by event
   --write                writes the results into bench/RESULTS.md
-  --profile CASE         measures nothing; shows where a contestant spends its time in a case
-  --contestant NAME      whose profile: ${CONTESTANT_NAMES.join(", ")}; default outrigger`;
+  --profile CASE         instead of measuring, shows where an implementation spends its time
+  --implementation NAME      implementation to profile: ${IMPLEMENTATION_NAMES.join(", ")}; default outrigger`;
 
 /** Reads the command line. @throws Error that names the option, what was found and what was expected. */
 export function readOptions(args: readonly string[]): BenchOptions | "help" {
@@ -45,7 +45,7 @@ export function readOptions(args: readonly string[]): BenchOptions | "help" {
       whole: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
       profile: { type: "string" },
-      contestant: { type: "string", default: "outrigger" },
+      implementation: { type: "string", default: "outrigger" },
       help: { type: "boolean", default: false },
     },
   });
@@ -57,7 +57,7 @@ export function readOptions(args: readonly string[]): BenchOptions | "help" {
     whole: values.whole,
     write: values.write,
     profile: values.profile === undefined ? undefined : oneOf(CASE_NAMES, values.profile, "--profile"),
-    contestant: oneOf(CONTESTANT_NAMES, values.contestant, "--contestant"),
+    implementation: oneOf(IMPLEMENTATION_NAMES, values.implementation, "--implementation"),
   };
 }
 

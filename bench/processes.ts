@@ -1,4 +1,4 @@
-/** Starts the programs of a run, and ends them. Whatever is still running when this process ends, ends with it. */
+/** Starts and stops the programs of a run. Those that are still running when this process ends are killed. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { connect, createServer } from "node:net";
 import type { Readable, Writable } from "node:stream";
@@ -19,9 +19,9 @@ export interface Running {
   readonly pid: number;
   /** Host and port where it listens. */
   readonly address: string;
-  /** Milliseconds from its start to the first connection that it took. */
+  /** Milliseconds from its start to the first connection that it accepted. */
   readonly startMs: number;
-  /** Closes its standard input and asks it to end; kills it where it does not. Resolves when it has ended. */
+  /** Closes its standard input and sends SIGTERM; kills it where it does not end. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
@@ -34,14 +34,14 @@ const STOP_LIMIT_MS = 15_000;
 
 const children = new Set<Child>();
 
-/** Kills what was started and has not ended. */
+/** Kills all programs that are still running. */
 export function killAll(): void {
   for (const child of children) child.kill("SIGKILL");
 }
 
 /**
- * Starts a server, and waits until it takes connections. What it prints is read and dropped.
- * @param commandFor The command, for a free address that it is to listen at.
+ * Starts a server, and waits until it accepts connections. Its output is discarded.
+ * @param commandFor Returns the command that listens on the given free address.
  * @throws Error with what it printed on standard error, where it ends or does not listen within 20 seconds.
  */
 export async function startListening(commandFor: (address: string) => Command): Promise<Running> {
@@ -71,13 +71,13 @@ export async function run(command: Command): Promise<string> {
   return finish(command, spawnChild(command));
 }
 
-/** A program that says when it is where it should be, and then goes on when it is told to. */
+/** A program that pauses at a known point until it is resumed. */
 export interface Paused {
-  /** Lets it go on, and answers with what it printed since. */
+  /** Resumes it. @returns What it printed since. */
   resume(): Promise<string>;
 }
 
-/** Starts a program and waits for a line that matches; closing its standard input lets it go on. */
+/** Starts a program and waits for a matching line; closing its standard input resumes it. */
 export async function runUntil(command: Command, line: RegExp): Promise<Paused> {
   const child = spawnChild(command);
   await waitFor(child, line);

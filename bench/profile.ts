@@ -1,19 +1,19 @@
-/** Where a contestant spends its time: a profile by V8, told by function and by module. */
+/** Where an implementation spends its time: a V8 profile, by function and by module. */
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchCase } from "./cases/case.ts";
-import { buildForProfile, type ContestantName } from "./contestants/contestant.ts";
+import { buildForProfile, type ImplementationName } from "./implementations/implementation.ts";
 import { CACHE_FOLDER } from "./work-folder.ts";
 
-/** Which profile is wanted. */
+/** What to profile. */
 export interface ProfileOptions {
   readonly benchCase: BenchCase;
-  readonly contestant: ContestantName;
+  readonly implementation: ImplementationName;
   readonly quick: boolean;
   readonly whole: boolean;
 }
 
-/** The `.cpuprofile` format of Chrome's developer tools, as far as it is read here. */
+/** The fields of Chrome's `.cpuprofile` format that are read here. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
@@ -26,17 +26,22 @@ interface CpuProfile {
 const FUNCTIONS_SHOWN = 40;
 const MODULES_SHOWN = 20;
 
-/** Runs a case under V8's profiler, on a bundle whose functions have their names, and tells where the time went. */
-export async function profileCase({ benchCase, contestant, quick, whole }: ProfileOptions): Promise<string> {
+/** Runs a case under V8's profiler, on a bundle with function names, and describes the profile. */
+export async function profileCase({
+  benchCase,
+  implementation,
+  quick,
+  whole,
+}: ProfileOptions): Promise<string> {
   const folder = await mkdtemp(join(CACHE_FOLDER, "profile-"));
-  const built = await buildForProfile(contestant, folder);
-  await benchCase.exercise({ contestants: [built], index: 0, quick, whole });
+  const built = await buildForProfile(implementation, folder);
+  await benchCase.runOnce({ implementations: [built], index: 0, quick, whole });
   const [file] = await readdir(folder);
-  if (file === undefined) throw new Error(`${contestant} left no profile in ${folder}`);
+  if (file === undefined) throw new Error(`${implementation} left no profile in ${folder}`);
   const path = join(folder, file);
   const profile: CpuProfile = JSON.parse(await readFile(path, "utf8"));
   return [
-    `${contestant}, ${benchCase.title}`,
+    `${implementation}, ${benchCase.title}`,
     ...describe(profile, await modulesByLine(built.bundle)),
     "",
     `The whole profile, for Chrome's developer tools or speedscope: ${path}`,
@@ -58,7 +63,7 @@ function describe(profile: CpuProfile, moduleAt: (line: number) => string): stri
   }
   return [
     "",
-    `Self time by function, of ${(total / 1_000_000).toFixed(2)} s that were not idle:`,
+    `Self time by function, of ${(total / 1_000_000).toFixed(2)} s of activity:`,
     ...largest(byFunction, total, FUNCTIONS_SHOWN),
     "",
     "Self time by module:",

@@ -3,24 +3,24 @@ import type { Round, SampleOwner } from "./cases/case.ts";
 import { METRICS, type Metric, type MetricName } from "./measure/metrics.ts";
 import { medianOf, type Spread, spreadOf } from "./measure/statistics.ts";
 
-/** What all rounds of a case have shown. */
+/** The results of all rounds of a case. */
 export interface CaseResult {
   readonly title: string;
   readonly rounds: readonly Round[];
 }
 
-const COLUMNS: readonly SampleOwner[] = ["outrigger", "stock", "limit", "direct"];
+const COLUMNS: readonly SampleOwner[] = ["outrigger", "stock", "minimal", "direct"];
 
-/** The table of a case, in Markdown: medians over the rounds, and ratios of what they cost. */
+/** The table of a case, in Markdown: medians over the rounds, and ratios of the costs. */
 export function tableOf({ rounds }: CaseResult): string {
-  const header = ["", ...COLUMNS, "outrigger / limit", "outrigger / stock"];
+  const header = ["", ...COLUMNS, "outrigger / minimal", "outrigger / stock"];
   const rows = (Object.keys(METRICS) as MetricName[])
     .map((name) => rowOf(name, rounds))
     .filter((row) => row !== undefined);
   return markdownTable([header, ...rows]);
 }
 
-/** Where a case's calls failed, one line each. */
+/** The failures of a case, one line each. */
 export function failuresOf({ rounds }: CaseResult): string[] {
   return rounds.flatMap(({ failures }, index) => failures.map((failure) => `round ${index + 1}: ${failure}`));
 }
@@ -30,7 +30,7 @@ export function medianIn(rounds: readonly Round[], owner: SampleOwner, metric: M
   return medianOf(valuesIn(rounds, owner, metric));
 }
 
-/** Ratios of outrigger to another contestant: taken in each round, since the machine is not the same in all of them. */
+/** Ratios of outrigger to another implementation, per round, since the machine's load changes between rounds. */
 export function ratioIn(
   rounds: readonly Round[],
   other: SampleOwner,
@@ -43,12 +43,12 @@ export function ratioIn(
   return ratios.length === 0 ? undefined : spreadOf(ratios);
 }
 
-/** A ratio with how far its rounds lie apart. */
+/** A ratio with its range over the rounds. */
 export function formatRatio({ median, least, most }: Spread): string {
   return `${median.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
 }
 
-/** Rows as a Markdown table whose columns stand below each other. */
+/** Rows as a Markdown table with aligned columns. */
 export function markdownTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -65,7 +65,7 @@ function rowOf(name: MetricName, rounds: readonly Round[]): string[] | undefined
   const medians = COLUMNS.map((owner) => medianIn(rounds, owner, name));
   if (medians.every(Number.isNaN)) return undefined;
   const label = metric.unit === "" ? metric.label : `${metric.label}, ${metric.unit}`;
-  const ratios = (["limit", "stock"] as const).map((other) =>
+  const ratios = (["minimal", "stock"] as const).map((other) =>
     metric.isCost ? formatOptional(ratioIn(rounds, other, name)) : "",
   );
   return [label, ...medians.map((value) => formatNumber(value, metric)), ...ratios];
@@ -75,7 +75,7 @@ function valuesIn(rounds: readonly Round[], owner: SampleOwner, metric: MetricNa
   return rounds.map(({ samples }) => samples[owner]?.[metric] ?? Number.NaN).filter(isKnown);
 }
 
-/** What a contestant that died was not there for is NaN. */
+/** Measures that are missing because an implementation died are NaN. */
 function isKnown(value: number): boolean {
   return !Number.isNaN(value);
 }

@@ -1,42 +1,42 @@
-/** The whole outcome of a run, as Markdown: what is printed, and what goes into RESULTS.md. */
-import { tableOfAims } from "./aims.ts";
+/** The results of a run as Markdown, for standard output and RESULTS.md. */
+import { tableOfGoals } from "./goals.ts";
 import type { CaseName } from "./options.ts";
 import { type CaseResult, failuresOf, tableOf } from "./report.ts";
 
-/** All that a run has to tell. */
+/** Everything that a run produced. */
 export interface RunResults {
   readonly date: Date;
   /** The machine, line by line. */
   readonly machine: readonly string[];
   /** Options of the command line. */
   readonly args: readonly string[];
-  /** Table of what callers and upstream can do by themselves. */
+  /** Table of the throughput of callers and upstream. */
   readonly ceiling: string;
   readonly cases: ReadonlyMap<CaseName, CaseResult>;
 }
 
-/** Puts a run into words. */
+/** Writes the report of a run. */
 export function describeRun({ date, machine, args, ceiling, cases }: RunResults): string {
   return [
-    "# Results of the benchmark",
+    "# Benchmark results",
     ...paragraph(
       `Written by \`${["node bench/run.ts", ...args].join(" ")}\` on ${dayOf(date)}.`,
       ...machine.map(item),
     ),
-    "Read the ratios: both sides of one were measured within a minute of each other, while the numbers themselves",
-    "change with the machine and with what else runs on it. A ratio is the median over the rounds; in brackets",
-    "stand the least and the most that a round gave. What the contestants are and how they are measured is told in",
+    "Compare the ratios: both sides of a ratio were measured within a minute of each other, while absolute numbers",
+    "depend on the machine and on its load. A ratio is the median over the rounds, with the minimum and maximum in",
+    "brackets. The implementations and the measurements are described in",
     "[README.md](README.md).",
-    ...section("Aims", tableOfAims(cases)),
-    ...section("Callers and upstream by themselves", ceiling, CEILING_NOTE),
+    ...section("Goals", tableOfGoals(cases)),
+    ...section("Callers and upstream alone", ceiling, CEILING_NOTE),
     ...[...cases.values()].flatMap((result) => section(result.title, tableOf(result), ...failuresIn(result))),
     "",
   ].join("\n");
 }
 
 const CEILING_NOTE =
-  "A contestant that needs more CPU per call than the callers and the upstream has a core to itself and is what " +
-  "limits the run.";
+  "An implementation that needs more CPU per call than the callers and the upstream limits the run: it has a core to\n" +
+  "itself.";
 
 function paragraph(...lines: readonly string[]): string[] {
   return ["", ...lines, ""];

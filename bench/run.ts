@@ -1,6 +1,6 @@
 /**
- * Outrigger's benchmark: what a call costs, beside the same service on the stock transport and
- * beside the least that a Node program can do. See bench/README.md.
+ * Outrigger's benchmark: the cost of a call, compared with the same service on stock connect-node and
+ * with a minimal Node server. See bench/README.md.
  *
  *   node bench/run.ts --help
  */
@@ -9,7 +9,11 @@ import { join } from "node:path";
 import type { BenchCase, Round } from "./cases/case.ts";
 import { CASES } from "./cases/cases.ts";
 import { measureCeiling } from "./ceiling.ts";
-import { buildContestant, CONTESTANT_NAMES, type Contestant } from "./contestants/contestant.ts";
+import {
+  buildImplementation,
+  IMPLEMENTATION_NAMES,
+  type Implementation,
+} from "./implementations/implementation.ts";
 import { buildLoad } from "./load/load.ts";
 import { describeMachine } from "./machine.ts";
 import { type BenchOptions, type CaseName, readOptions, USAGE } from "./options.ts";
@@ -21,10 +25,10 @@ import { checkAnswers } from "./self-check.ts";
 import { PROJECT_FOLDER } from "./work-folder.ts";
 
 process.once("exit", killAll);
-// A signal ends Node without "exit", at which the others are killed.
+// Node does not emit "exit" when a signal ends it, so signals must exit explicitly for the children to be killed.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-// Where compilers look for their files.
+// Compilers resolve paths relative to the working directory.
 process.chdir(PROJECT_FOLDER);
 
 try {
@@ -39,19 +43,19 @@ async function main(args: readonly string[]): Promise<void> {
   if (options === "help") return print(USAGE);
   await buildLoad();
   if (options.profile === undefined) return measureAll(options, args);
-  const { profile, contestant, quick, whole } = options;
-  print(await profileCase({ benchCase: CASES[profile], contestant, quick, whole }));
+  const { profile, implementation, quick, whole } = options;
+  print(await profileCase({ benchCase: CASES[profile], implementation, quick, whole }));
 }
 
 async function measureAll(options: BenchOptions, args: readonly string[]): Promise<void> {
   const machine = await describeMachine();
-  const contestants: Contestant[] = [];
-  for (const name of CONTESTANT_NAMES) contestants.push(await buildContestant(name));
-  await checkAnswers(contestants);
-  progress("all contestants give the same answers");
+  const implementations: Implementation[] = [];
+  for (const name of IMPLEMENTATION_NAMES) implementations.push(await buildImplementation(name));
+  await checkAnswers(implementations);
+  progress("all implementations return the same answers");
   const ceiling = await measureCeiling(options);
   const cases = new Map<CaseName, CaseResult>();
-  for (const name of options.cases) cases.set(name, await runCase(CASES[name], contestants, options));
+  for (const name of options.cases) cases.set(name, await runCase(CASES[name], implementations, options));
   const results = describeRun({ date: new Date(), machine, args, ceiling, cases });
   print(results);
   if (options.write) await writeFile(join(PROJECT_FOLDER, "bench/RESULTS.md"), results);
@@ -59,19 +63,19 @@ async function measureAll(options: BenchOptions, args: readonly string[]): Promi
 
 async function runCase(
   benchCase: BenchCase,
-  contestants: readonly Contestant[],
+  implementations: readonly Implementation[],
   { rounds: wanted, quick, whole }: BenchOptions,
 ): Promise<CaseResult> {
   const rounds: Round[] = [];
-  const count = Math.min(wanted, benchCase.mostRounds ?? wanted);
+  const count = Math.min(wanted, benchCase.maxRounds ?? wanted);
   for (let index = 0; index < count; index++) {
     progress(`${benchCase.name}: round ${index + 1} of ${count}`);
-    rounds.push(await benchCase.runRound({ contestants, index, quick, whole }));
+    rounds.push(await benchCase.runRound({ implementations, index, quick, whole }));
   }
   return { title: benchCase.title, rounds };
 }
 
-/** Tells whoever waits; the results themselves go to standard output. */
+/** Prints progress to standard error; results go to standard output. */
 function progress(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -1,4 +1,4 @@
-/** Whether all contestants give the same answers: otherwise there is nothing to compare. */
+/** Checks that all implementations return the same answers; otherwise they cannot be compared. */
 import { deepStrictEqual, ok } from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { clone, fromBinary, toJson } from "@bufbuild/protobuf";
@@ -8,8 +8,8 @@ import { InferenceService } from "../src/gen/outrigger/v1/inference_service_pb.t
 import { RequestSchema } from "../src/gen/outrigger/v1/request_pb.ts";
 import { type Response, ResponseSchema } from "../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../src/gen/outrigger/v1/stream_event_pb.ts";
-import { type Contestant, startContestant } from "./contestants/contestant.ts";
 import { EVENTS_AROUND_DELTAS, writeExchange } from "./exchange.ts";
+import { type Implementation, startImplementation } from "./implementations/implementation.ts";
 import { startUpstream } from "./load/load.ts";
 
 const DELTAS = 20;
@@ -21,36 +21,36 @@ interface Answers {
 }
 
 /**
- * Calls each contestant once with Complete and once with Stream.
- * @throws Error with the difference, where one answers otherwise than the first.
+ * Calls each implementation once with Complete and once with Stream.
+ * @throws Error with the difference, where one answers differently from the first.
  */
-export async function checkAnswers(contestants: readonly Contestant[]): Promise<void> {
+export async function checkAnswers(implementations: readonly Implementation[]): Promise<void> {
   const files = await writeExchange({ deltas: DELTAS, clocked: false });
   await using upstream = await startUpstream({ script: files.script });
   let expected: Answers | undefined;
-  for (const contestant of contestants) {
-    const answers = await askContestant(contestant, upstream.address, files.grpcRequest);
+  for (const implementation of implementations) {
+    const answers = await callImplementation(implementation, upstream.address, files.grpcRequest);
     expected ??= answers;
-    deepStrictEqual(answers.events.length, DELTAS + EVENTS_AROUND_DELTAS, `events of ${contestant.name}`);
-    compare(contestant, answers, expected);
+    deepStrictEqual(answers.events.length, DELTAS + EVENTS_AROUND_DELTAS, `events of ${implementation.name}`);
+    compare(implementation, answers, expected);
   }
 }
 
-function compare({ name }: Contestant, answers: Answers, expected: Answers): void {
+function compare({ name }: Implementation, answers: Answers, expected: Answers): void {
   try {
     deepStrictEqual(answers, expected);
   } catch (difference) {
     const text = difference instanceof Error ? difference.message : String(difference);
-    throw new Error(`${name} answers otherwise than the first contestant:\n${text}`);
+    throw new Error(`${name} answers differently from the first implementation:\n${text}`);
   }
 }
 
-async function askContestant(
-  contestant: Contestant,
+async function callImplementation(
+  implementation: Implementation,
   upstream: string,
   requestFile: string,
 ): Promise<Answers> {
-  const running = await startContestant(contestant, upstream);
+  const running = await startImplementation(implementation, upstream);
   try {
     const transport = createGrpcTransport({ baseUrl: `http://${running.address}` });
     const client = createClient(InferenceService, transport);
@@ -83,7 +83,7 @@ function comparableResponse(original: Response): unknown {
   return toJson(ResponseSchema, response);
 }
 
-/** Takes out of an answer what differs from call to call; it has to be there. */
+/** Removes what differs from call to call; fails where it is missing. */
 function blankOut(response: Response | undefined): void {
   ok(response?.rateLimit?.resetAt !== undefined, "rate_limit.reset_at is not set");
   delete response.rateLimit.resetAt;
@@ -92,7 +92,7 @@ function blankOut(response: Response | undefined): void {
   response.inferenceId = shapeOf(response.inferenceId);
 }
 
-/** An id with zeros in the place of its hexadecimal digits. */
+/** An id with its hexadecimal digits replaced by zeros. */
 function shapeOf(id: string): string {
   return id.replace(/[0-9a-f]/g, "0");
 }

@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 /** The project's folder. */
 export const PROJECT_FOLDER = fileURLToPath(new URL("..", import.meta.url));
 
-/** Where profiles stay: a folder that no tool looks into. */
+/** Folder for profiles, which no other tool reads. */
 export const CACHE_FOLDER = `${PROJECT_FOLDER}node_modules/.cache/outrigger-bench`;
 
 /**
- * Where this run has its programs and files, until it ends. What is measured stays as it was at
- * the start, also where somebody builds the project meanwhile.
+ * Folder for the programs and files of this run, removed at its end. A copy, so that building the
+ * project during a run does not change what is measured.
  */
 export const RUN_FOLDER = `${CACHE_FOLDER}/run-${process.pid}`;
 

@@ -19,24 +19,24 @@ interface OverlayTier {
   readonly cache_write_long?: number;
 }
 
-/** What the overlay says of a model; all else comes from the source. */
+/** The overlay's entry for a model; everything else comes from the source. */
 interface OverlayModel extends Omit<CatalogEntry, "provider" | "prices" | "price_changes"> {
   /** The source's id for the model's prices, where it is not the model's own. */
   readonly source_model?: string;
-  /** Prices of a model that the source does not know. */
+  /** Prices of a model that the source does not have. */
   readonly prices?: readonly OverlayTier[];
   readonly price_changes?: readonly { readonly from: string; readonly prices: readonly OverlayTier[] }[];
 }
 
-/** What the overlay says of a provider. */
+/** The overlay's entry for a provider. */
 interface OverlayProvider extends ProviderNaming {
   /** The source's name for the provider. */
   readonly source_id: string;
-  /** What its models can do where they do not say it themselves. */
+  /** Capabilities of its models unless their entries have their own. */
   readonly capabilities: NonNullable<CatalogEntry["capabilities"]>;
-  /** Thresholds of price tiers that the source has wrong, and what is right. */
+  /** Wrong thresholds of price tiers in the source, and the right ones. */
   readonly tier_corrections?: Readonly<Record<string, number>>;
-  /** Models of the source that are left out, by pattern. */
+  /** Models of the source that are omitted, by pattern. */
   readonly ignored: readonly { readonly reason: string; readonly ids: readonly string[] }[];
   readonly models: readonly OverlayModel[];
 }
@@ -48,7 +48,7 @@ export interface Overlay {
   readonly families: readonly ModelFamily[];
 }
 
-/** What is read from the installed source. */
+/** The data of the installed source. */
 export interface Source {
   readonly name: string;
   readonly version: string;
@@ -58,8 +58,8 @@ export interface Source {
 }
 
 /**
- * Puts source and overlay together. Every model of the source must be listed or ignored by the
- * overlay, so that a new one is judged by a human before it enters.
+ * Merges source and overlay. The overlay must list or ignore every model of the source, so that a
+ * person reviews each new one.
  * @throws Error that names the provider and the models that do not fit.
  */
 export function buildCatalog(source: Source, overlay: Overlay, retrievedAt: string): CatalogData {
@@ -86,7 +86,7 @@ function namingOf({ provider, id_prefixes, snapshots }: OverlayProvider): Provid
 
 function entriesOf(provider: OverlayProvider, source: Source, day: string): CatalogEntry[] {
   const known = new Map(source.modelsOf(provider.source_id).map((model) => [model.id, model]));
-  checkJudged(provider, [...known.keys()]);
+  checkReviewed(provider, [...known.keys()]);
   return provider.models
     .map((model) => entryOf(provider, model, known.get(sourceIdOf(model)), day))
     .sort((left, right) => (left.id < right.id ? -1 : 1));
@@ -123,7 +123,7 @@ function pricesOf(
   { day, contextWindow }: { day: string; contextWindow: number },
 ): Partial<Prices> {
   if (known !== undefined && model.prices !== undefined) {
-    throw new Error(`${model.id}: the source knows its prices now, drop them from the overlay`);
+    throw new Error(`${model.id}: the source has its prices now, remove them from the overlay`);
   }
   if (known === undefined && model.prices === undefined) {
     throw new Error(
@@ -173,15 +173,15 @@ function sourceIdOf(model: OverlayModel): string {
   return model.source_model ?? model.id;
 }
 
-function checkJudged(provider: OverlayProvider, sourceIds: readonly string[]): void {
+function checkReviewed(provider: OverlayProvider, sourceIds: readonly string[]): void {
   const patterns = provider.ignored.flatMap(({ ids }) => ids);
   const listed = new Set(provider.models.map(sourceIdOf));
   const both = [...listed].filter((id) => patterns.some((pattern) => fitsPattern(pattern, id)));
   refuse(provider, "listed and ignored", both);
-  const unjudged = sourceIds.filter(
+  const unreviewed = sourceIds.filter(
     (id) => !listed.has(id) && !patterns.some((pattern) => fitsPattern(pattern, id)),
   );
-  refuse(provider, "new in the source: list or ignore", unjudged);
+  refuse(provider, "new in the source: list or ignore", unreviewed);
   const idle = patterns.filter((pattern) => !sourceIds.some((id) => fitsPattern(pattern, id)));
   refuse(provider, "ignored, but not in the source", idle);
 }

@@ -1,7 +1,7 @@
 import type { ConditionalPrice, ModelInfo, ModelPrice, TieredPrices } from "@pydantic/genai-prices";
 import type { PriceChange, PriceTier } from "../src/catalog/catalog-data.ts";
 
-/** What the catalog keeps of a model's prices. */
+/** A model's prices in the catalog. */
 export interface Prices {
   readonly prices: readonly PriceTier[];
   readonly price_changes: readonly PriceChange[];
@@ -9,11 +9,11 @@ export interface Prices {
 
 /** How the source's prices are read. */
 export interface PriceRules {
-  /** Day on which the source was read: what changed before is history. */
+  /** Day on which the source was read; earlier price changes are omitted. */
   readonly day: string;
-  /** Tiers that begin beyond it can never hold. */
+  /** Tiers that begin beyond it are omitted, since they never apply. */
   readonly contextWindow: number;
-  /** Thresholds of tiers that the source has wrong, and what is right. */
+  /** Wrong thresholds of tiers in the source, and the right ones. */
   readonly tierCorrections: Readonly<Record<string, number>>;
 }
 
@@ -26,12 +26,12 @@ const fields = {
   cache_write_1h_mtok: "cache_write_long_micro_usd_per_million_tokens",
 } as const;
 
-/** Prices for other things than text: not in the catalog. */
+/** Prices of anything but text, which are not in the catalog. */
 const otherUnits = /_(kcount|hours|kpages|gpixels|mchars)$|(audio|image|video)/;
 
 /**
  * Reads the prices of a model.
- * @throws Error that names the model where the source says something that this cannot read.
+ * @throws Error that names the model where the source has a form that is not supported.
  */
 export function readPrices(model: ModelInfo, rules: PriceRules): Prices {
   const periods = Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }];
@@ -40,7 +40,7 @@ export function readPrices(model: ModelInfo, rules: PriceRules): Prices {
     prices: tiersOf(model, period.prices, rules),
   }));
   const current = dated.findLast(({ from }) => from <= rules.day);
-  if (current === undefined) throw new Error(`${model.id}: no price holds on ${rules.day}`);
+  if (current === undefined) throw new Error(`${model.id}: no price applies on ${rules.day}`);
   return { prices: current.prices, price_changes: dated.filter(({ from }) => from > rules.day) };
 }
 

@@ -7,14 +7,14 @@ import { buildCatalog, type Overlay, renderCatalog, type Source } from "./catalo
  * Writes src/catalog/catalog.json from the installed price source and catalog-overlay.json.
  *
  *   node scripts/update-catalog.ts           writes the file
- *   node scripts/update-catalog.ts --check   exits 1 where the file is not what it would write
+ *   node scripts/update-catalog.ts --check   exits 1 where the file is out of date
  */
 
 const sourceName = "@pydantic/genai-prices";
 const catalogPath = new URL("../src/catalog/catalog.json", import.meta.url);
 const overlayPath = new URL("./catalog-overlay.json", import.meta.url);
 
-/** The text that the catalog file should have. The day of retrieval changes only with the version of the source. */
+/** The current text of the catalog file. The day of retrieval changes only with the version of the source. */
 export function currentCatalog(): string {
   const source = readSource();
   const overlay: Overlay = readJson(overlayPath);
@@ -50,7 +50,7 @@ if (import.meta.main) {
     writeFileSync(catalogPath, text);
   } else if (readFileSync(catalogPath, "utf8") !== text) {
     process.stderr.write(
-      "src/catalog/catalog.json is not what scripts/update-catalog.ts writes: run it and commit the file\n",
+      "src/catalog/catalog.json is out of date: run scripts/update-catalog.ts and commit the file\n",
     );
     process.exitCode = 1;
   }

@@ -1,18 +1,19 @@
-/** Cases in which calls come one after another: their load is data, and what is done with it is the same. */
-import type { RunningContestant } from "../contestants/contestant.ts";
+/** Cases that consist of calls: their load is data, and the measurement is the same. */
+
 import { EVENTS_AROUND_DELTAS } from "../exchange.ts";
+import type { RunningImplementation } from "../implementations/implementation.ts";
 import { type CallReport, makeCalls } from "../load/load.ts";
 import type { Sample } from "../measure/metrics.ts";
 import { cpuMicrosOf, residentMbOf } from "../measure/process-stats.ts";
 import type { CaseName } from "../options.ts";
-import { type Arena, exerciseRound, playRound, type UpstreamShape } from "./arena.ts";
 import type { BenchCase, Round, RoundSettings } from "./case.ts";
+import { type RoundContext, runLoadOnce, runLoadRound, type UpstreamShape } from "./round.ts";
 
 /** A number of calls. */
 export interface Burst {
   readonly calls: number;
   readonly concurrency: number;
-  /** Calls per second at the most. Default: as many as go. */
+  /** Maximum calls per second. Default: no limit. */
   readonly rate?: number;
   /** Milliseconds over which the first ones are spread. */
   readonly rampMs?: number;
@@ -24,36 +25,38 @@ export interface LoadPlan {
   readonly title: string;
   readonly rpc: "Complete" | "Stream";
   readonly upstream: UpstreamShape;
-  /** Until code is compiled and connections are open. Nothing of it is measured but memory. */
+  /** Runs until code is compiled and connections are open. Only memory is measured. */
   readonly warmUp: Burst;
-  /** What CPU is measured under. */
+  /** Load for measuring CPU. */
   readonly busy: Burst;
-  /** What latency is measured under, where `busy` leaves no core idle. */
+  /** Load for measuring latency, where `busy` leaves no core idle. */
   readonly calm?: Burst;
 }
 
 /** Connections of HTTP/2 that the callers share. */
 const CONNECTIONS = 4;
 
-/** Makes the case of a load. */
+/** Creates the case for a load. */
 export function createLoadCase(plan: LoadPlan): BenchCase {
   const { name, title, upstream } = plan;
   return {
     name,
     title,
     runRound: (settings) => runRound(settings.quick ? quickened(plan) : plan, settings),
-    exercise(settings) {
+    runOnce(settings) {
       const own = settings.quick ? quickened(plan) : plan;
-      return exerciseRound(settings, upstream, (contestant, arena) => exercise(own, contestant, arena));
+      return runLoadOnce(settings, upstream, (implementation, context) =>
+        runOnce(own, implementation, context),
+      );
     },
   };
 }
 
 async function runRound(plan: LoadPlan, settings: RoundSettings): Promise<Round> {
   let direct: Sample | undefined;
-  const round = await playRound(settings, plan.upstream, async (contestant, arena, failures) => {
-    direct ??= latenciesIn(plan, await callDirectly(plan, arena));
-    const sample = await measure(plan, contestant, arena, failures);
+  const round = await runLoadRound(settings, plan.upstream, async (implementation, context, failures) => {
+    direct ??= latenciesIn(plan, await callDirectly(plan, context));
+    const sample = await measure(plan, implementation, context, failures);
     return { ...sample, ...addedTo(direct, sample) };
   });
   return { ...round, samples: { ...round.samples, ...(direct === undefined ? {} : { direct }) } };
@@ -68,31 +71,39 @@ function quickened(plan: LoadPlan): LoadPlan {
 
 async function measure(
   plan: LoadPlan,
-  contestant: RunningContestant,
-  arena: Arena,
+  implementation: RunningImplementation,
+  context: RoundContext,
   failures: string[],
 ): Promise<Sample> {
-  await callContestant(plan, plan.warmUp, contestant, arena);
-  const residentWarm = residentMbOf(contestant.pid);
-  const before = cpuMicrosOf(contestant.pid);
-  const busy = await callContestant(plan, plan.busy, contestant, arena);
-  const used = cpuMicrosOf(contestant.pid) - before;
-  const calm = plan.calm === undefined ? busy : await callContestant(plan, plan.calm, contestant, arena);
-  failures.push(...failuresOf(contestant, busy), ...(calm === busy ? [] : failuresOf(contestant, calm)));
+  await callImplementation(plan, plan.warmUp, implementation, context);
+  const residentWarm = residentMbOf(implementation.pid);
+  const before = cpuMicrosOf(implementation.pid);
+  const busy = await callImplementation(plan, plan.busy, implementation, context);
+  const used = cpuMicrosOf(implementation.pid) - before;
+  const calm =
+    plan.calm === undefined ? busy : await callImplementation(plan, plan.calm, implementation, context);
+  failures.push(
+    ...failuresOf(implementation, busy),
+    ...(calm === busy ? [] : failuresOf(implementation, calm)),
+  );
   return { ...costsIn(plan, busy, used), ...latenciesIn(plan, calm), residentWarm, failed: busy.failed };
 }
 
-async function exercise(plan: LoadPlan, contestant: RunningContestant, arena: Arena): Promise<Sample> {
-  await callContestant(plan, plan.warmUp, contestant, arena);
-  await callContestant(plan, plan.busy, contestant, arena);
+async function runOnce(
+  plan: LoadPlan,
+  implementation: RunningImplementation,
+  context: RoundContext,
+): Promise<Sample> {
+  await callImplementation(plan, plan.warmUp, implementation, context);
+  await callImplementation(plan, plan.busy, implementation, context);
   return {};
 }
 
-function callContestant(
+function callImplementation(
   { rpc, upstream }: LoadPlan,
   burst: Burst,
-  { address }: RunningContestant,
-  { files }: Arena,
+  { address }: RunningImplementation,
+  { files }: RoundContext,
 ): Promise<CallReport> {
   return makeCalls({
     ...burst,
@@ -104,7 +115,7 @@ function callContestant(
   });
 }
 
-function callDirectly(plan: LoadPlan, { files, upstream }: Arena): Promise<CallReport> {
+function callDirectly(plan: LoadPlan, { files, upstream }: RoundContext): Promise<CallReport> {
   const request = plan.rpc === "Stream" ? files.directStreamRequest : files.directRequest;
   return makeCalls({ ...(plan.calm ?? plan.busy), target: upstream, request });
 }
@@ -124,7 +135,7 @@ function costsIn({ rpc }: LoadPlan, report: CallReport, micros: number): Sample 
   };
 }
 
-/** Latencies in milliseconds; those that were not measured are left out. */
+/** Latencies in milliseconds; those that were not measured are omitted. */
 function latenciesIn({ rpc }: LoadPlan, { call, first, event }: CallReport): Sample {
   const whole = { callP50: call.p50 / 1000, callP99: call.p99 / 1000 };
   if (rpc === "Complete") return whole;
@@ -136,7 +147,7 @@ function latenciesIn({ rpc }: LoadPlan, { call, first, event }: CallReport): Sam
   };
 }
 
-/** What a contestant adds to what the upstream itself takes. */
+/** Latency that an implementation adds to that of the upstream. */
 function addedTo(direct: Sample, sample: Sample): Sample {
   const added: Sample = {};
   for (const [measured, difference] of ADDED) {
@@ -155,6 +166,6 @@ const ADDED = [
   ["eventP99", "addedEventP99"],
 ] as const;
 
-function failuresOf({ name }: RunningContestant, { failed, calls, failures }: CallReport): string[] {
+function failuresOf({ name }: RunningImplementation, { failed, calls, failures }: CallReport): string[] {
   return failed === 0 ? [] : [`${name}: ${failed} of ${calls} calls failed: ${(failures ?? []).join("; ")}`];
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// grpcCaller calls over a connection that it shares with others.
+// grpcCaller makes calls over a connection that it shares with other callers.
 type grpcCaller struct {
 	connection *connection
 	rpc        *grpcCall
@@ -59,11 +59,11 @@ func (c *grpcCaller) call() string {
 	if err := c.connection.open(s, c.rpc); err != nil {
 		return err.Error()
 	}
-	return judge(s, <-c.ended, c.messages)
+	return failureOf(s, <-c.ended, c.messages)
 }
 
-// judge says what is wrong with a call that ended.
-func judge(s *stream, status string, messages int) string {
+// failureOf describes what is wrong with a call that ended; empty for success.
+func failureOf(s *stream, status string, messages int) string {
 	switch {
 	case status != statusOK:
 		return "status " + status
@@ -75,7 +75,7 @@ func judge(s *stream, status string, messages int) string {
 	return ""
 }
 
-// directCaller calls the upstream itself, over a connection of its own.
+// directCaller calls the upstream directly, over a connection of its own.
 type directCaller struct {
 	conn    net.Conn
 	reader  *bufio.Reader

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// caller makes one call after the other. An empty failure is success.
+// caller makes calls sequentially. An empty failure means success.
 type caller interface {
 	call() (failure string)
 }
@@ -55,7 +55,7 @@ func runCalls(args []string) error {
 	return printJSON(total.report(took))
 }
 
-// giveUpAfter ends a process whose peer does not answer.
+// giveUpAfter ends the process when its peer does not answer.
 func giveUpAfter(limit time.Duration) {
 	time.AfterFunc(limit, func() {
 		fmt.Fprintln(os.Stderr, "gave up after", limit)
@@ -63,7 +63,7 @@ func giveUpAfter(limit time.Duration) {
 	})
 }
 
-// run lets the callers share the calls, and answers with how long all of it took.
+// run distributes the calls over the callers, and returns how long all of them took.
 func (f *callFlags) run(callers []caller, total *tally) time.Duration {
 	var next atomic.Int64
 	var mutex sync.Mutex
@@ -94,7 +94,7 @@ func (f *callFlags) waitForTurn(started time.Time, turn int64) {
 	}
 }
 
-// openCallers makes one caller for each worker, and a function that closes them and hands over what they saw.
+// openCallers creates one caller per worker, and a function that closes them and returns their tallies.
 func openCallers(f *callFlags) ([]caller, func() []*tally, error) {
 	if f.method == "" {
 		return openDirectCallers(f)

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// cancelReport says what became of streams that were cancelled, and of the ones beside them.
+// cancelReport has the results of cancelled streams, and of the bystanders.
 type cancelReport struct {
 	Cancelled int `json:"cancelled"`
 	// Streams that ended by themselves before they were cancelled.
 	Lost int `json:"lost"`
-	// Streams that nobody cancelled, on the same connections.
+	// Streams on the same connections that were not cancelled.
 	Bystanders int `json:"bystanders"`
-	// Bystanders that did not end well, or not with all of their messages.
+	// Bystanders that failed or did not get all of their messages.
 	Disturbed int      `json:"disturbed"`
 	Failures  []string `json:"failures"`
 	Seconds   float64  `json:"seconds"`
 }
 
-// canceller opens streams in bursts and resets each burst as soon as all of it has begun to answer.
+// canceller opens streams in bursts and resets each burst as soon as every stream has received a message.
 type canceller struct {
 	rpc      *grpcCall
 	messages int
@@ -51,7 +51,7 @@ func runCancel(args []string) error {
 	started := time.Now()
 	var lines sync.WaitGroup
 	for range *count {
-		own := &line{options: connectionOptions{target: *target, streamWindow: ampleWindow}}
+		own := &connector{options: connectionOptions{target: *target, streamWindow: ampleWindow}}
 		lines.Go(func() { c.work(own, *streams / *count, *burst, *bystanders) })
 	}
 	lines.Wait()
@@ -59,28 +59,28 @@ func runCancel(args []string) error {
 	return printJSON(c.report)
 }
 
-// work cancels streams on one line, while bystanders come and go on it.
-func (c *canceller) work(line *line, streams, burst, bystanders int) {
+// work cancels streams on one connection, while bystanders run on it.
+func (c *canceller) work(connector *connector, streams, burst, bystanders int) {
 	var done atomic.Bool
 	var workers sync.WaitGroup
 	for range bystanders {
 		workers.Go(func() {
 			for !done.Load() {
-				c.noteBystander(c.bystand(line))
+				c.noteBystander(c.bystand(connector))
 			}
 		})
 	}
 	for left := streams; left > 0; left -= burst {
-		c.cancelBurst(line, min(left, burst))
+		c.cancelBurst(connector, min(left, burst))
 	}
 	done.Store(true)
 	workers.Wait()
-	line.close()
+	connector.close()
 }
 
-// bystand runs one stream to its end, and says what was wrong with it.
-func (c *canceller) bystand(line *line) string {
-	connection, err := line.get()
+// bystand runs one stream to its end, and returns its failure.
+func (c *canceller) bystand(connector *connector) string {
+	connection, err := connector.get()
 	if err != nil {
 		return err.Error()
 	}
@@ -101,9 +101,9 @@ func (c *canceller) noteBystander(failure string) {
 	}
 }
 
-// cancelBurst opens streams, waits until each has said something or ended, and resets all of them in one write.
-func (c *canceller) cancelBurst(line *line, size int) {
-	connection, err := line.get()
+// cancelBurst opens streams, waits until each has received a message or ended, and resets all of them in one write.
+func (c *canceller) cancelBurst(connector *connector, size int) {
+	connection, err := connector.get()
 	if err != nil {
 		c.noteCancelled(0, size)
 		return
@@ -134,32 +134,32 @@ func (c *canceller) noteCancelled(cancelled, lost int) {
 	c.report.Lost += lost
 }
 
-// line is a connection that is dialled anew where it broke.
-type line struct {
+// connector is a connection that is dialled again after it broke.
+type connector struct {
 	options connectionOptions
 	mutex   sync.Mutex
 	current *connection
 }
 
-func (l *line) get() (*connection, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.current != nil && !l.current.failed() {
-		return l.current, nil
+func (c *connector) get() (*connection, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.current != nil && !c.current.failed() {
+		return c.current, nil
 	}
-	l.current = nil
-	fresh, err := dial(l.options)
+	c.current = nil
+	fresh, err := dial(c.options)
 	if err != nil {
 		return nil, err
 	}
-	l.current = fresh
+	c.current = fresh
 	return fresh, nil
 }
 
-func (l *line) close() {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.current != nil {
-		l.current.close()
+func (c *connector) close() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.current != nil {
+		c.current.close()
 	}
 }

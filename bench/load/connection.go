@@ -12,21 +12,21 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// connectionOptions says how a connection of HTTP/2 behaves.
+// connectionOptions configures an HTTP/2 connection.
 type connectionOptions struct {
 	target string
-	// Window of each stream that we open. Nothing enlarges it, so a small one stalls its stream.
+	// Flow-control window of each stream. It is never enlarged, so a small one stalls its stream.
 	streamWindow uint32
 }
 
 const (
-	// Never used up by what a call brings.
+	// Larger than any answer.
 	ampleWindow = 1 << 30
-	// The window of the connection is filled up when this much of it is used.
+	// The connection's window is replenished when this much of it is used.
 	windowStep = 1 << 28
 )
 
-// connection is a client's end of HTTP/2, with as little of it as calls of gRPC need.
+// connection is a minimal HTTP/2 client connection for gRPC calls.
 type connection struct {
 	conn net.Conn
 
@@ -41,7 +41,7 @@ type connection struct {
 	streams map[uint32]*stream
 	failure error
 
-	// Of the reading goroutine alone, until it has stopped.
+	// Owned by the reading goroutine until it has stopped.
 	stopped chan struct{}
 	decoder *hpack.Decoder
 	status  string
@@ -84,7 +84,7 @@ func (c *connection) greet(streamWindow uint32) error {
 	)
 }
 
-// open sends a call: its headers and its one message. The connection tells the stream what comes back.
+// open sends a call: its headers and its one message. The connection passes what it receives to the stream.
 func (c *connection) open(s *stream, call *grpcCall) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -105,7 +105,7 @@ func (c *connection) open(s *stream, call *grpcCall) error {
 	)
 }
 
-// cancel resets streams, all in one write, and answers with how many of them were still open.
+// cancel resets streams, all in one write, and returns how many of them were still open.
 func (c *connection) cancel(streams []*stream) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -120,14 +120,14 @@ func (c *connection) cancel(streams []*stream) (int, error) {
 	return open, errors.Join(err, c.writer.Flush())
 }
 
-// failed says whether the connection is of no more use.
+// failed reports whether the connection is unusable.
 func (c *connection) failed() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.failure != nil
 }
 
-// close ends the connection, and answers with what it saw.
+// close ends the connection, and returns its tally.
 func (c *connection) close() *tally {
 	c.conn.Close()
 	<-c.stopped
@@ -150,7 +150,7 @@ func (c *connection) find(id uint32) *stream {
 	return c.streams[id]
 }
 
-// finish ends a stream, once. False where it had ended.
+// finish ends a stream once. It returns false where it had already ended.
 func (c *connection) finish(id uint32, status string) bool {
 	c.mutex.Lock()
 	s := c.streams[id]

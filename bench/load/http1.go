@@ -11,8 +11,8 @@ import (
 
 var contentLength = []byte("content-length:")
 
-// readRequest reads a request with a body of known length, and answers with the body. The
-// bytes are good until the next call.
+// readRequest reads a request with a body of known length, and returns the body. The
+// bytes are valid until the next call.
 func readRequest(reader *bufio.Reader) ([]byte, error) {
 	length, err := readHead(reader)
 	if err != nil {
@@ -29,7 +29,7 @@ func readRequest(reader *bufio.Reader) ([]byte, error) {
 	return body, err
 }
 
-// readHead reads up to the empty line. It answers with the length of the body, -1 where none is said.
+// readHead reads up to the empty line. It returns the length of the body, -1 where there is no such header.
 func readHead(reader *bufio.Reader) (int, error) {
 	length := -1
 	for {
@@ -50,7 +50,7 @@ func readHead(reader *bufio.Reader) (int, error) {
 	}
 }
 
-// readChunk reads one chunk; an empty one is the last. The bytes are good until the next call.
+// readChunk reads one chunk; an empty one is the last. The bytes are valid until the next call.
 func readChunk(reader *bufio.Reader, into []byte) ([]byte, error) {
 	line, err := reader.ReadSlice('\n')
 	if err != nil {

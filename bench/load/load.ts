@@ -1,11 +1,11 @@
-/** The compiled ends of the benchmark, as the rest of it uses them. */
+/** Runs the callers and servers of the benchmark, which are written in Go. */
 import { join } from "node:path";
 import { type Paused, run, runUntil, startListening } from "../processes.ts";
 import { RUN_FOLDER } from "../work-folder.ts";
 
 const BINARY = join(RUN_FOLDER, "load");
 
-/** Builds them. @throws Error that says what to install, where there is no Go. */
+/** Builds them. @throws Error that says what to install where Go is missing. */
 export async function buildLoad(): Promise<void> {
   await run({ file: "go", args: ["version"] }).catch(() => {
     throw new Error(
@@ -16,24 +16,24 @@ export async function buildLoad(): Promise<void> {
   await run({ file: "go", args: ["build", "-C", "bench/load", "-buildvcs=false", "-o", BINARY, "."] });
 }
 
-/** A server at the other end, until it is disposed of. */
+/** A running server, until it is disposed of. */
 export interface LoadServer extends AsyncDisposable {
   readonly pid: number;
   /** Host and port. */
   readonly address: string;
 }
 
-/** How an upstream answers. */
+/** Options of an upstream. */
 export interface UpstreamOptions {
   /** File with the answers; see `writeExchange`. */
   readonly script: string;
   /** Milliseconds between two events of a stream. Default: none. */
   readonly intervalMs?: number;
-  /** Whether a stream leaves in one write instead of one for each event. */
+  /** Whether a stream is sent in one write instead of one per event. */
   readonly whole?: boolean;
 }
 
-/** Starts an upstream that speaks as OpenAI does. */
+/** Starts an upstream that implements OpenAI's Responses API. */
 export function startUpstream({
   script,
   intervalMs = 0,
@@ -42,7 +42,7 @@ export function startUpstream({
   return startServer(["upstream", "-script", script, "-interval", `${intervalMs}ms`, `-whole=${whole}`]);
 }
 
-/** Starts a server that answers calls of gRPC from memory: each with a file's message, a number of times. */
+/** Starts a server that answers gRPC calls from memory, with the message of a file, a number of times. */
 export function startResponder(message: string, messages: number): Promise<LoadServer> {
   return startServer(["responder", "-message", message, "-messages", String(messages)]);
 }
@@ -59,17 +59,17 @@ async function startServer([command = "", ...flags]: readonly string[]): Promise
 export interface CallOptions {
   /** Host and port. */
   readonly target: string;
-  /** Path of the RPC. Without one the calls are plain HTTP/1.1, straight at an upstream. */
+  /** Path of the RPC. Without one the calls are plain HTTP/1.1, directly at an upstream. */
   readonly method?: string;
   /** File with the message, or with the body. */
   readonly request: string;
   readonly calls: number;
   readonly concurrency: number;
-  /** Connections of HTTP/2 that the calls share. */
+  /** HTTP/2 connections that the calls share. */
   readonly connections?: number;
-  /** Messages that a whole answer has. A call with more or fewer is a failed one. */
+  /** Messages of a complete answer. A call with more or fewer has failed. */
   readonly messages?: number;
-  /** Calls per second at the most. Default: as many as go. */
+  /** Maximum calls per second. Default: no limit. */
   readonly rate?: number;
   /** Milliseconds over which the first calls are spread. */
   readonly rampMs?: number;
@@ -82,7 +82,7 @@ export interface Quantiles {
   readonly p99: number;
 }
 
-/** What came of a number of calls. */
+/** The results of a number of calls. */
 export interface CallReport {
   readonly calls: number;
   readonly failed: number;
@@ -92,7 +92,7 @@ export interface CallReport {
   /** DATA frames, or chunks where the calls were plain HTTP/1.1. */
   readonly frames: number;
   readonly seconds: number;
-  /** CPU that the callers used, in microseconds. */
+  /** CPU time of the callers, in microseconds. */
   readonly cpuMicros: number;
   /** From the call to its end. */
   readonly call: Quantiles;
@@ -119,17 +119,17 @@ export interface StallOptions {
   readonly connections: number;
 }
 
-/** What came of streams that nobody read. */
+/** The results of unread streams. */
 export interface StallReport {
   readonly streams: number;
   /** Messages that fitted into the windows. */
   readonly messages: number;
-  /** Streams that ended, which none should. */
+  /** Streams that ended; none should. */
   readonly ended: number;
   readonly failures: readonly string[];
 }
 
-/** Opens streams and reads none. Resolves when nothing comes any more; `resume` closes them and gives a StallReport. */
+/** Opens streams and reads none. Resolves when no more data arrives; `resume` closes them and returns a StallReport. */
 export function stallStreams(options: StallOptions): Promise<Paused> {
   return runUntil({ file: BINARY, args: ["stall", ...flagsOf({ ...options })] }, /^stalled\n/);
 }
@@ -141,19 +141,19 @@ export interface CancelOptions {
   readonly request: string;
   /** Streams to cancel. */
   readonly streams: number;
-  /** Streams that are opened at once on a connection, and cancelled at once. */
+  /** Streams that are opened together on a connection, and cancelled together. */
   readonly burst: number;
-  /** Streams on each connection that nobody cancels. */
+  /** Streams on each connection that are not cancelled. */
   readonly bystanders: number;
   readonly connections: number;
-  /** Messages that a whole answer has. */
+  /** Messages of a complete answer. */
   readonly messages: number;
 }
 
-/** What came of streams that were cancelled, and of those beside them. */
+/** The results of cancelled streams, and of the bystanders. */
 export interface CancelReport {
   readonly cancelled: number;
-  /** Streams that were gone before they could be cancelled. */
+  /** Streams that ended before they could be cancelled. */
   readonly lost: number;
   readonly bystanders: number;
   /** Bystanders that did not end with status 0 and all of their messages in sequence. */

@@ -1,7 +1,7 @@
-// Command load is both ends of Outrigger's benchmark: the provider that answers and the callers that ask.
+// Command load has both ends of Outrigger's benchmark: the provider and the callers.
 //
 //	load upstream    serves a script of OpenAI's Responses API over HTTP/1.1
-//	load responder   answers gRPC calls from memory: what the callers' own ceiling is measured against
+//	load responder   answers gRPC calls from memory, to measure the callers' own maximum
 //	load call        makes a number of calls and reports how long they took
 //	load stall       opens streams and reads none of them
 //	load cancel      opens streams and cancels them after their first message
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// waitForClose returns when whoever started this process closes its standard input, or is gone.
+// waitForClose returns when the parent process closes standard input, or has ended.
 func waitForClose() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }

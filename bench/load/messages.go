@@ -2,7 +2,7 @@ package main
 
 import "encoding/binary"
 
-// messageCutter finds the messages of gRPC in the bytes of a stream, however they are cut into
+// messageCutter finds gRPC messages in the bytes of a stream, however they are split into
 // frames. Of each message it keeps the first bytes: enough for a whole text delta.
 type messageCutter struct {
 	prefix  [5]byte
@@ -13,7 +13,7 @@ type messageCutter struct {
 	keeping int
 }
 
-// push takes the next bytes, and calls with each message that they complete: its length and its first bytes.
+// push takes the next bytes, and calls back with each message that they complete: its length and its first bytes.
 func (c *messageCutter) push(data []byte, found func(length int, head []byte)) {
 	for len(data) > 0 {
 		if c.have < len(c.prefix) {
@@ -46,7 +46,7 @@ const (
 	tagDelta     = 2<<3 | 2
 )
 
-// event is what the callers want to know of a StreamEvent.
+// event has the fields of a StreamEvent that the callers need.
 type event struct {
 	sequence uint64
 	delta    []byte // text of a TextDelta, nil for every other event

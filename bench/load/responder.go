@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// responder answers every call with the same messages, straight from memory.
+// responder answers every call with the same messages, from memory.
 type responder struct {
 	message  []byte
 	messages int
@@ -76,7 +76,7 @@ func (r *responder) serve(conn net.Conn) error {
 		case *http2.DataFrame:
 			err = errors.Join(framer.WriteWindowUpdate(0, max(frame.Length, 1)), r.answer(framer, frame))
 		}
-		// What was asked at once is answered at once.
+		// Requests that arrived together are answered in one write.
 		if err == nil && reader.Buffered() == 0 {
 			err = writer.Flush()
 		}
@@ -104,7 +104,7 @@ var (
 	answerEnd  = headerBlock("grpc-status", statusOK)
 )
 
-// headerBlock encodes fields without the table that encoder and decoder share, so that it can be sent again and again.
+// headerBlock encodes fields without HPACK's dynamic table, so that it can be sent repeatedly.
 func headerBlock(namesAndValues ...string) []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)

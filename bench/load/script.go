@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Where an event has this text, the upstream writes the time at which the event left. Both
-// have the same length, so that every byte else is known before the first call.
+// The upstream replaces this text in an event by the time at which it sends the event. Both have
+// the same length, so that all other bytes are known before the first call.
 var clockMark = []byte("@@clock@")
 
-// script is what the upstream answers with, laid out as HTTP/1.1 beforehand.
+// script has the upstream's answers, prepared as HTTP/1.1 bytes.
 type script struct {
 	answer []byte // head and body of a whole answer
 	head   []byte // head of a stream
 	steps  []step
 }
 
-// step is one event of a stream as a chunk of HTTP/1.1, and where its clocks stand.
+// step is one event of a stream as an HTTP/1.1 chunk, and the positions of its clocks.
 type step struct {
 	chunk  []byte
 	clocks []int
@@ -80,7 +80,7 @@ func placesOf(mark, text []byte) []int {
 	}
 }
 
-// clock is the time in eight hexadecimal digits: microseconds, which start anew after 71 minutes.
+// clock is the time in eight hexadecimal digits: microseconds, which wrap around after 71 minutes.
 func clock() uint32 {
 	return uint32(time.Now().UnixMicro())
 }

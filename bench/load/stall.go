@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// stallReport says how far the streams came.
+// stallReport has the results of the streams.
 type stallReport struct {
 	Streams  int   `json:"streams"`
 	Messages int64 `json:"messages"`
-	// Streams that ended, which none should.
+	// Streams that ended; none should.
 	Ended    int64    `json:"ended"`
 	Failures []string `json:"failures"`
 }
 
-// runStall opens streams and never enlarges their windows, as a program does that stops reading. It says "stalled"
-// when nothing comes any more, and holds the streams until standard input closes.
+// runStall opens streams and never enlarges their windows, like a program that stops reading. It prints "stalled"
+// when no more data arrives, and holds the streams until standard input closes.
 func runStall(args []string) error {
 	flags := flag.NewFlagSet("stall", flag.ExitOnError)
 	target := flags.String("target", "", "host and port")
@@ -71,7 +71,7 @@ func keepFailure(failures chan<- string, failure string) {
 
 const silence = time.Second
 
-// waitForSilence returns when a second has passed in which nothing was counted, and something before.
+// waitForSilence returns when nothing was counted for a second, and something before.
 func waitForSilence(counter *atomic.Int64) {
 	for seen := int64(-1); ; {
 		now := counter.Load()

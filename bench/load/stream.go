@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// grpcCall is what every stream of a run sends.
+// grpcCall is the request of every stream of a run.
 type grpcCall struct {
 	headers []hpack.HeaderField
 	message []byte // with its prefix
@@ -37,12 +37,12 @@ func newGrpcCall(target, method, path string) (*grpcCall, error) {
 
 const statusOK = "0"
 
-// stream is one call on its way.
+// stream is one call in progress.
 type stream struct {
 	id      uint32
 	started time.Time
 	cutter  messageCutter
-	// Told of each message, and of the end. Both are called by the reader of the connection.
+	// Called for each message and for the end, by the reader of the connection.
 	onMessage func(length int, head []byte)
 	onEnd     func(status string)
 
@@ -50,7 +50,7 @@ type stream struct {
 	gaps     int // messages of which the sequence is not the expected one
 }
 
-// take reads the messages of a frame, and writes down when they arrived.
+// take reads the messages of a frame, and records when they arrived.
 func (s *stream) take(data []byte, tally *tally) {
 	tally.Frames++
 	s.cutter.push(data, func(length int, head []byte) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// tally is what was seen of a number of calls.
+// tally has the measurements of a number of calls.
 type tally struct {
 	Calls    int `json:"calls"`
 	Failed   int `json:"failed"`
@@ -43,11 +43,11 @@ func (t *tally) merge(other *tally) {
 	t.event = append(t.event, other.event...)
 }
 
-// callReport is a tally as it is printed.
+// callReport is the printed form of a tally.
 type callReport struct {
 	tally
 	Seconds float64 `json:"seconds"`
-	// CPU that this process has used.
+	// CPU time of this process.
 	CPUMicros int64     `json:"cpuMicros"`
 	Call      quantiles `json:"call"`
 	First     quantiles `json:"first"`

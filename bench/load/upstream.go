@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// upstream stands in for the provider. It reads as little of a request as HTTP needs.
+// upstream simulates the provider. It reads no more of a request than HTTP requires.
 type upstream struct {
 	script   *script
 	interval time.Duration
@@ -46,10 +46,10 @@ func (u *upstream) accept(listener net.Listener) {
 	}
 }
 
-// serve answers the requests of one connection, until the peer leaves it.
+// serve answers the requests of one connection until the peer closes it.
 func (u *upstream) serve(conn net.Conn) {
 	defer conn.Close()
-	// A reader that stops is felt soon, and not after megabytes that the kernel would hold.
+	// A small buffer, so that a stalled reader blocks the writer soon instead of after megabytes in the kernel.
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(sendBufferBytes)
 	}
@@ -91,7 +91,7 @@ func (u *upstream) stream(writer *streamWriter) error {
 	return writer.end()
 }
 
-// streamPaced keeps its events in time: one that was late does not delay the ones after it.
+// streamPaced sends events on a fixed schedule: a late one does not delay the following ones.
 func (u *upstream) streamPaced(writer *streamWriter) error {
 	due := time.Now()
 	for i := range u.script.steps {
@@ -117,7 +117,7 @@ func (w *streamWriter) begin() {
 	w.buffer = append(w.buffer[:0], w.script.head...)
 }
 
-// writeStep writes one event. The head of the answer leaves with the first.
+// writeStep writes one event. The head of the answer is sent with the first.
 func (w *streamWriter) writeStep(i int) error {
 	w.append(i)
 	return w.flush()
@@ -135,8 +135,8 @@ func (w *streamWriter) end() error {
 	return w.flush()
 }
 
-// append adds an event to what is to be written: one that has a clock is told the time, one that has many
-// repeats the clocks of those before it.
+// append adds an event to the pending bytes: the clock of a delta is set to the current time, and an event with
+// many clocks repeats those of the deltas before it.
 func (w *streamWriter) append(i int) {
 	step := &w.script.steps[i]
 	start := len(w.buffer)

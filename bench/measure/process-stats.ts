@@ -1,4 +1,4 @@
-/** What the kernel says of a process (proc(5)). Linux only. */
+/** CPU and memory of a process, from proc(5). Linux only. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -7,7 +7,7 @@ const TICKS_PER_SECOND = Number(execFileSync("getconf", ["CLK_TCK"], { encoding:
 /** Microseconds of CPU that a process has used in all of its threads, in user and kernel mode. In steps of 10 ms. */
 export function cpuMicrosOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name before the closing parenthesis may hold anything.
+  // The name before the closing parenthesis may contain any characters.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = Number(fields[UTIME]) + Number(fields[STIME]);
   return (ticks * 1_000_000) / TICKS_PER_SECOND;
@@ -29,7 +29,7 @@ export function residentMbOf(pid: number): number {
 
 const SAMPLE_INTERVAL_MS = 100;
 
-/** Watches the memory of a process, ten times a second. @returns Ends the watch, and tells the most that was seen. */
+/** Watches the memory of a process, ten times a second. @returns A function that ends the watch and returns the maximum. */
 export function watchResident(pid: number): () => number {
   let most = residentMbOf(pid);
   const look = () => {

@@ -1,12 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BodyWriter, createBodyWriter, SocketCut } from "./delivery/body-writer.ts";
+import { type BodyWriter, createBodyWriter, InjectedCut } from "./delivery/body-writer.ts";
 import { deliverStream } from "./delivery/deliver-stream.ts";
 import { deliverWhole } from "./delivery/deliver-whole.ts";
-import { longestTimer } from "./delivery/pace.ts";
+import { maxTimerMs } from "./delivery/pace.ts";
 import { failedStatus } from "./failed-status.ts";
 import type { FaultCounter } from "./fault-counter.ts";
-import { chooseModel, isMistake, type ModelNaming } from "./model-choice.ts";
+import { chooseModel, isModelMistake, type ModelNaming } from "./model-choice.ts";
 import type { ModelOptions } from "./model-options.ts";
 import type { OpenRequest } from "./request-log.ts";
 import { composeTurn } from "./script/compose-turn.ts";
@@ -22,7 +22,7 @@ import {
 } from "./wire-format.ts";
 
 /** What the exchanges of one simulator share. */
-export interface House {
+export interface ExchangeContext {
   readonly naming: ModelNaming;
   readonly faults: FaultCounter;
   readonly cache: PromptCache;
@@ -32,20 +32,20 @@ export interface House {
 export interface Exchange {
   readonly request: ReceivedRequest;
   readonly response: ServerResponse;
-  /** The line of the log, which the exchange fills in. */
+  /** The request's entry in the log, which the exchange updates. */
   readonly record: OpenRequest;
-  /** Aborts when the response is closed, by whomever. */
+  /** Aborts when the response is closed, by either side. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Answers a request in a wire format. `exceeded` is the limit of bytes that the body went beyond, if it did. Throws an
- * AbortError when the peer closes first, and {@link SocketCut}.
+ * Answers a request in a wire format. `exceeded` is the limit, in bytes, that the body exceeded, if any. Throws an
+ * AbortError when the caller closes the connection first, and {@link InjectedCut}.
  */
 export async function answerRequest(
   exchange: Exchange,
   format: WireFormat,
-  house: House,
+  context: ExchangeContext,
   exceeded: number | undefined,
 ): Promise<void> {
   try {
@@ -53,7 +53,7 @@ export async function answerRequest(
       throw new Rejection(format.reject({ kind: "oversized_body", limit: exceeded }, exchange.request));
     const found = format.read(exchange.request);
     if ("status" in found) await sendWhole(exchange, found, {});
-    else await answerCall(exchange, format, house, found);
+    else await answerCall(exchange, format, context, found);
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
     await sendWhole(exchange, error.answer, {});
@@ -63,22 +63,22 @@ export async function answerRequest(
 async function answerCall(
   exchange: Exchange,
   format: WireFormat,
-  house: House,
+  context: ExchangeContext,
   call: ModelCall,
 ): Promise<void> {
   const { request, response, signal } = exchange;
-  const choice = chooseModel(call.model, house.naming);
-  if (isMistake(choice)) throw new Rejection(format.reject(choice, request));
-  const options = house.faults.take(choice);
+  const choice = chooseModel(call.model, context.naming);
+  if (isModelMistake(choice)) throw new Rejection(format.reject(choice, request));
+  const options = context.faults.take(choice);
   if (options.delay_ms !== undefined) await sleep(options.delay_ms, undefined, { signal });
   if (options.drop === true) {
     response.destroy();
-    throw new SocketCut();
+    throw new InjectedCut();
   }
   const failed = failedStatus(format, request, options);
   if (failed !== undefined) return sendWhole(exchange, failed, options);
   const prepared = call.prepare(choice);
-  const turn = composeTurn(prepared.prompt, { ...choice, options }, house.cache);
+  const turn = composeTurn(prepared.prompt, { ...choice, options }, context.cache);
   if (prepared.stream) await sendStream(exchange, prepared, turn, options);
   else await sendTurn(exchange, prepared, turn, options);
 }
@@ -90,7 +90,7 @@ async function sendTurn(
   options: ModelOptions,
 ): Promise<void> {
   const { rate } = options;
-  const writing = rate === undefined ? 0 : Math.min((turn.usage.outputTokens / rate) * 1000, longestTimer);
+  const writing = rate === undefined ? 0 : Math.min((turn.usage.outputTokens / rate) * 1000, maxTimerMs);
   if (writing > 0) await sleep(writing, undefined, { signal: exchange.signal });
   const fails = options.error_after !== undefined;
   const answer = fails ? call.renderFailed(turn, options.error_code) : call.renderWhole(turn);
@@ -117,7 +117,7 @@ async function sendStream(
   await deliverStream({ answer, body, options, signal, onEvent });
 }
 
-/** Sends the headers, so that they arrive however late the body is. */
+/** Sends the headers at once, since the body may be delayed. */
 function openBody(
   exchange: Exchange,
   status: number,

@@ -1,7 +1,7 @@
 import type { ModelOptions } from "./model-options.ts";
 import type { ReceivedRequest, WholeAnswer, WireFormat } from "./wire-format.ts";
 
-/** The answer that the option `status` asks for, with its headers and its body; undefined where it is not set. */
+/** The error response that the option `status` asks for, with headers and body; undefined where it is not set. */
 export function failedStatus(
   format: WireFormat,
   request: ReceivedRequest,
@@ -28,7 +28,7 @@ function retryHeaders(options: ModelOptions): Record<string, string> {
   };
 }
 
-/** Replaces the provider's body by what a proxy in front of it would send. */
+/** Replaces the provider's body with what a proxy in front of it would send. */
 function withBody(answer: WholeAnswer, kind: NonNullable<ModelOptions["error_body"]>): WholeAnswer {
   switch (kind) {
     case "json":

@@ -1,34 +1,34 @@
 import type { ModelChoice } from "./model-choice.ts";
 import { type ModelOptions, withoutFaults } from "./model-options.ts";
 
-/** Most model strings whose faults are counted; the oldest are forgotten. */
+/** Maximum number of model strings whose faults are counted; the oldest are dropped. */
 const maximumModels = 1000;
 
-/** Counts how often a model string met its faults, for the option `times`. */
+/** Counts how many requests with a model string had its faults, for the option `times`. */
 export interface FaultCounter {
-  /** Returns the options that hold for this request. */
+  /** Returns the options that apply to this request. */
   take(choice: ModelChoice): ModelOptions;
-  /** Begins to count anew. */
+  /** Resets all counts. */
   reset(): void;
 }
 
-/** Creates a counter that has seen nothing. */
+/** Creates a counter without counts. */
 export function createFaultCounter(): FaultCounter {
-  const met = new Map<string, number>();
+  const counts = new Map<string, number>();
   const take = ({ model, options }: ModelChoice): ModelOptions => {
     if (options.times === undefined) return options;
-    const before = met.get(model) ?? 0;
+    const before = counts.get(model) ?? 0;
     if (before >= options.times) return withoutFaults(options);
-    met.delete(model);
-    met.set(model, before + 1);
-    forgetOldest(met);
+    counts.delete(model);
+    counts.set(model, before + 1);
+    forgetOldest(counts);
     return options;
   };
-  return { take, reset: () => met.clear() };
+  return { take, reset: () => counts.clear() };
 }
 
-function forgetOldest(met: Map<string, number>): void {
-  if (met.size <= maximumModels) return;
-  const [oldest] = met.keys();
-  if (oldest !== undefined) met.delete(oldest);
+function forgetOldest(counts: Map<string, number>): void {
+  if (counts.size <= maximumModels) return;
+  const [oldest] = counts.keys();
+  if (oldest !== undefined) counts.delete(oldest);
 }

@@ -1,6 +1,6 @@
 /**
- * A stand-in for model providers: it speaks their wire formats over a real socket, follows scripts instead of a model, and
- * goes wrong in every way that it is asked to. It stands on its own, for demos, tests and other people's CI.
+ * A stand-in for model providers: it speaks their wire formats over a real socket, follows scripts instead of running a
+ * model, and injects faults on request. It depends on nothing else in this project, so that other projects can use it.
  */
 export type { SimulatorLogLine } from "./handle-request.ts";
 export type { RequestLogLimits, SimulatedRequest, WaitOptions } from "./request-log.ts";

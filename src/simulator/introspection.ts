@@ -1,36 +1,36 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
-import type { Floor } from "./handle-request.ts";
+import type { SimulatorState } from "./handle-request.ts";
 import { optionDefinitions } from "./model-options.ts";
 import type { SimulatedRequest } from "./request-log.ts";
 import { scripts } from "./script/scripts.ts";
 
-/** Path under which the simulator speaks of itself. */
+/** Path prefix of the simulator's own endpoints. */
 const root = "/simulator";
 
-/** Headers that carry a key, whose values leave the simulator only in part. */
+/** Headers that carry a key; their values are masked. */
 const secretHeaders = new Set(["authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"]);
 
-/** Whether a path is the simulator's own, and no provider's. */
+/** Whether a path is one of the simulator's own and not a provider's. */
 export function isIntrospection(path: string): boolean {
   return path === root || path.startsWith(`${root}/`);
 }
 
 /**
- * Answers what programs in other languages ask: `GET /simulator/requests` tells what arrived, with keys masked;
- * `DELETE /simulator/requests` forgets it; `GET /simulator/models` documents scripts and options.
+ * Serves programs in other languages: `GET /simulator/requests` lists the received requests, with keys masked;
+ * `DELETE /simulator/requests` clears them; `GET /simulator/models` documents scripts and options.
  */
 export function answerIntrospection(
-  floor: Floor,
+  state: SimulatorState,
   method: string,
   path: string,
   response: ServerResponse,
 ): void {
   const call = `${method} ${path}`;
   if (call === `GET ${root}/requests`)
-    return sendJson(response, 200, { requests: floor.log.entries.map(maskKeys) });
-  if (call === `GET ${root}/models`) return sendJson(response, 200, describeModels(floor));
+    return sendJson(response, 200, { requests: state.log.entries.map(maskKeys) });
+  if (call === `GET ${root}/models`) return sendJson(response, 200, describeModels(state));
   if (call === `DELETE ${root}/requests`) {
-    floor.forget();
+    state.forget();
     return void response.writeHead(204).end();
   }
   const known = [`GET ${root}/requests`, `DELETE ${root}/requests`, `GET ${root}/models`];
@@ -45,7 +45,7 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
     .end(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-function describeModels(floor: Floor): object {
+function describeModels(state: SimulatorState): object {
   return {
     grammar: "sim-<script>[:key=value,key=value...]",
     examples: [
@@ -54,8 +54,8 @@ function describeModels(floor: Floor): object {
       "sim-long:tokens=2000,rate=100",
       "sim-text:status=429,retry_after=2",
     ],
-    endpoints: floor.formats.flatMap((format) => format.endpoints),
-    aliases: floor.house.naming.aliases,
+    endpoints: state.formats.flatMap((format) => format.endpoints),
+    aliases: state.context.naming.aliases,
     scripts: Object.entries(scripts).map(([name, script]) => ({
       model: `sim-${name}`,
       summary: script.summary,

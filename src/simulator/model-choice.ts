@@ -1,7 +1,7 @@
 import { type ModelOptions, type OptionName, optionDefinitions } from "./model-options.ts";
 import { defaultsOf, isScriptName, type ScriptName } from "./script/scripts.ts";
 
-/** What a model string chooses. */
+/** What a model string selects. */
 export interface ModelChoice {
   /** The model string as the request named it; answers repeat it. */
   readonly model: string;
@@ -9,22 +9,22 @@ export interface ModelChoice {
   readonly options: ModelOptions;
 }
 
-/** How a model string can be wrong. */
+/** An error in a model string. */
 export type ModelMistake =
   | { readonly kind: "unknown_model"; readonly model: string }
   | { readonly kind: "invalid_option"; readonly message: string };
 
-/** Where model strings get their meaning besides their own words. */
+/** What determines the meaning of a model string besides the string itself. */
 export interface ModelNaming {
-  /** Model strings by other names that stand for them. */
+  /** Model strings by their other names. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** Options that hold where a model string does not set them. */
+  /** Options that apply where a model string does not set them. */
   readonly defaults: ModelOptions;
 }
 
 /**
- * Reads a model string: `sim-<script>` with, after a colon, options as `key=value` with commas between them. An alias is
- * replaced first.
+ * Reads a model string: `sim-<script>`, optionally followed by a colon and comma-separated `key=value` options. An alias
+ * is replaced first.
  */
 export function chooseModel(model: string, naming: ModelNaming): ModelChoice | ModelMistake {
   const meaning = Object.hasOwn(naming.aliases, model) ? (naming.aliases[model] ?? model) : model;
@@ -32,12 +32,12 @@ export function chooseModel(model: string, naming: ModelNaming): ModelChoice | M
   const script = (colon === -1 ? meaning : meaning.slice(0, colon)).replace(/^sim-/, "");
   if (!meaning.startsWith("sim-") || !isScriptName(script)) return { kind: "unknown_model", model };
   const options = readOptions(colon === -1 ? "" : meaning.slice(colon + 1));
-  if (isMistake(options)) return options;
+  if (isModelMistake(options)) return options;
   return { model, script, options: { ...defaultsOf(script), ...naming.defaults, ...options } };
 }
 
-/** Whether what was read is a mistake. */
-export function isMistake(choice: ModelChoice | ModelOptions | ModelMistake): choice is ModelMistake {
+/** Whether the result of reading a model string is an error. */
+export function isModelMistake(choice: ModelChoice | ModelOptions | ModelMistake): choice is ModelMistake {
   return "kind" in choice;
 }
 

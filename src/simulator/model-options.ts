@@ -11,96 +11,108 @@ const mostBytes = 64 * 1024 * 1024;
 /** Largest delta that an option can ask for. An answer repeats it up to five times. */
 const largestDelta = 16 * 1024 * 1024;
 
-/** Every option that a model string may carry: the source of their types, their errors and their documentation. */
+/** Every option of a model string: the source of their types, errors and documentation. */
 export const optionDefinitions = {
   calls: script(integer(1, 64), "Tool calls of one answer. Default 1."),
   rounds: script(integer(0, 1000), "Rounds of tool calls before the answer. Default 1."),
-  preamble: script(flag, "Says a sentence before the tool calls."),
-  parts: script(integer(1, 16), "Paragraphs of what the thinking shows. Default 2."),
-  redacted: script(flag, "Hides what the thinking says: it only comes encrypted."),
-  tokens: script(integer(1, 200_000), "Tokens of the text of `sim-long`. Default 400."),
-  citations: script(integer(0, 20), "Cited sources of the text. Default 2 after a web search, else 0."),
-  stop: script(oneOf(["length", "content_filter"]), "Breaks the answer off half way, for this reason."),
+  preamble: script(flag, "Writes a sentence before the tool calls."),
+  parts: script(integer(1, 16), "Paragraphs of visible reasoning. Default 2."),
+  redacted: script(flag, "Hides the reasoning: it is only sent encrypted."),
+  tokens: script(integer(1, 200_000), "Length of the text of `sim-long`, in tokens. Default 400."),
+  citations: script(
+    integer(0, 20),
+    "Number of sources that the text cites. Default 2 after a web search, else 0.",
+  ),
+  stop: script(oneOf(["length", "content_filter"]), "Stops the answer halfway, with this finish reason."),
   rate: pace(
     decimal(0.1, 1_000_000),
-    "Tokens a second; a whole answer waits as long as its tokens take. Default 100 for `sim-long`, else no limit.",
+    "Tokens per second; a whole answer is delayed by the time its tokens take. Default 100 for `sim-long`, else no limit.",
   ),
-  delay_ms: pace(integer(0, longestWait), "Waits before the headers of the answer."),
+  delay_ms: pace(integer(0, longestWait), "Delay before the headers of the answer."),
   keepalive_ms: pace(
     integer(1, longestWait),
-    "Sends a sign of life whenever the stream was silent for so long.",
+    "Sends a keep-alive whenever the stream was silent for this long.",
   ),
   keepalive_style: pace(
     oneOf(["event", "comment"]),
-    "Form of that sign of life: an event of the provider or a comment of SSE. Default `event`.",
+    "Form of that keep-alive: an event of the provider or an SSE comment. Default `event`.",
   ),
   times: fault(
     integer(1, 1_000_000),
-    "Only the first so many requests that name this very model string meet its faults; later ones do not.",
+    "Only this many requests with this exact model string have its faults; later ones do not.",
   ),
-  status: fault(integer(400, 599), "Answers with this status and the provider's error body for it."),
-  code: fault(word, "Code of that error, and the message and type that belong to it."),
+  status: fault(integer(400, 599), "Responds with this status and the provider's error body for it."),
+  code: fault(word, "Code of that error; the message and type follow from it."),
   error_body: fault(
     oneOf(["json", "html", "empty"]),
-    "Body of that error: the provider's, a proxy's page, or none. Default `json`.",
+    "Body of that error: the provider's JSON, a proxy's HTML page, or none. Default `json`.",
   ),
   retry_after: fault(decimal(0, 86_400), "`retry-after` header of that error, in seconds."),
   retry_after_ms: fault(integer(0, 86_400_000), "`retry-after-ms` header of that error."),
-  drop: fault(flag, "Closes the socket without an answer."),
+  drop: fault(flag, "Closes the socket without a response."),
   stall_after: fault(
     integer(0, mostEvents),
-    "Goes silent after so many events and keeps the socket open; a whole answer after half of its body.",
+    "Stops sending after this many events and keeps the socket open; a whole answer stops after half of its body.",
   ),
   cut_events: fault(
     integer(0, mostEvents),
-    "Destroys the socket after so many events; that of a whole answer after half of its body.",
+    "Destroys the socket after this many events; for a whole answer, after half of its body.",
   ),
   cut_bytes: fault(
     integer(0, mostBytes),
-    "Destroys the socket after so many bytes of the body, of a stream or of a whole answer.",
+    "Destroys the socket after this many bytes of the body, whether streamed or whole.",
   ),
   error_after: fault(
     integer(0, mostEvents),
-    "Reports a failure in the stream after so many events, and ends it; a whole answer says that it failed.",
+    "Reports a failure in the stream after this many events, and ends it; a whole answer reports that it failed.",
   ),
   error_style: fault(
     oneOf(["event", "failed", "nested"]),
-    "Form of that failure, of those that the provider has. Default `event`.",
+    "Form of that failure, where the provider has several. Default `event`.",
   ),
   error_code: fault(
     word,
-    "Code of that failure, and the words that belong to it. Default: what the provider says of its own faults.",
+    "Code of that failure; the message follows from it. Default: the provider's code for an internal error.",
   ),
   malformed_after: fault(
     integer(0, mostEvents),
-    "The event after so many is broken JSON, and the stream goes on; a whole answer is broken JSON.",
+    "After this many events, the next one is invalid JSON and the stream continues; a whole answer is invalid JSON.",
   ),
   end_without_terminal: fault(
     flag,
-    "Ends the stream in good order, but without its last event; a whole answer in its middle.",
+    "Ends the stream cleanly, but without its last event; a whole answer ends in the middle.",
   ),
-  repeat_start: fault(flag, "The event that opens a stream comes twice, where the provider has one."),
+  repeat_start: fault(flag, "Sends the event that opens a stream twice, where the provider has one."),
   repeat_ids: fault(flag, "All tool calls have the same call id."),
-  no_ids: fault(flag, "Tool calls have no call id, or an empty one where the provider's field is required."),
-  frame_bytes: fault(integer(1, largestDelta), "The first delta of the answer is at least so large."),
-  half_surrogates: fault(flag, "Deltas part the two surrogates of an emoji, as `\\ud83d` and `\\ude00`."),
-  trickle_ms: fault(integer(1, longestWait), "Writes a few bytes at a time, and waits so long between them."),
-  trickle_bytes: fault(integer(1, 65_536), "How many bytes those are. Default 5."),
-  chunk: fault(seededSplit, "Splits the body into writes of seeded sizes, inside characters too."),
+  no_ids: fault(flag, "Tool calls have no id, or an empty one where the provider's field is required."),
+  frame_bytes: fault(integer(1, largestDelta), "Minimum size of the first delta of the answer, in bytes."),
+  half_surrogates: fault(
+    flag,
+    "Splits the two surrogates of an emoji across deltas, as `\\ud83d` and `\\ude00`.",
+  ),
+  trickle_ms: fault(
+    integer(1, longestWait),
+    "Writes a few bytes at a time, and waits this long between writes.",
+  ),
+  trickle_bytes: fault(integer(1, 65_536), "Size of those writes, in bytes. Default 5."),
+  chunk: fault(
+    seededSplit,
+    "Splits the body into writes of random sizes from this seed, even within characters.",
+  ),
   ...chatQuirks,
 } as const satisfies Readonly<Record<string, OptionDefinition<unknown>>>;
 
 /** Name of an option. */
 export type OptionName = keyof typeof optionDefinitions;
 
-/** The options of a model string. What it does not name is unset. */
+/** The options of a model string; unset where it does not name them. */
 export type ModelOptions = {
   readonly [Name in OptionName]?: (typeof optionDefinitions)[Name] extends OptionDefinition<infer Value>
     ? Value
     : never;
 };
 
-/** The options without those that make something go wrong. */
+/** The options without faults. */
 export function withoutFaults(options: ModelOptions): ModelOptions {
   const kept = Object.entries(options).filter(
     ([name]) => optionDefinitions[name as OptionName].group !== "fault",

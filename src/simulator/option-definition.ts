@@ -3,30 +3,30 @@ import type { OptionKind } from "./option-kinds.ts";
 /** One option of a model string. */
 export interface OptionDefinition<Value> extends OptionKind<Value> {
   /**
-   * `script` shapes what the model says, `pace` when it is sent, `fault` what goes wrong; a `quirk` is how a server that
-   * is compatible with a provider differs from it.
+   * `script` determines what the model says, `pace` when it is sent, `fault` what goes wrong; a `quirk` is a difference
+   * between a compatible server and the provider.
    */
   readonly group: "script" | "pace" | "fault" | "quirk";
   /** What it does, in one sentence. */
   readonly summary: string;
 }
 
-/** An option that shapes what the model says. */
+/** An option that determines what the model says. */
 export function script<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
   return { ...kind, group: "script", summary };
 }
 
-/** An option that says when the answer is sent. */
+/** An option that determines when the answer is sent. */
 export function pace<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
   return { ...kind, group: "pace", summary };
 }
 
-/** An option that makes something go wrong. The option `times` bounds how often. */
+/** An option that injects a fault. The option `times` limits how often. */
 export function fault<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
   return { ...kind, group: "fault", summary };
 }
 
-/** An option that makes the server differ from the provider that it is compatible with. */
+/** An option that makes the simulator differ from the provider, as a compatible server does. */
 export function quirk<Value>(kind: OptionKind<Value>, summary: string): OptionDefinition<Value> {
   return { ...kind, group: "quirk", summary };
 }

@@ -2,11 +2,11 @@
 export interface OptionKind<Value> {
   /** Returns the value, or undefined when the text is not one. */
   readonly read: (text: string) => Value | undefined;
-  /** What the text must be, as an error and the documentation say it. */
+  /** Description of valid values, for errors and the documentation. */
   readonly expected: string;
 }
 
-/** A whole number within limits. */
+/** A whole number within limits (inclusive). */
 export function integer(minimum: number, maximum: number): OptionKind<number> {
   const read = (text: string): number | undefined => {
     const value = Number(text);
@@ -15,7 +15,7 @@ export function integer(minimum: number, maximum: number): OptionKind<number> {
   return { read, expected: `integer from ${minimum} to ${maximum}` };
 }
 
-/** A decimal number within limits. */
+/** A decimal number within limits (inclusive). */
 export function decimal(minimum: number, maximum: number): OptionKind<number> {
   const read = (text: string): number | undefined => {
     const value = Number(text);
@@ -24,7 +24,7 @@ export function decimal(minimum: number, maximum: number): OptionKind<number> {
   return { read, expected: `number from ${minimum} to ${maximum}` };
 }
 
-/** One of some words. */
+/** One of the given words. */
 export function oneOf<const Word extends string>(words: readonly Word[]): OptionKind<Word> {
   return {
     read: (text) => words.find((word) => word === text),
@@ -38,13 +38,13 @@ export const flag: OptionKind<boolean> = {
   expected: "`1` or `0`",
 };
 
-/** A provider's own word. */
+/** A value of the provider, passed on as it is. */
 export const word: OptionKind<string> = {
   read: (text) => (/^[A-Za-z0-9_.-]{1,64}$/.test(text) ? text : undefined),
   expected: "word of letters, digits, `_`, `-` and `.`",
 };
 
-/** A seeded way to split: `random:SEED`. Its value is the seed. */
+/** Splitting at random places: `random:SEED`. Its value is the seed. */
 export const seededSplit: OptionKind<string> = {
   read: (text) => /^random:([A-Za-z0-9_-]{1,32})$/.exec(text)?.[1],
   expected: "`random:SEED`",

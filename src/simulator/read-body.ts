@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** A body that arrived. */
+/** A body that was received. */
 export interface ArrivedBody {
   readonly text: string;
   readonly bytes: number;
@@ -9,7 +9,7 @@ export interface ArrivedBody {
 }
 
 /**
- * Reads the body of a request to its end, and keeps at most `limit` bytes of it. Throws when the peer closes before
+ * Reads the body of a request to its end, and keeps at most `limit` bytes of it. Throws when the caller closes before
  * the end.
  */
 export async function readBody(request: IncomingMessage, limit: number): Promise<ArrivedBody> {

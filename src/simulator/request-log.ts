@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** A request that the simulator got, and what became of it. */
+/** A request that the simulator received, and how it ended. */
 export interface SimulatedRequest {
-  /** Counts the requests of the simulator, from 1. */
+  /** Number of the request in this simulator, from 1. */
   readonly number: number;
-  /** The `x-request-id` of the answer, or what the provider calls it. */
+  /** The `x-request-id` of the response, or the provider's equivalent. */
   readonly requestId: string;
   readonly method: string;
   /** Path without the query. */
   readonly path: string;
-  /** Headers as they came, keys included. */
+  /** Headers as received, keys included. */
   readonly headers: IncomingHttpHeaders;
   /** The body as JSON, or as text where it is not JSON; undefined where it was too large to keep. */
   readonly body: unknown;
@@ -17,36 +17,36 @@ export interface SimulatedRequest {
   readonly bodyBytes: number;
   /** When its first bytes arrived, in milliseconds since 1970, with fractions. */
   readonly receivedAt: number;
-  /** When the answer ended or the socket closed, in the same measure; undefined while it is under way. */
+  /** When the response ended or the socket closed, in the same unit; undefined while it is in progress. */
   readonly closedAt: number | undefined;
-  /** Whether the peer closed before the answer had ended. */
+  /** Whether the caller closed the connection before the response had ended. */
   readonly aborted: boolean;
-  /** Status of the answer; undefined while there is none. */
+  /** Status of the response; undefined while there is none. */
   readonly status: number | undefined;
   /** Events of a stream that were written. */
   readonly events: number;
 }
 
-/** A request while it is answered. */
+/** A request that is being answered. */
 export type OpenRequest = { -readonly [Field in keyof SimulatedRequest]: SimulatedRequest[Field] };
 
-/** How long a test waits, and for what. */
+/** Which request a test waits for, and how long. */
 export interface WaitOptions {
-  /** Milliseconds after which waiting fails. Defaults to 5000. */
+  /** Milliseconds after which pending fails. Defaults to 5000. */
   readonly timeoutMs?: number;
-  /** Which request is meant. Defaults to any. */
+  /** Which request to wait for. Defaults to any. */
   readonly where?: (request: SimulatedRequest) => boolean;
 }
 
-/** Bounds of the log. */
+/** Limits of the log. */
 export interface RequestLogLimits {
-  /** Most requests that are kept; the oldest are dropped. Defaults to 1000. */
+  /** Maximum number of requests that are kept; the oldest are dropped. Defaults to 1000. */
   readonly maxEntries?: number;
-  /** Most bytes of bodies that are kept; the oldest requests are dropped. Defaults to 32 MiB. */
+  /** Maximum size of all bodies that are kept; the oldest requests are dropped. Defaults to 32 MiB. */
   readonly maxBytes?: number;
 }
 
-/** What arrived, bounded. */
+/** The received requests, up to the limits. */
 export interface RequestLog {
   /** The requests that are kept, oldest first. */
   readonly entries: readonly SimulatedRequest[];
@@ -56,12 +56,12 @@ export interface RequestLog {
   clear(): void;
   waitForRequest(options?: WaitOptions): Promise<SimulatedRequest>;
   waitForClose(options?: WaitOptions): Promise<SimulatedRequest>;
-  /** Fails everyone who still waits. */
+  /** Rejects all pending waits. */
   stop(): void;
 }
 
-/** Time that a test waits unless it says otherwise, in milliseconds. */
-const usualTimeout = 5000;
+/** Default time that a test waits, in milliseconds. */
+const defaultTimeoutMs = 5000;
 
 /** Milliseconds since 1970, with fractions. */
 export function now(): number {
@@ -74,7 +74,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Bytes of a request that count against the bound. */
+/** Bytes of a request that count towards the limit. */
 function keptSize(request: SimulatedRequest): number {
   return request.body === undefined ? 0 : request.bodyBytes;
 }
@@ -108,16 +108,16 @@ export function createRequestLog(limits: RequestLogLimits = {}): RequestLog {
   const wait = (
     what: string,
     options: WaitOptions,
-    isMeant: (request: SimulatedRequest) => boolean,
+    matches: (request: SimulatedRequest) => boolean,
   ): Promise<SimulatedRequest> => {
     const check = (request: SimulatedRequest): boolean =>
-      isMeant(request) && (options.where?.(request) ?? true);
+      matches(request) && (options.where?.(request) ?? true);
     const present = entries.find(check);
     if (present !== undefined) return Promise.resolve(present);
-    return enlist(
+    return addWaiter(
       waiters,
       check,
-      `${what} within ${options.timeoutMs ?? usualTimeout} ms`,
+      `${what} within ${options.timeoutMs ?? defaultTimeoutMs} ms`,
       options.timeoutMs,
     );
   };
@@ -138,14 +138,14 @@ export function createRequestLog(limits: RequestLogLimits = {}): RequestLog {
   };
 }
 
-async function enlist(
+async function addWaiter(
   waiters: Set<Waiter>,
   check: Waiter["check"],
-  complaint: string,
-  timeoutMs = usualTimeout,
+  timeoutMessage: string,
+  timeoutMs = defaultTimeoutMs,
 ): Promise<SimulatedRequest> {
   const { promise, resolve, reject } = Promise.withResolvers<SimulatedRequest>();
-  const timer = setTimeout(() => reject(new Error(complaint)), timeoutMs);
+  const timer = setTimeout(() => reject(new Error(timeoutMessage)), timeoutMs);
   const waiter: Waiter = { check, resolve, reject };
   waiters.add(waiter);
   try {

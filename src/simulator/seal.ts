@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
 
 /**
- * The key is no secret: it only makes a seal that was altered on the way show. It is the same for every simulator, so that
- * a conversation outlives a restart.
+ * The key is not secret: it only serves to detect altered data. It is the same for every simulator, so that a conversation
+ * can continue after a restart.
  */
 const key = createHash("sha256").update("outrigger simulator").digest().subarray(0, 16);
 
@@ -10,9 +10,10 @@ const ivLength = 12;
 const tagLength = 16;
 
 /**
- * Seals a value (AES-128-GCM), as providers seal what they will want back: encrypted reasoning, signatures.
- * @param header The bytes that all seals of this kind begin with.
- * @param seed What makes this seal differ from others; the same seed and value give the same bytes.
+ * Encrypts a value with authentication (AES-128-GCM), as providers do with what must be returned to them unchanged:
+ * encrypted reasoning, signatures.
+ * @param header The bytes that all sealed values of this kind begin with.
+ * @param seed Makes this sealed value differ from others; the same seed and value give the same bytes.
  */
 export function seal(header: Buffer, seed: string, value: unknown): Buffer {
   const iv = createHash("sha256").update(seed).digest().subarray(0, ivLength);
@@ -21,7 +22,7 @@ export function seal(header: Buffer, seed: string, value: unknown): Buffer {
   return Buffer.concat([header, iv, cipher.getAuthTag(), encrypted]);
 }
 
-/** Opens a seal. Returns undefined for bytes that are not, each of them, what {@link seal} made with this header. */
+/** Decrypts a sealed value. Returns undefined unless the bytes are exactly what {@link seal} returned for this header. */
 export function unseal(header: Buffer, bytes: Buffer): unknown {
   const tagStart = header.length + ivLength;
   const textStart = tagStart + tagLength;
@@ -42,7 +43,7 @@ export function sealText(header: Buffer, seed: string, value: unknown): string {
   return seal(header, seed, value).toString("base64");
 }
 
-/** Opens a seal of {@link sealText}. Another spelling of the same bytes is not it. */
+/** Decrypts the result of {@link sealText}. Another base64 encoding of the same bytes is rejected. */
 export function unsealText(header: Buffer, text: string): unknown {
   const bytes = Buffer.from(text, "base64");
   return bytes.toString("base64") === text ? unseal(header, bytes) : undefined;

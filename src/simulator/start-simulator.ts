@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { createAnthropicMessages } from "./anthropic-messages/format.ts";
 import { createFaultCounter } from "./fault-counter.ts";
 import { createGemini } from "./gemini/format.ts";
-import { type Floor, handleRequest, type SimulatorLogLine } from "./handle-request.ts";
-import { isMistake, type ModelNaming, readOptions } from "./model-choice.ts";
+import { handleRequest, type SimulatorLogLine, type SimulatorState } from "./handle-request.ts";
+import { isModelMistake, type ModelNaming, readOptions } from "./model-choice.ts";
 import { createOpenAIChat } from "./openai-chat/format.ts";
 import { createOpenAIResponses } from "./openai-responses/format.ts";
 import {
@@ -16,22 +16,22 @@ import {
 } from "./request-log.ts";
 import { createPromptCache } from "./script/prompt-cache.ts";
 
-/** How long an idle connection is kept open, in milliseconds. */
+/** Time after which an idle connection is closed, in milliseconds. */
 const keepAliveTimeout = 75_000;
 
 /** How to run a simulator. */
 export interface SimulatorOptions {
   /** Address to listen on. Defaults to `127.0.0.1`. */
   readonly host?: string;
-  /** Port to listen on. Defaults to 0: any that is free. */
+  /** Port to listen on. Defaults to 0: any free port. */
   readonly port?: number;
-  /** Called once for each request when it has ended. */
+  /** Called once for each request, when it has ended. */
   readonly log?: (line: SimulatorLogLine) => void;
-  /** Model strings by other names, such as `{"gpt-5.6": "sim-tools:calls=2"}`. Defaults to none. */
+  /** Other names for model strings, such as `{"gpt-5.6": "sim-tools:calls=2"}`. Defaults to none. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** Options that hold where a model string does not set them, such as `rate=60`. Defaults to none. */
+  /** Options that apply where a model string does not set them, such as `rate=60`. Defaults to none. */
   readonly defaults?: string;
-  /** Bounds of {@link Simulator.requests}. */
+  /** Limits of {@link Simulator.requests}. */
   readonly requestLog?: RequestLogLimits;
 }
 
@@ -45,29 +45,29 @@ export interface Simulator {
   readonly anthropicBaseUrl: string;
   /** Base URL for clients of Gemini, which add the version themselves: {@link url}. */
   readonly geminiBaseUrl: string;
-  /** What arrived at the providers' endpoints, oldest first; bounded by {@link SimulatorOptions.requestLog}. */
+  /** The requests to the providers' endpoints, oldest first; limited by {@link SimulatorOptions.requestLog}. */
   readonly requests: readonly SimulatedRequest[];
-  /** Forgets the requests, and counts the faults of the option `times` anew. */
+  /** Clears the requests, and the counts of the option `times`. */
   clearRequests(): void;
-  /** Resolves with the first request that is meant, once its body has arrived. Rejects when the time is over. */
+  /** Resolves with the first matching request, once its body has arrived. Rejects after the timeout. */
   waitForRequest(options?: WaitOptions): Promise<SimulatedRequest>;
-  /** Resolves with the first request that is meant, once its answer has ended or its socket has closed. */
+  /** Resolves with the first matching request, once its response has ended or its socket has closed. */
   waitForClose(options?: WaitOptions): Promise<SimulatedRequest>;
-  /** Closes the listener and every connection. Resolves when nothing of the simulator runs any more. */
+  /** Closes the listener and every connection. Resolves when nothing of the simulator is running any more. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a server that speaks the wire formats of model providers, for demos and tests. Which script answers, and what
- * goes wrong, is chosen by the model string of each request. Rejects when the address cannot be listened on, and with a
- * RangeError when `defaults` is not a list of options.
+ * Starts a server that speaks the wire formats of model providers, for demos and tests. The model string of
+ * each request chooses the script and the faults. Rejects when the address cannot be listened on, and with a RangeError
+ * when `defaults` is not a list of options.
  */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = "127.0.0.1", port = 0 } = options;
-  const floor = prepareFloor(options);
+  const state = createState(options);
   const open = new Set<Promise<void>>();
   const server = createServer({ keepAliveTimeout, requestTimeout: 0 }, (request, response) => {
-    const handled = handleRequest(floor, request, response).finally(() => open.delete(handled));
+    const handled = handleRequest(state, request, response).finally(() => open.delete(handled));
     open.add(handled);
   });
   await listen(server, host, port);
@@ -77,24 +77,24 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     openaiBaseUrl: `${url}/v1`,
     anthropicBaseUrl: url,
     geminiBaseUrl: url,
-    requests: floor.log.entries,
-    clearRequests: () => floor.forget(),
-    waitForRequest: floor.log.waitForRequest,
-    waitForClose: floor.log.waitForClose,
+    requests: state.log.entries,
+    clearRequests: () => state.forget(),
+    waitForRequest: state.log.waitForRequest,
+    waitForClose: state.log.waitForClose,
     close: async () => {
-      floor.closing = true;
+      state.closing = true;
       await stop(server);
       await Promise.all(open);
-      floor.log.stop();
+      state.log.stop();
     },
   };
 }
 
-function prepareFloor(options: SimulatorOptions): Floor {
+function createState(options: SimulatorOptions): SimulatorState {
   const log = createRequestLog(options.requestLog);
   const faults = createFaultCounter();
   return {
-    house: { naming: readNaming(options), faults, cache: createPromptCache() },
+    context: { naming: readNaming(options), faults, cache: createPromptCache() },
     log,
     formats: [createOpenAIResponses(), createOpenAIChat(), createAnthropicMessages(), createGemini()],
     report: options.log ?? (() => {}),
@@ -109,7 +109,7 @@ function prepareFloor(options: SimulatorOptions): Floor {
 
 function readNaming(options: SimulatorOptions): ModelNaming {
   const defaults = readOptions(options.defaults ?? "");
-  if (isMistake(defaults))
+  if (isModelMistake(defaults))
     throw new RangeError(`defaults of the simulator: ${"message" in defaults ? defaults.message : ""}`);
   return { aliases: options.aliases ?? {}, defaults };
 }

@@ -6,36 +6,36 @@ import type { Turn } from "./script/turn.ts";
 
 /**
  * One provider's wire format: reads its requests into a {@link Prompt}, and renders a {@link Turn} as the provider would.
- * What the model says, what goes wrong and when bytes leave is decided elsewhere, the same for all formats.
+ * What the model says, which faults occur and when bytes are sent is decided elsewhere, in the same way for all formats.
  */
 export interface WireFormat {
   /** Name of the format, as the log shows it. */
   readonly name: string;
-  /** What it answers, as `METHOD /path`. */
+  /** The endpoints that it serves, as `METHOD /path`. */
   readonly endpoints: readonly string[];
   /** Whether a request is for this format, by its method, path and headers. */
   matches(request: ReceivedRequest): boolean;
   /** The model string that a request names, for the log; empty where it names none. */
   modelOf(request: ReceivedRequest): string;
   /**
-   * Reads a request that matches: checks the key and finds the model that it names, or answers it at once where it
-   * is not a call of a model. Throws a {@link Rejection}.
+   * Reads a matching request: checks the key and finds the model that it names, or answers it at once where it does
+   * not call a model. Throws a {@link Rejection}.
    */
   read(request: ReceivedRequest): ModelCall | WholeAnswer;
-  /** Says in the provider's words that a request failed. */
+  /** Renders the provider's response to a request that failed. */
   reject(failure: Failure, request: ReceivedRequest): WholeAnswer;
 }
 
 /** A request whose body has arrived. */
 export interface ReceivedRequest {
-  /** Counts the requests of the simulator, from 1. Ids are made of it. */
+  /** Number of the request in this simulator, from 1. Ids are derived from it. */
   readonly number: number;
-  /** Id of the request, made of the number. */
+  /** Id of the request, derived from the number. */
   readonly requestId: string;
   readonly method: string;
   /** Path without the query. */
   readonly path: string;
-  /** What followed the path. */
+  /** Query parameters. */
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   /** The body as text. */
@@ -46,26 +46,26 @@ export interface ReceivedRequest {
   readonly receivedAt: number;
 }
 
-/** A call of a model whose body is not checked yet. */
+/** A call of a model whose body has not been checked yet. */
 export interface ModelCall {
   /** The model string. */
   readonly model: string;
-  /** Checks the call as the provider does and says what it asks. Throws a {@link Rejection}. */
+  /** Checks the call as the provider does and reads its prompt. Throws a {@link Rejection}. */
   prepare(choice: ModelChoice): PreparedCall;
 }
 
 /** A call of a model that the provider would accept. */
 export interface PreparedCall {
   readonly prompt: Prompt;
-  /** Whether the caller wants a stream. */
+  /** Whether the caller asked for a stream. */
   readonly stream: boolean;
   /** Renders the answer in one piece. */
   renderWhole(turn: Turn): WholeAnswer;
   /** Renders the answer as a stream of events. */
   renderStream(turn: Turn): StreamedAnswer;
   /**
-   * Renders an answer in one piece that says that it failed; an error where the provider has no such answer. Without a
-   * code it is a failure of the provider's server.
+   * Renders a whole answer that reports that it failed; an error where the provider has no such answer. Without a code
+   * it is an internal error of the provider.
    */
   renderFailed(turn: Turn, code: string | undefined): WholeAnswer;
 }
@@ -80,18 +80,18 @@ export interface WholeAnswer {
 /** An answer as a stream. Its methods share the numbering of events. */
 export interface StreamedAnswer {
   readonly headers: Readonly<Record<string, string>>;
-  /** Begins to draw the events, each rendered when it is drawn. The one that completes the answer is marked. */
+  /** Iterates over the events, each rendered when it is requested. The one that completes the answer is marked. */
   events(): Iterator<WireEvent, undefined>;
-  /** Renders the events with which the provider reports a failure at this place; without a code one of its server. */
+  /** Renders the events with which the provider reports a failure at this position; without a code, an internal error. */
   failure(style: FailureStyle, code: string | undefined): readonly WireEvent[];
-  /** Renders an event that says nothing but that the provider is alive; undefined where the provider has none. */
+  /** Renders a keep-alive event; undefined where the provider has none. */
   keepAlive(): WireEvent | undefined;
 }
 
 /** One event of a stream, framed for the wire. */
 export interface WireEvent {
   readonly text: string;
-  /** Tokens of the answer that it brings. */
+  /** Number of tokens of the answer that it carries. */
   readonly tokens: number;
   /** Whether it is the event by which a client knows that the answer is complete. */
   readonly terminal: boolean;
@@ -100,27 +100,27 @@ export interface WireEvent {
 /** How a failure in a stream is reported. */
 export type FailureStyle = "event" | "failed" | "nested";
 
-/** How a request fails that the format itself found nothing wrong with. */
+/** How a request fails that the format itself accepted. */
 export type Failure =
   | ModelMistake
   | {
       readonly kind: "status";
       readonly status: number;
-      /** The provider's code for it; undefined for the one that goes with the status. */
+      /** The provider's code for it; undefined for the default code of the status. */
       readonly code: string | undefined;
-      /** When a retry is welcome, in milliseconds; undefined where nothing is said of it. */
+      /** Delay before a retry, in milliseconds; undefined where none is given. */
       readonly retryAfterMs: number | undefined;
       /** Form of the error, where a format has several. */
       readonly shape: ModelOptions["error_shape"];
     }
   | { readonly kind: "oversized_body"; readonly limit: number };
 
-/** Thrown by a wire format: the provider would answer the request like this. */
+/** Thrown by a wire format: the response that the provider would send. */
 export class Rejection extends Error {
   readonly answer: WholeAnswer;
 
   constructor(answer: WholeAnswer) {
-    super(`the simulator answers with status ${answer.status}`);
+    super(`the simulator responds with status ${answer.status}`);
     this.name = "Rejection";
     this.answer = answer;
   }

@@ -1,15 +1,15 @@
 /**
- * Proves the contract from other languages: builds every client under test/clients, starts a
- * sidecar with the simulator behind it, and runs them against it.
+ * Tests the contract from other languages: builds every client under test/clients, starts a sidecar
+ * with the simulator behind it, and runs the clients against it.
  *
  *   node test/clients/run.ts [name...]
  *
  * Names choose clients; the default is all. With OUTRIGGER_ADDR=host:port set, that sidecar is used
  * and nothing is started; it must have the simulator behind it. OUTRIGGER_MAIN names another file to
- * start than src/cli/main.ts, for instance the bundle that ships, dist/outrigger.cjs. A client whose toolchain is not on
- * this machine is skipped. The exit code is 1 where a check failed, 2 where a name is unknown.
+ * start than src/cli/main.ts, for instance the released bundle, dist/outrigger.cjs. A client whose toolchain is not
+ * installed is skipped. The exit code is 1 where a check failed, 2 where a name is unknown.
  */
-import type { ForeignClient } from "./runner/client.ts";
+import type { TestClient } from "./runner/client.ts";
 import { go } from "./runner/go.ts";
 import { grpcJs } from "./runner/grpc-js.ts";
 import { grpcurl } from "./runner/grpcurl.ts";
@@ -19,20 +19,20 @@ import { pythonClient } from "./runner/python.ts";
 import { judge, sum, type Tally } from "./runner/report.ts";
 import { type Sidecar, startDemo } from "./runner/sidecar.ts";
 
-const clients: readonly ForeignClient[] = [grpcJs, grpcurl, go, pythonClient, java];
+const clients: readonly TestClient[] = [grpcJs, grpcurl, go, pythonClient, java];
 
-/** Longer than all time limits of a client together. */
+/** Longer than all deadlines of a client together. */
 const clientTimeoutMs = 120_000;
 
-/** A client that is built, or why there is none. */
-type Built = { client: ForeignClient } & ({ command: Command } | { tally: Tally });
+/** A client that was built, or the result that replaces it. */
+type Built = { client: TestClient } & ({ command: Command } | { tally: Tally });
 
 function print(...lines: string[]): void {
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-/** Builds one after another: compilers use all cores already. */
-async function buildAll(chosen: readonly ForeignClient[]): Promise<Built[]> {
+/** Builds sequentially, since compilers use all cores. */
+async function buildAll(chosen: readonly TestClient[]): Promise<Built[]> {
   const built: Built[] = [];
   for (const client of chosen) {
     const missing = client.missing();
@@ -52,8 +52,8 @@ async function buildAll(chosen: readonly ForeignClient[]): Promise<Built[]> {
   return built;
 }
 
-async function runClient(client: ForeignClient, command: Command, address: string): Promise<Tally> {
-  // A proxy of the machine is not for a sidecar beside us.
+async function runClient(client: TestClient, command: Command, address: string): Promise<Tally> {
+  // The machine's proxy must not be used for a local sidecar.
   const env = { ...command.env, OUTRIGGER_ADDR: address, no_proxy: "127.0.0.1,localhost" };
   const outcome = await run({ ...command, env }, clientTimeoutMs);
   const { lines, tally } = judge(client.checks, outcome);
@@ -94,7 +94,7 @@ async function runAllAgainstDemo(built: readonly Built[]): Promise<Tally[]> {
   return [...(await runAll(built, sidecar.address)), await stopDemo(sidecar)];
 }
 
-function allFailed({ checks }: ForeignClient): Tally {
+function allFailed({ checks }: TestClient): Tally {
   return { passed: 0, failed: checks.length, skipped: 0 };
 }
 
@@ -112,7 +112,7 @@ async function main(names: readonly string[]): Promise<number> {
   return total.failed === 0 ? 0 : 1;
 }
 
-// A signal ends Node without "exit", at which the sidecar is stopped.
+// Node does not emit "exit" when a signal ends it, so exit explicitly to stop the sidecar.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => process.exit(1));
 }

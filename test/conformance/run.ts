@@ -1,11 +1,11 @@
 /**
- * Proves the server by the tests of others: builds the suites, runs them against our listener and
- * transports, and prints what they found.
+ * Runs third-party conformance suites: builds them, runs them against our listener and transports,
+ * and prints their results.
  *
  *   node test/conformance/run.ts [name...]
  *
  * Names choose suites; the default is all. Where Go is not on this machine, all are skipped. The
- * exit code is 1 where a suite found something, 2 where a name is unknown.
+ * exit code is 1 where a suite failed, 2 where a name is unknown.
  */
 import { sum, type Tally } from "../clients/runner/report.ts";
 import { connectSuite } from "./connect/suite.ts";
@@ -20,7 +20,7 @@ function print(...lines: string[]): void {
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-/** Gives the same verdict to all. */
+/** The same result for all suites. */
 function eachAs(outcome: keyof Tally, chosen: readonly Suite[]): Tally {
   return { passed: 0, failed: 0, skipped: 0, [outcome]: chosen.length };
 }
@@ -39,7 +39,7 @@ async function runAll(chosen: readonly Suite[]): Promise<Tally> {
     print(...chosen.map(({ name }) => `${name}: skipped: ${missing} not found`));
     return eachAs("skipped", chosen);
   }
-  print("building what is not built yet");
+  print("building the suites that are not built yet");
   try {
     await buildTools();
   } catch (error) {

@@ -1,19 +1,19 @@
 import { fileURLToPath } from "node:url";
 import type { Verdict } from "../clients/runner/report.ts";
 
-/** A program of others that tests our server. */
+/** A third-party conformance suite. */
 export interface Suite {
-  /** How it is chosen on the command line. */
+  /** Its name on the command line. */
   readonly name: string;
-  /** Starts what it tests, runs it to its end, and judges. */
+  /** Starts the server under test, runs the suite, and reads its results. */
   run(): Promise<Verdict>;
 }
 
 /** This folder. */
 export const folder = fileURLToPath(new URL(".", import.meta.url));
 
-/** Where the tools are that `tools.ts` builds. */
+/** Folder of the tools that `tools.ts` builds. */
 export const binaries = `${folder}build/bin`;
 
-/** For programs that test a server on this machine: its proxies are not for them. */
+/** Environment for programs that test a local server: no proxies. */
 export const loopback: Readonly<Record<string, string>> = { no_proxy: "127.0.0.1,localhost" };

@@ -1,4 +1,4 @@
-/** What every adapter does alike (specification §8.2; tool choice §5.3): native API, key, roles, headers, whole responses. */
+/** Behaviour that all adapters share: native API, key, roles, headers, whole responses, tool choice. */
 import {
   Client,
   developerMessage,
@@ -12,47 +12,47 @@ import {
   userMessage,
 } from "outrigger";
 import { expect } from "vitest";
-import { collect, messageOf, reasonOf, requestTo, responseIn, weatherTool } from "./support/asking.ts";
-import { type Column, type ColumnName, type Stage, setStage } from "./support/columns.ts";
-import { proveTable } from "./support/table.ts";
+import { collect, messageOf, reasonOf, requestTo, responseIn, weatherTool } from "./support/calls.ts";
+import { type Column, type ColumnName, createFixture, type Fixture } from "./support/columns.ts";
+import { testTable } from "./support/table.ts";
 
 const question = { messages: [userMessage("Where is Osaka?")] };
 
-proveTable("§8.2 Adapter", [
+testTable("Adapter contract", [
   {
-    title: "Native API, no compatibility shim",
-    async prove(column) {
-      await using stage = await setStage();
-      await stage.client.complete(requestTo(column, question));
-      await collect(stage.client.stream(requestTo(column, question)));
-      const arrived = stage.requests.map(({ method, path }) => `${method} ${path}`);
+    title: "The provider's native API is called",
+    async verify(column) {
+      await using fixture = await createFixture();
+      await fixture.client.complete(requestTo(column, question));
+      await collect(fixture.client.stream(requestTo(column, question)));
+      const arrived = fixture.requests.map(({ method, path }) => `${method} ${path}`);
       expect(arrived).toEqual([`POST ${column.path.complete}`, `POST ${column.path.stream}`]);
     },
   },
   {
-    title: "Key from the caller, in its header alone",
-    async prove(column) {
-      await using stage = await setStage("sim-text", { apiKey: "key-of-the-caller" });
-      await stage.client.complete(requestTo(column, question));
-      proveKey(stage, column, "key-of-the-caller");
+    title: "A key from the options is sent in its header only",
+    async verify(column) {
+      await using fixture = await createFixture("sim-text", { apiKey: "key-from-options" });
+      await fixture.client.complete(requestTo(column, question));
+      verifyKey(fixture, column, "key-from-options");
     },
   },
   {
-    title: "Key from the environment",
-    async prove(column) {
-      await using stage = await setStage();
-      await using client = Client.fromEnv(column.environment(stage.simulator.url, "key-of-the-house"));
+    title: "A key from the environment is sent in its header only",
+    async verify(column) {
+      await using fixture = await createFixture();
+      await using client = Client.fromEnv(column.environment(fixture.simulator.url, "key-from-environment"));
       expect(client.providerNames).toEqual([column.name]);
       await client.complete(requestTo(column, question));
-      proveKey(stage, column, "key-of-the-house");
+      verifyKey(fixture, column, "key-from-environment");
     },
   },
   {
-    title: "complete() fills the whole response",
-    async prove(column) {
-      await using stage = await setStage();
-      const response = await stage.client.complete(requestTo(column, { ...question, includeRaw: true }));
-      const [request] = stage.requests;
+    title: "complete() fills all fields of the response",
+    async verify(column) {
+      await using fixture = await createFixture();
+      const response = await fixture.client.complete(requestTo(column, { ...question, includeRaw: true }));
+      const [request] = fixture.requests;
       expect(response).toMatchObject({
         id: expect.stringMatching(/./),
         inferenceId: expect.stringMatching(/./),
@@ -69,21 +69,21 @@ proveTable("§8.2 Adapter", [
     },
   },
   {
-    title: "Rate limits of the account are told",
+    title: "The account's rate limits are reported",
     only: ["openai", "anthropic", "compatible"],
-    async prove(column) {
-      await using stage = await setStage();
-      const { rateLimit } = await stage.client.complete(requestTo(column, question));
+    async verify(column) {
+      await using fixture = await createFixture();
+      const { rateLimit } = await fixture.client.complete(requestTo(column, question));
       expect(rateLimit?.requestsLimit).toBeGreaterThan(0);
       expect(rateLimit?.requestsRemaining).toBe((rateLimit?.requestsLimit ?? 0) - 1);
       expect(rateLimit?.tokensRemaining).toBeLessThan(rateLimit?.tokensLimit ?? 0);
     },
   },
   {
-    title: "stream() gives typed events",
-    async prove(column) {
-      await using stage = await setStage();
-      const events = await collect(stage.client.stream(requestTo(column, question)));
+    title: "stream() yields typed events",
+    async verify(column) {
+      await using fixture = await createFixture();
+      const events = await collect(fixture.client.stream(requestTo(column, question)));
       const [first] = events;
       const response = responseIn(events);
       expect(first?.event).toMatchObject({
@@ -95,28 +95,32 @@ proveTable("§8.2 Adapter", [
     },
   },
   {
-    title: "System messages go where the provider wants them",
-    async prove(column) {
-      await using stage = await setStage();
+    title: "System messages are sent in the provider's field for instructions",
+    async verify(column) {
+      await using fixture = await createFixture();
       const messages = [systemMessage("Be brief."), ...question.messages];
-      await stage.client.complete(requestTo(column, { messages }));
-      expect(stage.bodyAt()).toMatchObject(SYSTEM[column.name]);
+      await fixture.client.complete(requestTo(column, { messages }));
+      expect(fixture.bodyAt()).toMatchObject(SYSTEM[column.name]);
     },
   },
   {
     title: "All five roles are translated",
-    async prove(column) {
-      await using stage = await setStage("sim-tools");
-      const asked = [systemMessage("Be brief."), developerMessage("Use the tool."), ...question.messages];
+    async verify(column) {
+      await using fixture = await createFixture("sim-tools");
+      const conversation = [
+        systemMessage("Be brief."),
+        developerMessage("Use the tool."),
+        ...question.messages,
+      ];
       const tools = [weatherTool];
-      const called = await stage.client.complete(requestTo(column, { messages: asked, tools }));
+      const called = await fixture.client.complete(requestTo(column, { messages: conversation, tools }));
       const [call] = toolCallsOf(called);
       const result = toolResult({ toolCallId: call?.id ?? "", content: "Rain." });
-      const messages = [...asked, messageOf(called), result];
-      await stage.client.complete(requestTo(column, { messages, tools }));
-      const { facts } = column.read(stage.bodyAt());
-      const spoken = facts.flatMap((fact) => (fact.kind === "text" ? [`${fact.speaker}: ${fact.text}`] : []));
-      expect(spoken.join("\n\n").replaceAll("\n\nsystem: ", "\n\n")).toBe(
+      const messages = [...conversation, messageOf(called), result];
+      await fixture.client.complete(requestTo(column, { messages, tools }));
+      const { facts } = column.read(fixture.bodyAt());
+      const texts = facts.flatMap((fact) => (fact.kind === "text" ? [`${fact.author}: ${fact.text}`] : []));
+      expect(texts.join("\n\n").replaceAll("\n\nsystem: ", "\n\n")).toBe(
         "system: Be brief.\n\nUse the tool.\n\nuser: Where is Osaka?",
       );
       expect(facts).toContainEqual(expect.objectContaining({ kind: "call", name: "get_weather" }));
@@ -124,49 +128,49 @@ proveTable("§8.2 Adapter", [
     },
   },
   {
-    title: "Headers of the provider's entry are sent",
-    async prove(column) {
+    title: "Default headers of the adapter are sent",
+    async verify(column) {
       const defaultHeaders = { "x-team": "harbour" };
-      await using stage = await setStage("sim-text", { apiKey: "test-key", defaultHeaders });
-      await stage.client.complete(requestTo(column, question));
-      expect(stage.requests[0]?.headers).toMatchObject({ "x-team": "harbour" });
+      await using fixture = await createFixture("sim-text", { apiKey: "test-key", defaultHeaders });
+      await fixture.client.complete(requestTo(column, question));
+      expect(fixture.requests[0]?.headers).toMatchObject({ "x-team": "harbour" });
     },
   },
   {
-    title: "anthropic-beta from provider_options and the entry",
+    title: "anthropic-beta joins provider_options and default headers",
     only: ["anthropic"],
-    async prove(column) {
+    async verify(column) {
       const defaultHeaders = { "anthropic-beta": "files-api-2025-04-14" };
-      await using stage = await setStage("sim-text", { apiKey: "test-key", defaultHeaders });
+      await using fixture = await createFixture("sim-text", { apiKey: "test-key", defaultHeaders });
       const options = { beta_headers: ["context-1m-2025-08-07"], beta_features: ["files-api-2025-04-14"] };
       const providerOptionsJson = { anthropic: JSON.stringify(options) };
-      await stage.client.complete(requestTo(column, { ...question, providerOptionsJson }));
-      expect(stage.requests[0]?.headers).toMatchObject({
+      await fixture.client.complete(requestTo(column, { ...question, providerOptionsJson }));
+      expect(fixture.requests[0]?.headers).toMatchObject({
         "anthropic-beta": "files-api-2025-04-14,context-1m-2025-08-07",
       });
-      expect(stage.bodyAt()).not.toHaveProperty("beta_headers");
+      expect(fixture.bodyAt()).not.toHaveProperty("beta_headers");
     },
   },
   {
-    title: "Tool choice auto",
-    prove: (column) => proveToolChoice(column, { mode: Mode.AUTO }, "auto", 1),
+    title: "Tool choice auto is honoured",
+    verify: (column) => verifyToolChoice(column, { mode: Mode.AUTO }, "auto", 1),
   },
   {
-    title: "Tool choice none",
-    prove: (column) => proveToolChoice(column, { mode: Mode.NONE }, "none", 0),
+    title: "Tool choice none is honoured",
+    verify: (column) => verifyToolChoice(column, { mode: Mode.NONE }, "none", 0),
   },
   {
-    title: "Tool choice required",
-    prove: (column) => proveToolChoice(column, { mode: Mode.REQUIRED }, "required", 1),
+    title: "Tool choice required is honoured",
+    verify: (column) => verifyToolChoice(column, { mode: Mode.REQUIRED }, "required", 1),
   },
   {
-    title: "Tool choice named",
-    prove: (column) =>
-      proveToolChoice(column, { mode: Mode.NAMED, toolName: "get_weather" }, "get_weather", 1),
+    title: "Tool choice named is honoured",
+    verify: (column) =>
+      verifyToolChoice(column, { mode: Mode.NAMED, toolName: "get_weather" }, "get_weather", 1),
   },
 ]);
 
-/** The provider's own word for an answer that is complete. */
+/** The provider's finish reason of a complete answer. */
 const FINISHED: Readonly<Record<ColumnName, string>> = {
   openai: "completed",
   anthropic: "end_turn",
@@ -174,7 +178,7 @@ const FINISHED: Readonly<Record<ColumnName, string>> = {
   compatible: "stop",
 };
 
-/** Where a provider has instructions. */
+/** The body of each provider with a system message. */
 const SYSTEM: Readonly<Record<ColumnName, object>> = {
   openai: { instructions: "Be brief.", input: [{ role: "user" }] },
   anthropic: { system: [{ type: "text", text: "Be brief." }], messages: [{ role: "user" }] },
@@ -182,22 +186,22 @@ const SYSTEM: Readonly<Record<ColumnName, object>> = {
   compatible: { messages: [{ role: "system", content: "Be brief." }, { role: "user" }] },
 };
 
-/** @param calls How many calls a model then makes that likes to call tools. */
-async function proveToolChoice(
+/** @param calls Number of calls that the simulated model then makes. */
+async function verifyToolChoice(
   column: Column,
   toolChoice: { mode: Mode; toolName?: string },
-  onTheWire: string,
+  sentSource: string,
   calls: number,
 ): Promise<void> {
-  await using stage = await setStage("sim-tools");
+  await using fixture = await createFixture("sim-tools");
   const request = requestTo(column, { ...question, tools: [weatherTool], toolChoice });
-  const response = await stage.client.complete(request);
-  expect(stage.client.supportsToolChoice(toolChoice.mode, column.model, column.name)).toBe(true);
-  expect(column.read(stage.bodyAt()).toolChoice).toBe(onTheWire);
+  const response = await fixture.client.complete(request);
+  expect(fixture.client.supportsToolChoice(toolChoice.mode, column.model, column.name)).toBe(true);
+  expect(column.read(fixture.bodyAt()).toolChoice).toBe(sentSource);
   expect(toolCallsOf(response)).toHaveLength(calls);
 }
 
-function proveKey({ requests, bodyAt }: Stage, { keyHeader }: Column, key: string): void {
+function verifyKey({ requests, bodyAt }: Fixture, { keyHeader }: Column, key: string): void {
   const { headers = {}, path } = requests[0] ?? {};
   const { [keyHeader.name]: sent, ...others } = headers;
   expect(sent).toBe(`${keyHeader.prefix}${key}`);

@@ -1,7 +1,6 @@
 /**
- * Cross-provider parity (specification §8.9): the same request, with no more than its provider
- * and model changed, works at every provider. Each cell asserts what the provider got on the wire
- * and what the caller got back.
+ * Cross-provider parity: the same request works at every provider when only its provider and model
+ * change. Each cell asserts what the provider received and what the caller got back.
  */
 import {
   AuthenticationError,
@@ -22,13 +21,13 @@ import {
 } from "outrigger";
 import { expect } from "vitest";
 import {
-  answerTo,
+  callModel,
   collect,
   failureOf,
+  imageBytes,
+  imageDataUrl,
   messageOf,
-  picture,
-  pictureUrl,
-  type Question,
+  type RequestFields,
   reasonOf,
   requestTo,
   responseIn,
@@ -36,29 +35,29 @@ import {
   weatherFor,
   weatherSchema,
   weatherTool,
-} from "./support/asking.ts";
-import { type Column, type Stage, setStage } from "./support/columns.ts";
+} from "./support/calls.ts";
+import { type Column, createFixture, type Fixture } from "./support/columns.ts";
 import type { Fact, Reading } from "./support/facts.ts";
-import { proveTable } from "./support/table.ts";
+import { testTable } from "./support/table.ts";
 
 const SYSTEM = "Be brief.";
 const greeting = [systemMessage(SYSTEM), userMessage("Say hello to Ada.")];
 const greetingFacts: Fact[] = [
-  { kind: "text", speaker: "system", text: SYSTEM },
-  { kind: "text", speaker: "user", text: "Say hello to Ada." },
+  { kind: "text", author: "system", text: SYSTEM },
+  { kind: "text", author: "user", text: "Say hello to Ada." },
 ];
 const weatherQuestion = {
   messages: [userMessage("What is the weather in Paris, Osaka and Lima?")],
   tools: [weatherTool],
-} satisfies Question;
+} satisfies RequestFields;
 
-proveTable("§8.9 Test case", [
+testTable("Parity matrix", [
   {
     title: "Simple text generation",
-    async prove(column) {
-      await using stage = await setStage("sim-text");
-      const response = await stage.client.complete(requestTo(column, { messages: greeting }));
-      expect(readingAt(stage, column).facts).toEqual(greetingFacts);
+    async verify(column) {
+      await using fixture = await createFixture("sim-text");
+      const response = await fixture.client.complete(requestTo(column, { messages: greeting }));
+      expect(readingAt(fixture, column).facts).toEqual(greetingFacts);
       expect(textOf(response)).toContain("You asked: “Say hello to Ada.”");
       expect(response).toMatchObject({ provider: column.name, model: column.model });
       expect(response.id).not.toBe("");
@@ -67,9 +66,9 @@ proveTable("§8.9 Test case", [
   },
   {
     title: "Streaming text generation",
-    async prove(column) {
-      await using streaming = await setStage("sim-text");
-      await using whole = await setStage("sim-text");
+    async verify(column) {
+      await using streaming = await createFixture("sim-text");
+      await using whole = await createFixture("sim-text");
       const request = requestTo(column, { messages: greeting });
       const events = await collect(streaming.client.stream(request));
       const response = await whole.client.complete(request);
@@ -83,34 +82,34 @@ proveTable("§8.9 Test case", [
       ]);
       expect(deltasIn(events, "textDelta").length).toBeGreaterThan(10);
       expect(deltasIn(events, "textDelta").join("")).toBe(textOf(response));
-      expect(essence(responseIn(events))).toEqual(essence(response));
+      expect(withoutCallFacts(responseIn(events))).toEqual(withoutCallFacts(response));
     },
   },
   {
     title: "Image input (base64)",
-    prove: (column) => proveImage(column, picture, pictureUrl),
+    verify: (column) => verifyImage(column, imageBytes, imageDataUrl),
   },
   {
     title: "Image input (URL)",
-    prove: (column) => proveImage(column, "https://example.com/cat.png", "https://example.com/cat.png"),
+    verify: (column) => verifyImage(column, "https://example.com/cat.png", "https://example.com/cat.png"),
   },
   {
     title: "Single tool call + execution",
-    prove: (column) => proveToolLoop(column, { calls: 1, rounds: 1 }),
+    verify: (column) => verifyToolLoop(column, { calls: 1, rounds: 1 }),
   },
   {
     title: "Multiple parallel tool calls",
-    prove: (column) => proveToolLoop(column, { calls: 3, rounds: 1 }),
+    verify: (column) => verifyToolLoop(column, { calls: 3, rounds: 1 }),
   },
   {
     title: "Multi-step tool loop (3+ rounds)",
-    prove: (column) => proveToolLoop(column, { calls: 2, rounds: 3 }),
+    verify: (column) => verifyToolLoop(column, { calls: 2, rounds: 3 }),
   },
   {
     title: "Streaming with tool calls",
-    async prove(column) {
-      await using stage = await setStage("sim-tools:calls=2");
-      const events = await collect(stage.client.stream(requestTo(column, weatherQuestion)));
+    async verify(column) {
+      await using fixture = await createFixture("sim-tools:calls=2");
+      const events = await collect(fixture.client.stream(requestTo(column, weatherQuestion)));
       const calls = toolCallsOf(responseIn(events));
       expect(calls.map(({ name }) => name)).toEqual(["get_weather", "get_weather"]);
       for (const [index, call] of calls.entries()) {
@@ -121,13 +120,13 @@ proveTable("§8.9 Test case", [
         });
       }
       expect(reasonOf(responseIn(events))).toBe(Reason.TOOL_CALLS);
-      await proveToolLoop(column, { calls: 2, rounds: 1 }, "stream");
+      await verifyToolLoop(column, { calls: 2, rounds: 1 }, "stream");
     },
   },
   {
     title: "Structured output (generate_object)",
-    async prove(column) {
-      await using stage = await setStage("sim-text");
+    async verify(column) {
+      await using fixture = await createFixture("sim-text");
       const responseFormat = {
         type: ResponseFormat_Type.JSON_SCHEMA,
         name: "forecast",
@@ -135,20 +134,20 @@ proveTable("§8.9 Test case", [
         strict: true,
       };
       const messages = [userMessage("What is the weather in Paris?")];
-      const response = await stage.client.complete(requestTo(column, { messages, responseFormat }));
-      expect(readingAt(stage, column).answerSchema).toEqual(weatherSchema);
+      const response = await fixture.client.complete(requestTo(column, { messages, responseFormat }));
+      expect(readingAt(fixture, column).answerSchema).toEqual(weatherSchema);
       expect(JSON.parse(textOf(response))).toEqual({ city: "Paris", days: expect.any(Number) });
       expect(response.warnings).toEqual([]);
     },
   },
   {
     title: "Reasoning/thinking token reporting",
-    async prove(column) {
-      await using stage = await setStage("sim-reasoning");
+    async verify(column) {
+      await using fixture = await createFixture("sim-reasoning");
       const request = requestTo(column, { messages: greeting, reasoningEffort: "high", includeRaw: true });
-      const response = await stage.client.complete(request);
+      const response = await fixture.client.complete(request);
       const { reasoning, output } = column.count(JSON.parse(response.rawJson));
-      expect(readingAt(stage, column).effort).toBe("high");
+      expect(readingAt(fixture, column).effort).toBe("high");
       expect(reasoning).toBeGreaterThan(0);
       expect(response.usage).toMatchObject({ reasoningTokens: reasoning, outputTokens: output });
       expect(output).toBeGreaterThan(reasoning);
@@ -156,22 +155,22 @@ proveTable("§8.9 Test case", [
   },
   {
     title: "Error handling (invalid API key -> 401)",
-    async prove(column) {
-      await using stage = await setStage("sim-text", { apiKey: "invalid" });
-      const error = await failureOf(() => stage.client.complete(requestTo(column, { messages: greeting })));
+    async verify(column) {
+      await using fixture = await createFixture("sim-text", { apiKey: "invalid" });
+      const error = await failureOf(() => fixture.client.complete(requestTo(column, { messages: greeting })));
       expect(error).toBeInstanceOf(AuthenticationError);
       expect(error).toMatchObject({ provider: column.name, retryable: false });
-      expect(stage.requests).toHaveLength(1);
+      expect(fixture.requests).toHaveLength(1);
     },
   },
   {
     title: "Error handling (rate limit -> 429)",
-    async prove(column) {
-      await using stage = await setStage("sim-text:status=429,retry_after=7,times=1");
+    async verify(column) {
+      await using fixture = await createFixture("sim-text:status=429,retry_after=7,times=1");
       const failures: unknown[] = [];
       const waits: number[] = [];
       const response = await retry(
-        () => stage.client.complete(requestTo(column, { messages: greeting })),
+        () => fixture.client.complete(requestTo(column, { messages: greeting })),
         { onRetry: (error) => failures.push(error) },
         { wait: async (milliseconds) => void waits.push(milliseconds) },
       );
@@ -184,16 +183,16 @@ proveTable("§8.9 Test case", [
       });
       expect(waits).toEqual([7000]);
       expect(reasonOf(response)).toBe(Reason.STOP);
-      expect(stage.requests).toHaveLength(2);
+      expect(fixture.requests).toHaveLength(2);
     },
   },
   {
     title: "Usage token counts are accurate",
-    async prove(column) {
-      await using stage = await setStage("sim-reasoning");
+    async verify(column) {
+      await using fixture = await createFixture("sim-reasoning");
       const request = requestTo(column, { messages: greeting, reasoningEffort: "low", includeRaw: true });
-      const whole = await stage.client.complete(request);
-      const streamed = await answerTo(stage.client, request, "stream");
+      const whole = await fixture.client.complete(request);
+      const streamed = await callModel(fixture.client, request, "stream");
       const { input, output, reasoning } = column.count(JSON.parse(whole.rawJson));
       expect(input).toBeGreaterThan(0);
       expect(output).toBeGreaterThan(0);
@@ -209,13 +208,13 @@ proveTable("§8.9 Test case", [
   },
   {
     title: "Prompt caching (cache_read_tokens > 0 on turn 2+)",
-    async prove(column) {
-      await using stage = await setStage("sim-text");
+    async verify(column) {
+      await using fixture = await createFixture("sim-text");
       const instructions = systemMessage("Mind the tide tables of every harbour on the way. ".repeat(500));
       const first = [instructions, userMessage("Where are we?")];
-      const one = await stage.client.complete(requestTo(column, { messages: first }));
+      const one = await fixture.client.complete(requestTo(column, { messages: first }));
       const messages = [...first, messageOf(one), userMessage("And now?")];
-      const two = await stage.client.complete(requestTo(column, { messages, includeRaw: true }));
+      const two = await fixture.client.complete(requestTo(column, { messages, includeRaw: true }));
       const { cacheRead } = column.count(JSON.parse(two.rawJson));
       expect(one.usage?.cacheReadTokens ?? 0).toBe(0);
       expect(two.usage?.cacheReadTokens).toBeGreaterThan(5000);
@@ -224,21 +223,21 @@ proveTable("§8.9 Test case", [
   },
   {
     title: "Provider-specific options pass through",
-    async prove(column) {
-      await using stage = await setStage("sim-text");
+    async verify(column) {
+      await using fixture = await createFixture("sim-text");
       const options = Object.entries(OPTIONS).map(([name, option]) => [name, JSON.stringify(option)]);
       const providerOptionsJson = Object.fromEntries(options);
-      await stage.client.complete(requestTo(column, { messages: greeting, providerOptionsJson }));
+      await fixture.client.complete(requestTo(column, { messages: greeting, providerOptionsJson }));
       const mine = Object.entries(OPTIONS).filter(([name]) => name === column.name);
       const others = Object.entries(OPTIONS).filter(([name]) => name !== column.name);
-      for (const [, option] of mine) expect(stage.bodyAt()).toMatchObject(option);
+      for (const [, option] of mine) expect(fixture.bodyAt()).toMatchObject(option);
       for (const key of others.flatMap(([, option]) => Object.keys(option)))
-        expect(stage.bodyAt()).not.toHaveProperty(key);
+        expect(fixture.bodyAt()).not.toHaveProperty(key);
     },
   },
 ]);
 
-/** A setting of each provider that no other has. */
+/** For each provider, a setting that no other provider has. */
 const OPTIONS: Readonly<Record<string, object>> = {
   openai: { prompt_cache_key: "harbour" },
   anthropic: { metadata: { user_id: "ada" } },
@@ -246,42 +245,42 @@ const OPTIONS: Readonly<Record<string, object>> = {
   compatible: { seed: 7 },
 };
 
-async function proveImage(column: Column, source: string | Uint8Array, onTheWire: string): Promise<void> {
-  await using stage = await setStage("sim-text");
-  const messages = [userMessage([textPart("What is in the picture?"), imagePart(source)])];
-  const response = await stage.client.complete(requestTo(column, { messages }));
-  expect(readingAt(stage, column).facts).toEqual([
-    { kind: "text", speaker: "user", text: "What is in the picture?" },
-    { kind: "image", speaker: "user", source: onTheWire },
+async function verifyImage(column: Column, source: string | Uint8Array, sentSource: string): Promise<void> {
+  await using fixture = await createFixture("sim-text");
+  const messages = [userMessage([textPart("What is in the image?"), imagePart(source)])];
+  const response = await fixture.client.complete(requestTo(column, { messages }));
+  expect(readingAt(fixture, column).facts).toEqual([
+    { kind: "text", author: "user", text: "What is in the image?" },
+    { kind: "image", author: "user", source: sentSource },
   ]);
-  expect(textOf(response)).toContain("With your words came 1 attachment(s): image");
+  expect(textOf(response)).toContain("The request has 1 attachment(s): image");
 }
 
-/** Runs a tool loop, and holds each request to all that was said before it. */
-async function proveToolLoop(
+/** Runs a tool loop, and compares each request with the conversation before it. */
+async function verifyToolLoop(
   column: Column,
   { calls, rounds }: { calls: number; rounds: number },
-  manner: "complete" | "stream" = "complete",
+  mode: "complete" | "stream" = "complete",
 ): Promise<void> {
-  await using stage = await setStage(`sim-tools:calls=${calls},rounds=${rounds}`);
-  const { steps } = await runTools(stage.client, column, weatherQuestion, manner);
+  await using fixture = await createFixture(`sim-tools:calls=${calls},rounds=${rounds}`);
+  const { steps } = await runTools(fixture.client, column, weatherQuestion, mode);
   const [answer] = steps.slice(-1);
   expect(steps.map(reasonOf)).toEqual([...Array(rounds).fill(Reason.TOOL_CALLS), Reason.STOP]);
-  expect(readingAt(stage, column, 0).tools).toEqual([
-    { name: "get_weather", description: "Tells the weather of a city.", schema: weatherSchema },
+  expect(readingAt(fixture, column, 0).tools).toEqual([
+    { name: "get_weather", description: "Returns the weather of a city.", schema: weatherSchema },
   ]);
   const expected: Fact[] = [
-    { kind: "text", speaker: "user", text: "What is the weather in Paris, Osaka and Lima?" },
+    { kind: "text", author: "user", text: "What is the weather in Paris, Osaka and Lima?" },
   ];
   for (const [index, step] of steps.entries()) {
-    expect(factsAt(stage, column, index)).toEqual(expected);
+    expect(factsAt(fixture, column, index)).toEqual(expected);
     expect(toolCallsOf(step)).toHaveLength(index < rounds ? calls : 0);
     expected.push(...roundOf(step, expected.length));
   }
   expect(textOf(answer)).toContain("`get_weather` said “Sunny in");
 }
 
-/** The calls of a step and their results, as the next request has them; ids are compared by their pairing. */
+/** The calls of a step and their results, as the next request contains them; ids are compared by their pairing. */
 function roundOf(step: Response, before: number): Fact[] {
   const calls = toolCallsOf(step);
   return [
@@ -295,24 +294,24 @@ function roundOf(step: Response, before: number): Fact[] {
   ];
 }
 
-/** What a request says, without state; the id of a call is its place in the list. */
-function factsAt(stage: Stage, column: Column, index: number): Fact[] {
-  const facts = readingAt(stage, column, index).facts.filter(({ kind }) => kind !== "state");
+/** The facts of a request, without state; the id of a call is its index. */
+function factsAt(fixture: Fixture, column: Column, index: number): Fact[] {
+  const facts = readingAt(fixture, column, index).facts.filter(({ kind }) => kind !== "state");
   const places = new Map<string, string>();
   return facts.map((fact, place) => {
     if (fact.kind === "call") places.set(fact.id, String(place));
     return fact.kind === "call" || fact.kind === "result"
-      ? { ...fact, id: places.get(fact.id) ?? "of no call" }
+      ? { ...fact, id: places.get(fact.id) ?? "unknown call" }
       : fact;
   });
 }
 
-function readingAt(stage: Stage, column: Column, index = -1): Reading {
-  return column.read(stage.bodyAt(index));
+function readingAt(fixture: Fixture, column: Column, index = -1): Reading {
+  return column.read(fixture.bodyAt(index));
 }
 
-/** A response without what differs between two calls by nature: ids of the run and times. */
-function essence({ message, finishReason, usage, model, provider, warnings }: Response) {
+/** A response without the facts that differ between two calls: ids and times. */
+function withoutCallFacts({ message, finishReason, usage, model, provider, warnings }: Response) {
   const counts = usage && { ...create(UsageSchema, usage), rawJson: "" };
   return { message, finishReason, usage: counts, model, provider, warnings };
 }
@@ -325,7 +324,7 @@ function deltasIn(events: readonly StreamEvent[], kind: "textDelta" | "toolCallD
   return events.flatMap(({ event }) => (event.case === kind ? [event.value.delta] : []));
 }
 
-/** What the stream said of the tool call at a place among the calls. */
+/** The events of one tool call of a stream, by the index of the call. */
 function callStepsAt(events: readonly StreamEvent[], place: number) {
   const starts = events.flatMap(({ event }) => (event.case === "toolCallStart" ? [event.value] : []));
   const { partIndex, id, name } = starts[place] ?? { partIndex: -1 };

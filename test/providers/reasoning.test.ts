@@ -1,32 +1,32 @@
-/** Reasoning (specification §8.5, §3.9): asked for in one word, counted apart, shown, signed and handed back. */
+/** Reasoning: requested by an effort, counted, streamed, signed and sent back. */
 import { reasoningOf, userMessage } from "outrigger";
 import { expect } from "vitest";
 import {
-  answerTo,
+  type CallMode,
+  callModel,
   collect,
-  type Manner,
   messageOf,
-  type Question,
+  type RequestFields,
   requestTo,
   responseIn,
-} from "./support/asking.ts";
-import { type Column, type ColumnName, setStage } from "./support/columns.ts";
-import { proveTable } from "./support/table.ts";
+} from "./support/calls.ts";
+import { type Column, type ColumnName, createFixture } from "./support/columns.ts";
+import { testTable } from "./support/table.ts";
 
-const question = { messages: [userMessage("Where is Osaka?")], includeRaw: true } satisfies Question;
+const question = { messages: [userMessage("Where is Osaka?")], includeRaw: true } satisfies RequestFields;
 
-/** Efforts that all models of the table have. */
+/** Efforts that all models of the table support. */
 const EFFORTS = ["low", "medium", "high"];
 
-proveTable("§8.5 Reasoning", [
+testTable("Reasoning", [
   {
-    title: "reasoning_effort arrives in the provider's field",
-    async prove(column) {
-      await using stage = await setStage("sim-reasoning");
+    title: "reasoning_effort is sent in the provider's field",
+    async verify(column) {
+      await using fixture = await createFixture("sim-reasoning");
       const counts: number[] = [];
       for (const reasoningEffort of EFFORTS) {
-        const response = await stage.client.complete(requestTo(column, { ...question, reasoningEffort }));
-        expect(column.read(stage.bodyAt()).effort).toBe(reasoningEffort);
+        const response = await fixture.client.complete(requestTo(column, { ...question, reasoningEffort }));
+        expect(column.read(fixture.bodyAt()).effort).toBe(reasoningEffort);
         expect(response.warnings).toEqual([]);
         counts.push(response.usage?.reasoningTokens ?? 0);
       }
@@ -35,40 +35,48 @@ proveTable("§8.5 Reasoning", [
     },
   },
   {
-    title: "An effort that the model has not is the nearest, and told",
+    title: "An effort that the model lacks becomes the nearest one, with a warning",
     only: ["openai", "anthropic", "gemini"],
-    async prove(column) {
-      await using stage = await setStage("sim-reasoning");
+    async verify(column) {
+      await using fixture = await createFixture("sim-reasoning");
       const reasoningEffort = MISSING_EFFORT[column.name]?.asked ?? "";
-      const response = await stage.client.complete(requestTo(column, { ...question, reasoningEffort }));
-      expect(column.read(stage.bodyAt()).effort).toBe(MISSING_EFFORT[column.name]?.sent);
+      const response = await fixture.client.complete(requestTo(column, { ...question, reasoningEffort }));
+      expect(column.read(fixture.bodyAt()).effort).toBe(MISSING_EFFORT[column.name]?.sent);
       expect(response.warnings).toMatchObject([{ code: "adjusted_setting", field: "reasoning_effort" }]);
     },
   },
   {
     title: "reasoning_tokens are the provider's count",
-    prove: (column) => proveCounts(column, "complete"),
+    verify: (column) => verifyCounts(column, "complete"),
   },
   {
     title: "reasoning_tokens are the same in a stream",
-    prove: (column) => proveCounts(column, "stream"),
+    verify: (column) => verifyCounts(column, "stream"),
   },
   {
-    title: "Thinking is a part of its own, before the answer",
-    async prove(column) {
-      await using stage = await setStage("sim-reasoning");
-      const request = requestTo(column, { ...question, ...SHOWN[column.name], reasoningEffort: "high" });
-      const response = await stage.client.complete(request);
+    title: "Reasoning is a part of its own, before the answer",
+    async verify(column) {
+      await using fixture = await createFixture("sim-reasoning");
+      const request = requestTo(column, {
+        ...question,
+        ...SHOW_REASONING[column.name],
+        reasoningEffort: "high",
+      });
+      const response = await fixture.client.complete(request);
       expect(messageOf(response).content.map(({ part }) => part.case)).toEqual(["reasoning", "text"]);
       expect(reasoningOf(response).length).toBeGreaterThan(40);
     },
   },
   {
-    title: "Thinking is streamed while it is written",
-    async prove(column) {
-      await using stage = await setStage("sim-reasoning");
-      const request = requestTo(column, { ...question, ...SHOWN[column.name], reasoningEffort: "high" });
-      const events = await collect(stage.client.stream(request));
+    title: "Reasoning is streamed as it is generated",
+    async verify(column) {
+      await using fixture = await createFixture("sim-reasoning");
+      const request = requestTo(column, {
+        ...question,
+        ...SHOW_REASONING[column.name],
+        reasoningEffort: "high",
+      });
+      const events = await collect(fixture.client.stream(request));
       const deltas = events.flatMap(({ event }) =>
         event.case === "reasoningDelta" ? [event.value.delta] : [],
       );
@@ -79,12 +87,12 @@ proveTable("§8.5 Reasoning", [
     },
   },
   {
-    title: "The signature is kept letter by letter",
+    title: "The signature is kept unchanged",
     only: ["openai", "anthropic", "gemini"],
-    async prove(column) {
-      await using stage = await setStage("sim-reasoning");
+    async verify(column) {
+      await using fixture = await createFixture("sim-reasoning");
       const request = requestTo(column, { ...question, reasoningEffort: "high" });
-      const response = await stage.client.complete(request);
+      const response = await fixture.client.complete(request);
       const states = messageOf(response).content.flatMap(({ providerState = [] }) => providerState);
       const signatures = states.flatMap(({ dataJson }) => dataJson.match(SIGNATURE) ?? []);
       expect(states[0]).toMatchObject({ provider: column.name, model: column.model });
@@ -93,11 +101,11 @@ proveTable("§8.5 Reasoning", [
     },
   },
   {
-    title: "The effort none switches thinking off",
+    title: "The effort none switches reasoning off",
     only: ["openai", "anthropic", "compatible"],
-    async prove(column) {
-      await using stage = await setStage("sim-reasoning");
-      const response = await stage.client.complete(
+    async verify(column) {
+      await using fixture = await createFixture("sim-reasoning");
+      const response = await fixture.client.complete(
         requestTo(column, { ...question, reasoningEffort: "none" }),
       );
       expect(messageOf(response).content.map(({ part }) => part.case)).toEqual(["text"]);
@@ -106,10 +114,10 @@ proveTable("§8.5 Reasoning", [
     },
   },
   {
-    title: "An answer without thinking reports none",
-    async prove(column) {
-      await using stage = await setStage();
-      const response = await stage.client.complete(requestTo(column, question));
+    title: "An answer without reasoning reports none",
+    async verify(column) {
+      await using fixture = await createFixture();
+      const response = await fixture.client.complete(requestTo(column, question));
       const { output } = column.count(JSON.parse(response.rawJson));
       expect(response.usage?.outputTokens).toBe(output);
       expect(response.usage?.reasoningTokens ?? 0).toBe(0);
@@ -118,26 +126,26 @@ proveTable("§8.5 Reasoning", [
   },
 ]);
 
-/** An effort that a model has not, and the one that is asked for in its place. */
+/** An effort that a model lacks, and the one that is sent in its place. */
 const MISSING_EFFORT: Partial<Record<ColumnName, { readonly asked: string; readonly sent: string }>> = {
   openai: { asked: "minimal", sent: "none" },
   anthropic: { asked: "minimal", sent: "low" },
   gemini: { asked: "max", sent: "high" },
 };
 
-/** What makes a provider show the text of its thinking, where an effort alone does not. */
-const SHOWN: Partial<Record<ColumnName, Question>> = {
+/** Options that make a provider return the text of its reasoning, where an effort alone does not. */
+const SHOW_REASONING: Partial<Record<ColumnName, RequestFields>> = {
   openai: { providerOptionsJson: { openai: JSON.stringify({ reasoning: { summary: "auto" } }) } },
 };
 
-/** A signature, or encrypted thinking, in the state of a part. */
+/** A signature, or encrypted reasoning, in the state of a part. */
 const SIGNATURE = /[A-Za-z0-9+/=_-]{40,}/g;
 
-async function proveCounts(column: Column, manner: Manner): Promise<void> {
-  await using stage = await setStage("sim-reasoning");
+async function verifyCounts(column: Column, mode: CallMode): Promise<void> {
+  await using fixture = await createFixture("sim-reasoning");
   const request = requestTo(column, { ...question, reasoningEffort: "high" });
-  const whole = await stage.client.complete(request);
-  const { usage } = await answerTo(stage.client, request, manner);
+  const whole = await fixture.client.complete(request);
+  const { usage } = await callModel(fixture.client, request, mode);
   const { reasoning, output } = column.count(JSON.parse(whole.rawJson));
   expect(reasoning).toBeGreaterThan(100);
   expect(usage).toMatchObject({ reasoningTokens: reasoning, outputTokens: output });

@@ -31,7 +31,7 @@ describe("buildCatalog()", () => {
   const priced = modelOf({ input_mtok: 1, output_mtok: 2 });
   const build = (source: Source, overlay: Overlay) => buildCatalog(source, overlay, "2026-11-21");
 
-  it("puts the source's facts under the overlay's", () => {
+  it("merges the source's facts with the overlay's, which take precedence", () => {
     const dated = {
       ...priced,
       match: { or: [{ equals: "m-1" }, { equals: "m-1-0229" }, { equals: "m-1-pro" }] },
@@ -61,11 +61,11 @@ describe("buildCatalog()", () => {
     ]);
   });
 
-  it("refuses models of the source that nobody has judged", () => {
+  it("refuses models of the source that were not reviewed", () => {
     expect(() => build(sourceOf(priced), overlayOf({}))).toThrow("p: new in the source: list or ignore: m-1");
   });
 
-  it("refuses what the overlay ignores in vain or says twice", () => {
+  it("refuses models that the overlay ignores without effect or lists twice", () => {
     const ignored = [{ reason: "old", ids: ["m-*"] }];
     expect(() => build(sourceOf(), overlayOf({ ignored }))).toThrow("p: ignored, but not in the source: m-*");
     const both = overlayOf({ ignored, models: [{ id: "m-1" }] });
@@ -75,7 +75,7 @@ describe("buildCatalog()", () => {
   it("refuses prices that the source has, and the lack of any", () => {
     const prices = [{ above_input_tokens: 0, input: 1, output: 2 }];
     const known = overlayOf({ models: [{ id: "m-1", prices }] });
-    expect(() => build(sourceOf(priced), known)).toThrow("m-1: the source knows its prices now");
+    expect(() => build(sourceOf(priced), known)).toThrow("m-1: the source has its prices now");
     const unknown = overlayOf({ models: [{ id: "m-2", context_window: 1000 }] });
     expect(() => build(sourceOf(), unknown)).toThrow("m-2: s has no m-2, the overlay must have prices");
     const blind = overlayOf({ models: [{ id: "m-2", prices }] });
@@ -84,7 +84,7 @@ describe("buildCatalog()", () => {
 });
 
 describe("readPrices()", () => {
-  it("keeps what holds on the day and what is announced", () => {
+  it("keeps current and announced prices", () => {
     const at = (start_date: string, input_mtok: number) => ({
       constraint: { type: "start_date" as const, start_date },
       prices: { input_mtok, output_mtok: 9 },
@@ -97,7 +97,7 @@ describe("readPrices()", () => {
     ).toEqual([["2027-01-01", 3_000_000]]);
   });
 
-  it("reads tiers, corrects their thresholds and drops those that can never hold", () => {
+  it("reads tiers, corrects their thresholds and omits those that never apply", () => {
     const tiers = (base: number, ...starts: number[]) => ({
       base,
       tiers: starts.map((start) => ({ start, price: base * 2 })),
@@ -123,7 +123,7 @@ describe("readPrices()", () => {
     ]);
   });
 
-  it("refuses what it cannot read", () => {
+  it("refuses unsupported prices", () => {
     expect(() => readPrices(modelOf({ input_mtok: 1 }), rules)).toThrow(
       "m-1: expected prices for input and output",
     );

@@ -1,4 +1,4 @@
-/** What an adapter of Outrigger must do with a simulated provider, whatever its wire format: for the tests of each. */
+/** Tests that every adapter passes against its simulated provider, for the test files of each. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { accumulate } from "../../src/core/accumulator.ts";
@@ -16,10 +16,10 @@ import { now, read } from "../kit/adapter/adapter-calls.ts";
 /** Fields of a request. */
 export type RequestInit = MessageInitShape<typeof RequestSchema>;
 
-/** How an adapter is reached. */
+/** The simulator and adapters that a test uses. */
 export interface Stage {
   readonly simulator: () => Simulator;
-  /** Opens an adapter of the simulator that is closed after the test. */
+  /** Opens an adapter connected to the simulator, which is closed after the test. */
   readonly open: (timeouts?: Partial<HttpTimeouts>) => ProviderAdapter;
 }
 
@@ -29,7 +29,7 @@ const parametersJson = '{"type":"object","properties":{"city":{"type":"string"}}
 export const weatherTool = {
   tool: {
     case: "function",
-    value: { name: "get_weather", description: "Tells the weather.", parametersJson },
+    value: { name: "get_weather", description: "Returns the weather.", parametersJson },
   },
 } as const;
 
@@ -39,21 +39,21 @@ export function asking(model: string, more: RequestInit = {}): Request {
   return create(RequestSchema, { model, messages, ...more });
 }
 
-/** Asks both ways, whole and as a stream, and returns both answers. */
+/** Calls `complete` and `stream`, and returns both responses. */
 export async function bothWays(adapter: ProviderAdapter, request: Request): Promise<[Response, Response]> {
   return [await adapter.complete(request), await accumulate(adapter.stream(request))];
 }
 
-/** The request that goes on from an answer: with its message as it is, and a result for each of its calls. */
+/** The next request of the conversation: with the response's message unchanged, and a result for each of its calls. */
 export function goingOn(request: Request, answer: Response, result = "rain"): Request {
-  if (answer.message === undefined) throw new Error("an answer without a message");
+  if (answer.message === undefined) throw new Error("the response has no message");
   const results = toolCallsOf(answer).map(({ id }) => toolResult({ toolCallId: id, content: result }));
   const messages: Message[] = [...request.messages, answer.message, ...results];
   return create(RequestSchema, { ...request, messages });
 }
 
-/** What differs from call to call, whatever was asked. */
-const ownOfEachCall = new Set([
+/** Fields that differ from call to call for the same request. */
+const callFacts = new Set([
   "id",
   "inferenceId",
   "createdAt",
@@ -65,10 +65,10 @@ const ownOfEachCall = new Set([
   "rateLimit",
 ]);
 
-/** An answer without what differs from call to call. */
-function essenceOf(answer: Response): unknown {
+/** A response without the fields that differ from call to call. */
+function withoutCallFacts(answer: Response): unknown {
   const text = JSON.stringify(answer, (key, value: unknown) => {
-    if (ownOfEachCall.has(key)) return undefined;
+    if (callFacts.has(key)) return undefined;
     return typeof value === "bigint" ? String(value) : value;
   });
   return JSON.parse(text);
@@ -80,7 +80,7 @@ function isFor(model: string) {
     (body as { model?: string }).model === model || decodeURIComponent(path).includes(`/${model}:`);
 }
 
-/** Text and a round of tools, whole and streamed. */
+/** Text and a round of tool calls, whole and streamed. */
 export function proveAnswers({ open }: Stage): void {
   describe("answers", () => {
     it.each([
@@ -96,7 +96,7 @@ export function proveAnswers({ open }: Stage): void {
     ])("of %s are the same whole and streamed", async (model) => {
       const request = asking(model, { tools: [weatherTool], maxTokens: 8000 });
       const [whole, streamed] = await bothWays(open(), request);
-      expect(essenceOf(streamed)).toEqual(essenceOf(whole));
+      expect(withoutCallFacts(streamed)).toEqual(withoutCallFacts(whole));
       expect(whole.usage?.totalTokens).toBe(
         (whole.usage?.inputTokens ?? 0) + (whole.usage?.outputTokens ?? 0),
       );
@@ -108,13 +108,13 @@ export function proveAnswers({ open }: Stage): void {
       "trickle_ms=1,trickle_bytes=400",
       "repeat_start=1",
       "frame_bytes=200000",
-    ])("survive %s", async (fault) => {
+    ])("are complete despite %s", async (fault) => {
       const [whole, streamed] = await bothWays(open(), asking(`sim-text:${fault}`));
       expect(textOf(streamed)).toBe(textOf(whole));
       expect(textOf(whole)).toContain("“What is the weather in Paris? 🧭”");
     });
 
-    it("go on from the results of tools, with the answer's message as it came", async () => {
+    it("continue after tool results, with the response's message returned unchanged", async () => {
       const adapter = open();
       const request = asking("sim-tools:calls=2", { tools: [weatherTool] });
       for (const first of await bothWays(adapter, request)) {
@@ -127,7 +127,7 @@ export function proveAnswers({ open }: Stage): void {
       }
     });
 
-    it.each(["repeat_ids=1", "no_ids=1"])("go on from calls with %s", async (fault) => {
+    it.each(["repeat_ids=1", "no_ids=1"])("continue after tool calls with %s", async (fault) => {
       const adapter = open();
       const request = asking(`sim-tools:calls=3,${fault}`, { tools: [weatherTool] });
       for (const first of await bothWays(adapter, request)) {
@@ -140,7 +140,7 @@ export function proveAnswers({ open }: Stage): void {
 
 type KindName = keyof typeof ErrorKind & string;
 
-/** Failures before the first event: the fault, and the kind in which it ends. */
+/** Failures before the first event: the fault, and the resulting kind of error. */
 export function proveRefusals(
   { open }: Stage,
   faults: readonly (readonly [fault: string, kind: KindName])[],
@@ -158,12 +158,12 @@ export function proveRefusals(
   });
 }
 
-/** Failures of a stream under way: those that the provider reports, and those that every wire format has alike. */
+/** Failures after the first event: those that the provider reports, and those that all wire formats share. */
 export function proveBreaks(
   { open }: Stage,
   reported: readonly (readonly [fault: string, kind: KindName])[],
 ): void {
-  describe("failures under way", () => {
+  describe("failures after the first event", () => {
     it.each(reported)("%s end as %s", async (fault, kind) => {
       const { events, error } = await read(open().stream(asking(`sim-text:${fault}`)));
       expect(events.at(-1)?.event.case).toBe("error");
@@ -190,7 +190,7 @@ export function proveBreaks(
       await expect(answer).rejects.toMatchObject({ kind: ErrorKind[kind], retryable: true });
     });
 
-    it("stall_after=5 ends as REQUEST_TIMEOUT where the silence is too long", async () => {
+    it("stall_after=5 ends as REQUEST_TIMEOUT where the stream is silent for too long", async () => {
       const adapter = open({ betweenBytesMs: 100 });
       const { error } = await read(adapter.stream(asking("sim-text:stall_after=5")));
       expect(error).toMatchObject({ kind: ErrorKind.REQUEST_TIMEOUT, outputStarted: true });
@@ -198,31 +198,31 @@ export function proveBreaks(
   });
 }
 
-/** Callers that leave, in each phase: the model string, and whether something has come by then. */
+/** Cancellation in each phase: the model string, and whether output has arrived by then. */
 export function proveCancellation({ open, simulator }: Stage): void {
-  describe("a caller that leaves", () => {
+  describe("cancellation", () => {
     it.each([
       ["before the headers", "sim-text:delay_ms=60000", false],
       ["before the first event", "sim-text:stall_after=0", false],
-      ["mid text", "sim-long:tokens=9000,rate=50", true],
-      ["mid text that stalls", "sim-text:stall_after=7", true],
+      ["in the middle of a text", "sim-long:tokens=9000,rate=50", true],
+      ["in the middle of a stalled text", "sim-text:stall_after=7", true],
     ])("%s closes the provider's socket at once", async (_phase, model, hasBegun) => {
-      const leave = new AbortController();
-      let leftAt = 0;
-      const go = (): boolean => {
-        leftAt = now();
-        leave.abort();
+      const controller = new AbortController();
+      let cancelledAt = 0;
+      const cancel = (): boolean => {
+        cancelledAt = now();
+        controller.abort();
         return false;
       };
-      const reading = read(open().stream(asking(model), leave), ({ event }) =>
-        event.case === "textDelta" ? go() : false,
+      const reading = read(open().stream(asking(model), controller), ({ event }) =>
+        event.case === "textDelta" ? cancel() : false,
       );
       await simulator().waitForRequest({ where: isFor(model) });
-      if (!hasBegun) go();
+      if (!hasBegun) cancel();
       expect((await reading).error).toMatchObject({ kind: ErrorKind.ABORT });
       const { aborted, closedAt = Infinity } = await simulator().waitForClose({ where: isFor(model) });
       expect(aborted).toBe(true);
-      expect(closedAt - leftAt).toBeLessThan(2000);
+      expect(closedAt - cancelledAt).toBeLessThan(2000);
     });
   });
 }

@@ -4,7 +4,7 @@ import { chooseModel } from "../../src/simulator/model-choice.ts";
 import { optionDefinitions } from "../../src/simulator/model-options.ts";
 import { scripts } from "../../src/simulator/script/scripts.ts";
 
-/** Lines of the page, with the alignment of its tables taken out. */
+/** Lines of the page, without the padding of its tables. */
 const lines = readFileSync(new URL("../../docs/simulator.md", import.meta.url), "utf8")
   .split("\n")
   .map((line) => line.replaceAll(/ +\|/g, " |"));
@@ -22,7 +22,7 @@ describe("docs/simulator.md", () => {
     expect(lines.filter((line) => /^\| `[^`]*` \| (script|pace|fault|quirk) /.test(line))).toEqual(rows);
   });
 
-  it("has no example that would be refused", () => {
+  it("has only examples that the simulator accepts", () => {
     const examples = lines.flatMap((line) => /^sim-\S+/.exec(line) ?? []);
     expect(examples.length).toBeGreaterThan(5);
     for (const example of examples)

@@ -15,7 +15,7 @@ import {
 
 const simulator = useSimulator();
 
-/** A request that is answered with the option. */
+/** A request for a model with these options. */
 function request(options: string, changes: object = {}): { model: string; input: string; stream: boolean } {
   return { model: `sim-text:${options}`, input: "Hello 🧭", stream: true, ...changes };
 }
@@ -33,7 +33,7 @@ describe("status", () => {
     [500, "server_error"],
     [503, "server_is_overloaded"],
     [529, null],
-  ])("%d has the error body that goes with it", async (status, code) => {
+  ])("%d has the matching error body", async (status, code) => {
     const response = await post(simulator(), request(`status=${status}`));
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({
@@ -41,14 +41,14 @@ describe("status", () => {
     });
   });
 
-  it("takes its words from the code", async () => {
+  it("takes its message from the code", async () => {
     const response = await post(simulator(), request("status=429,code=insufficient_quota"));
     expect(await response.json()).toMatchObject({
       error: { code: "insufficient_quota", type: "insufficient_quota" },
     });
   });
 
-  it("says when to come back", async () => {
+  it("reports when to retry", async () => {
     const { headers } = await post(simulator(), request("status=429,retry_after=1.5,retry_after_ms=1400"));
     expect(headers.get("retry-after")).toBe("1.5");
     expect(headers.get("retry-after-ms")).toBe("1400");
@@ -58,13 +58,13 @@ describe("status", () => {
   it.each([
     ["html", "text/html", /^<html>/],
     ["empty", "application/json", /^$/],
-  ])("may have a body that is %s", async (kind, contentType, body) => {
+  ])("can have a body that is %s", async (kind, contentType, body) => {
     const response = await post(simulator(), request(`status=502,error_body=${kind}`));
     expect(response.headers.get("content-type")).toBe(contentType);
     expect(await response.text()).toMatch(body);
   });
 
-  it("passes after as many times as told, and again once forgotten", async () => {
+  it("ends after the given number of times, and starts again once the requests are cleared", async () => {
     const body = request("status=500,times=2");
     const statuses = async (): Promise<number[]> => {
       const seen: number[] = [];
@@ -77,14 +77,14 @@ describe("status", () => {
   });
 });
 
-describe("waiting", () => {
+describe("pace", () => {
   it("delay_ms waits before the headers", async () => {
     const before = performance.now();
     await post(simulator(), request("delay_ms=80"));
     expect(performance.now() - before).toBeGreaterThanOrEqual(78);
   });
 
-  it.each([true, false])("rate takes its time (stream: %s)", async (streams) => {
+  it.each([true, false])("rate limits the tokens per second (stream: %s)", async (streams) => {
     const before = performance.now();
     const answer = await post(simulator(), {
       model: "sim-long:tokens=100,rate=1000",
@@ -95,7 +95,7 @@ describe("waiting", () => {
     expect(performance.now() - before).toBeGreaterThanOrEqual(95);
   });
 
-  it("rate takes the time of thinking that does not show, too", async () => {
+  it("rate includes the time of hidden reasoning", async () => {
     const before = performance.now();
     const body = { model: "sim-reasoning:rate=1000", input: "x", reasoning: { effort: "low" } };
     const { usage } = lastResponse(await stream(simulator(), body));
@@ -122,26 +122,26 @@ describe("drop", () => {
 });
 
 describe("stall_after", () => {
-  it.each([0, 2, 5])("goes silent after %d events and keeps the socket open", async (events) => {
+  it.each([0, 2, 5])("stops sending after %d events and keeps the socket open", async (events) => {
     const answer = await rawPost(simulator(), request(`stall_after=${events}`), { forMs: 500 });
     expect(answer).toMatchObject({ status: 200, closed: false, complete: false });
     expect(parseEvents(answer.body)).toHaveLength(events);
   });
 
-  it("goes silent after the last event, too", async () => {
+  it("stops sending after the last event, too", async () => {
     const whole = await stream(simulator(), request("rate=1000000"));
     const answer = await rawPost(simulator(), request(`stall_after=${whole.length}`), { forMs: 500 });
     expect(answer).toMatchObject({ closed: false, complete: false });
     expect(parseEvents(answer.body)).toHaveLength(whole.length);
   });
 
-  it("gives half of a whole answer", async () => {
+  it("sends half of a whole answer", async () => {
     const answer = await rawPost(simulator(), request("stall_after=1", { stream: false }), { forMs: 500 });
     expect(answer).toMatchObject({ status: 200, closed: false, complete: false });
     expect(() => JSON.parse(answer.body) as unknown).toThrow(SyntaxError);
   });
 
-  it("ends when the peer leaves", async () => {
+  it("ends when the caller disconnects", async () => {
     const body = request("stall_after=3");
     await rawPost(simulator(), body, { forMs: 100 });
     const seen = await simulator().waitForClose({
@@ -152,7 +152,7 @@ describe("stall_after", () => {
 });
 
 describe("keepalive_ms", () => {
-  it("sends signs of life into the silence, numbered like all events", async () => {
+  it("sends keep-alives while the stream is silent, numbered like all events", async () => {
     const { body } = await rawPost(simulator(), request("stall_after=2,keepalive_ms=20"), {
       forMs: 100,
     });
@@ -166,7 +166,7 @@ describe("keepalive_ms", () => {
     expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
   });
 
-  it("sends them between slow tokens, too", async () => {
+  it("sends keep-alives between slow tokens, too", async () => {
     const events = await stream(simulator(), {
       model: "sim-long:tokens=3,rate=10,keepalive_ms=20",
       input: "x",
@@ -175,7 +175,7 @@ describe("keepalive_ms", () => {
     expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
   });
 
-  it("sends comments on demand", async () => {
+  it("sends comments where the option asks for them", async () => {
     const model = "sim-long:tokens=3,rate=10,keepalive_ms=20,keepalive_style=comment";
     const { body, complete } = await rawPost(simulator(), { model, input: "x", stream: true });
     expect(complete).toBe(true);
@@ -185,7 +185,7 @@ describe("keepalive_ms", () => {
 });
 
 describe("cuts", () => {
-  it.each([0, 1, 777])("cut_bytes=%d destroys the socket after so many bytes", async (bytes) => {
+  it.each([0, 1, 777])("cut_bytes=%d destroys the socket after that many bytes", async (bytes) => {
     const answer = await rawPost(simulator(), request(`cut_bytes=${bytes}`));
     expect(answer).toMatchObject({ status: 200, bodyBytes: bytes, complete: false, closed: true });
   });
@@ -195,13 +195,13 @@ describe("cuts", () => {
     expect(answer).toMatchObject({ status: 200, bodyBytes: 100, complete: false, closed: true });
   });
 
-  it.each([0, 1, 6])("cut_events=%d destroys the socket after so many events", async (events) => {
+  it.each([0, 1, 6])("cut_events=%d destroys the socket after that many events", async (events) => {
     const answer = await rawPost(simulator(), request(`cut_events=${events}`));
     expect(answer).toMatchObject({ complete: false, closed: true });
     expect(parseEvents(answer.body)).toHaveLength(events);
   });
 
-  it("are told apart from callers that leave", async () => {
+  it("are distinguished from callers that disconnect", async () => {
     const body = request("cut_events=2,chunk=random:1");
     await rawPost(simulator(), body);
     const seen = await simulator().waitForClose({
@@ -236,7 +236,7 @@ describe("error_after", () => {
     expect(events.at(-1)?.response).toMatchObject({ status: "failed", error: { code: "server_error" } });
   });
 
-  it("makes a whole answer one that failed", async () => {
+  it("makes a whole answer report the failure", async () => {
     const response = await ask(
       simulator(),
       request("error_after=0,error_code=invalid_prompt", { stream: false }),
@@ -277,7 +277,7 @@ describe("broken streams", () => {
     ]);
   });
 
-  it("end_without_terminal ends in good order without the last event", async () => {
+  it("end_without_terminal ends cleanly without the last event", async () => {
     const { body, complete } = await rawPost(simulator(), request("end_without_terminal=1"));
     expect(complete).toBe(true);
     expect(parseEvents(body).at(-1)?.type).toBe("response.output_item.done");
@@ -296,7 +296,7 @@ describe("splitting", () => {
     expect(parseEvents(first.body).at(-1)?.type).toBe("response.completed");
   });
 
-  it("half_surrogates parts the surrogates of an emoji over two deltas", async () => {
+  it("half_surrogates splits the surrogates of an emoji across two deltas", async () => {
     const answer = await rawPost(simulator(), request("half_surrogates=1"));
     expect(answer.body).toMatch(/"delta":"\\ud83e"[\s\S]*"delta":"\\udded"/);
     const events = parseEvents(answer.body);
@@ -316,7 +316,7 @@ describe("splitting", () => {
     expect(textOf(lastResponse(events)).startsWith(first)).toBe(true);
   });
 
-  it("frame_bytes leaves arguments valid", async () => {
+  it("frame_bytes keeps arguments valid", async () => {
     const { output } = await ask(simulator(), {
       model: "sim-tools:frame_bytes=70000",
       input: "In Oslo?",
@@ -350,7 +350,7 @@ describe("stop", () => {
   it.each([
     ["length", "max_output_tokens"],
     ["content_filter", "content_filter"],
-  ])("%s breaks the answer off half way", async (stop, reason) => {
+  ])("%s stops the answer halfway", async (stop, reason) => {
     const whole = await ask(simulator(), { model: "sim-text", input: "Hello" });
     const cut = await ask(simulator(), { model: `sim-text:stop=${stop}`, input: "Hello" });
     expect(cut).toMatchObject({ status: "incomplete", incomplete_details: { reason } });
@@ -360,8 +360,8 @@ describe("stop", () => {
   });
 });
 
-describe("a reader that stops reading", () => {
-  it("is waited for, with little in memory", async () => {
+describe("a caller that stops reading", () => {
+  it("pauses the stream, with little memory", async () => {
     const body = { model: "sim-long:tokens=200000,rate=1000000", input: "x", stream: true };
     const answer = await post(simulator(), body);
     const where = (each: { body: unknown }): boolean => (each.body as { model: string }).model === body.model;

@@ -10,7 +10,7 @@ async function requests(): Promise<readonly SimulatedRequest[]> {
 }
 
 describe("GET /simulator/requests", () => {
-  it("tells what arrived, with keys masked", async () => {
+  it("lists the requests, with keys masked", async () => {
     await (
       await post(
         simulator(),
@@ -34,14 +34,14 @@ describe("GET /simulator/requests", () => {
     expect(simulator().requests[0]?.headers.authorization).toBe("Bearer secret-key-1234");
   });
 
-  it("does not count itself", async () => {
+  it("does not list itself", async () => {
     await requests();
     expect((await requests()).map((request) => request.path)).not.toContain("/simulator/requests");
   });
 });
 
 describe("DELETE /simulator/requests", () => {
-  it("forgets them", async () => {
+  it("clears the requests", async () => {
     await (await post(simulator(), { model: "sim-text", input: "Hello" })).text();
     const response = await fetch(`${simulator().url}/simulator/requests`, { method: "DELETE" });
     expect(response.status).toBe(204);
@@ -70,8 +70,8 @@ describe("GET /simulator/models", () => {
   });
 });
 
-describe("other paths below /simulator", () => {
-  it("get 404 with those that exist", async () => {
+describe("other paths under /simulator", () => {
+  it("get 404 with a list of the existing ones", async () => {
     const response = await fetch(`${simulator().url}/simulator/other`);
     expect(response.status).toBe(404);
     expect(await response.text()).toContain("GET /simulator/requests");

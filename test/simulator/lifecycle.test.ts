@@ -10,7 +10,7 @@ function resources(): string[] {
   return process.getActiveResourcesInfo().filter((name) => /Timeout|TCP|Server|Immediate/.test(name));
 }
 
-async function untilQuiet(before: readonly string[]): Promise<void> {
+async function untilReleased(before: readonly string[]): Promise<void> {
   for (let tries = 0; tries < 50 && resources().length > before.length; tries += 1) await sleep(10);
 }
 
@@ -22,11 +22,11 @@ describe("startSimulator()", () => {
     await first.close();
   });
 
-  it("rejects defaults that are no options", async () => {
+  it("rejects defaults that are not options", async () => {
     await expect(startSimulator({ defaults: "speed=3" })).rejects.toThrow("Unknown option 'speed'");
   });
 
-  it("answers under other names, with options for all", async () => {
+  it("answers under aliases, with default options", async () => {
     const simulator = await startSimulator({
       aliases: { "gpt-5.6": "sim-echo" },
       defaults: "status=500,times=1",
@@ -51,7 +51,7 @@ describe("startSimulator()", () => {
 });
 
 describe("the log", () => {
-  it("has a line for each request, without what was said", async () => {
+  it("has a line for each request, without prompts and answers", async () => {
     const lines: SimulatorLogLine[] = [];
     const simulator = await startSimulator({ log: (line) => void lines.push(line) });
     await (await post(simulator, { model: "sim-text", input: "a secret question", stream: true })).text();
@@ -74,7 +74,7 @@ describe("the log", () => {
 });
 
 describe("close()", () => {
-  it("ends streams of every kind and leaves nothing behind", async () => {
+  it("ends streams of every kind and leaves no open resources", async () => {
     const before = resources();
     const simulator = await startSimulator();
     const models = [
@@ -96,13 +96,13 @@ describe("close()", () => {
     expect(simulator.requests.map((request) => [request.aborted, request.closedAt !== undefined])).toEqual(
       Array.from({ length: 5 }, () => [false, true]),
     );
-    await untilQuiet(before);
+    await untilReleased(before);
     expect(resources().length).toBeLessThanOrEqual(before.length);
   });
 });
 
-describe("a caller that leaves while it uploads", () => {
-  it("is logged as one that left", async () => {
+describe("a caller that disconnects during the upload", () => {
+  it("is logged as a disconnected caller", async () => {
     const simulator = await startSimulator();
     const { hostname, port } = new URL(simulator.url);
     const socket = connect(Number(port), hostname);

@@ -84,7 +84,7 @@ describe("chat.completions.create()", () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage });
   });
 
-  it("has rate limits in its headers", async () => {
+  it("reports rate limits in its headers", async () => {
     const { response } = await createClient().chat.completions.create(request).withResponse();
     expect(response.headers.get("x-ratelimit-limit-requests")).toBe("10000");
     expect(response.headers.get("x-ratelimit-remaining-tokens")).toMatch(/^\d+$/);
@@ -132,7 +132,7 @@ describe("chat.completions.stream()", () => {
     );
   });
 
-  it("accumulates several choices that alternate", async () => {
+  it("accumulates several interleaved choices", async () => {
     const request = { model: "sim-text", messages: say("Three times?"), n: 3 };
     const { choices } = await createClient().chat.completions.stream(request).finalChatCompletion();
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2]);
@@ -159,7 +159,7 @@ describe("a round trip of tool calls", () => {
     "sim-reasoning:calls=2,reasoning_field=details",
     "sim-reasoning:calls=2,thought_signatures=1",
     "sim-reasoning:calls=2,require_reasoning=1",
-  ])("with %s accepts the message unchanged", async (model) => {
+  ])("of %s accepts the unchanged assistant message", async (model) => {
     const client = createClient();
     const first = await client.chat.completions.create({ model, tools, messages: say(question) });
     const message = first.choices[0]?.message;
@@ -235,13 +235,13 @@ describe("structured output", () => {
     expect(Trip.parse(call.function.parsed_arguments)).toMatchObject({ city: "Oslo" });
   });
 
-  it("throws LengthFinishReasonError where it is cut off", async () => {
+  it("that is truncated is a LengthFinishReasonError", async () => {
     await caught(LengthFinishReasonError, () =>
       createClient().chat.completions.parse({ ...request, max_completion_tokens: 3 }),
     );
   });
 
-  it("may be a refusal", async () => {
+  it("can be refused", async () => {
     const { choices } = await createClient().chat.completions.parse({ ...request, model: "sim-refusal" });
     expect(choices[0]?.message).toMatchObject({ content: null, parsed: null });
     expect(choices[0]?.message.refusal).toContain("I’m sorry");
@@ -252,32 +252,32 @@ describe("errors", () => {
   const ask = (model: string, client = createClient()): Promise<unknown> =>
     client.chat.completions.create({ model, messages: say("Hello") });
 
-  it("of a refused key are an AuthenticationError", async () => {
+  it("for a rejected key are an AuthenticationError", async () => {
     const error = await caught(AuthenticationError, () => ask("sim-text", createClient("invalid")));
     expect(error).toMatchObject({ status: 401, code: "invalid_api_key", type: "invalid_request_error" });
     expect(error.requestID).toMatch(/^req_/);
   });
 
-  it("of an unknown model are a NotFoundError", async () => {
+  it("for an unknown model are a NotFoundError", async () => {
     const error = await caught(NotFoundError, () => ask("gpt-nonexistent"));
     expect(error).toMatchObject({ status: 404, code: "model_not_found" });
   });
 
-  it("of a rate limit are a RateLimitError with its headers", async () => {
+  it("for a rate limit are a RateLimitError with its headers", async () => {
     const error = await caught(RateLimitError, () => ask("sim-text:status=429,retry_after=2"));
     expect(error.code).toBe("rate_limit_exceeded");
     expect(error.headers.get("retry-after")).toBe("2");
     expect(error.headers.get("x-ratelimit-remaining-requests")).toBe("0");
   });
 
-  it("of the request are a BadRequestError that names the parameter", async () => {
+  it("in the request are a BadRequestError that names the parameter", async () => {
     const error = await caught(BadRequestError, () =>
       createClient().chat.completions.create({ model: "sim-text", messages: say("Hello"), temperature: 3 }),
     );
     expect(error).toMatchObject({ code: "decimal_above_max_value", param: "temperature" });
   });
 
-  it("of the prompt's length name the messages", async () => {
+  it("for a prompt that is too long name the messages", async () => {
     const error = await caught(BadRequestError, () =>
       ask("sim-text:status=400,code=context_length_exceeded"),
     );
@@ -309,7 +309,7 @@ describe("errors", () => {
     expect(seen).toHaveLength(4);
   });
 
-  it("that are temporary are retried until there is an answer", async () => {
+  it("that are temporary are retried until the call succeeds", async () => {
     const model = "sim-text:status=503,times=2,retry_after_ms=1";
     const completion = await createClient("test-key", 2).chat.completions.create({
       model,
@@ -322,12 +322,12 @@ describe("errors", () => {
   });
 });
 
-describe("a caller that cancels", () => {
+describe("cancellation by the caller", () => {
   const isFor = (model: string) => ({
     where: ({ body }: { body: unknown }) => (body as { model: string }).model === model,
   });
 
-  it("is noticed by the simulator at once", async () => {
+  it("reaches the simulator at once", async () => {
     const model = "sim-long:tokens=10000,rate=50";
     const stream = await createClient().chat.completions.create({
       model,
@@ -346,7 +346,7 @@ describe("a caller that cancels", () => {
     expect(request.events).toBeLessThan(1000);
   });
 
-  it("may abort the helper in the middle of a tool call", async () => {
+  it("is possible in the middle of a tool call", async () => {
     const model = "sim-tools:rate=20,frame_bytes=200";
     const helper = createClient().chat.completions.stream({ model, messages: say("In Oslo?"), tools });
     helper.once("tool_calls.function.arguments.delta", () => helper.abort());
@@ -354,7 +354,7 @@ describe("a caller that cancels", () => {
     expect(await simulator().waitForClose(isFor(model))).toMatchObject({ aborted: true });
   });
 
-  it("may abort before the headers", async () => {
+  it("is possible before the headers", async () => {
     const model = "sim-text:delay_ms=60000";
     const leave = new AbortController();
     const answer = createClient().chat.completions.create(

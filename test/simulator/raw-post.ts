@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type { Simulator } from "../../src/simulator/index.ts";
 
-/** What came over a socket, byte for byte. */
+/** The bytes that were received over a socket. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: string;
@@ -9,23 +9,23 @@ export interface RawAnswer {
   readonly chunks: readonly Buffer[];
   readonly body: string;
   readonly bodyBytes: number;
-  /** Whether the body ended in good order, with the empty chunk. */
+  /** Whether the body ended cleanly, with the empty chunk. */
   readonly complete: boolean;
-  /** Whether the socket was closed within the time. */
+  /** Whether the socket was closed before the timeout. */
   readonly closed: boolean;
 }
 
-/** How long to read. */
+/** How to read. */
 export interface RawOptions {
   /** Milliseconds after which the reader closes. Defaults to 5000. */
   readonly forMs?: number;
   /** Path and query. Defaults to `/v1/responses`. */
   readonly path?: string;
-  /** Further headers, by their names. */
+  /** Additional headers, by name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Posts a body over a socket of its own and reads until the socket is closed. */
+/** Posts a body over a new socket and reads until the socket is closed. */
 export async function rawPost(
   simulator: Simulator,
   body: object,

@@ -4,10 +4,10 @@ import { type ParsedEvent, parseEvents, readRecording, stream, useSimulator } fr
 
 const simulator = useSimulator();
 
-/** Schemas of the caller, which say nothing about the provider's fields. */
+/** Fields that contain the caller's schemas, which say nothing about the provider's fields. */
 const freeSubtrees = /^response\.(tools\[\]\.parameters|text\.format\.schema)\./;
 
-/** What an event is of: its type, and that of the item that it adds or ends. */
+/** The kind of an event: its type, and that of the item that it adds or ends. */
 function kindOf(event: ParsedEvent): string {
   const item = event.item as { type: string } | undefined;
   return item === undefined ? event.type : `${event.type} ${item.type}`;
@@ -24,12 +24,12 @@ function fieldsByKind(events: readonly ParsedEvent[]): Record<string, string[]> 
   return Object.fromEntries(Object.entries(fields).map(([kind, paths]) => [kind, [...paths].sort()]));
 }
 
-/** The kinds of events in order, with runs of one kind told once. */
+/** The kinds of events in order, with consecutive duplicates removed. */
 function sequenceOf(events: readonly ParsedEvent[]): string[] {
   return events.map(kindOf).filter((kind, index, all) => kind !== all[index - 1]);
 }
 
-/** The sequences of the items of one type, each told once. Deltas and annotations count as one run. */
+/** The distinct sequences of the items of one type. Deltas and annotations count as one kind. */
 function itemSequences(events: readonly ParsedEvent[], type: string): string[] {
   const indices = events
     .filter((event) => kindOf(event) === `response.output_item.added ${type}`)
@@ -49,7 +49,7 @@ async function replay(recording: string, model: string, changes: object = {}): P
   return stream(simulator(), { ...request, ...changes, model });
 }
 
-describe("a request that was recorded, sent to the simulator", () => {
+describe("a recorded request that is sent to the simulator", () => {
   it.each([
     ["streaming-grammar-previous-response-id-chain-1", "sim-text"],
     ["streaming-grammar-parallel-tool-calls", "sim-tools:calls=2"],
@@ -98,7 +98,7 @@ describe("hosted tools", () => {
     ["web-search-tool.1.sse", "web_search_call", search],
     ["web-search-tool.1.sse", "message", search],
     ["image-generation-tool.1.sse", "image_generation_call", picture],
-  ])("of %s bring the recorded sequence for a %s", async (recording, type, request) => {
+  ])("of %s produce the recorded sequence for a %s", async (recording, type, request) => {
     const recorded = parseEvents(readRecording(recording));
     expect(itemSequences(await stream(simulator(), request), type)).toEqual(itemSequences(recorded, type));
   });
@@ -107,10 +107,10 @@ describe("hosted tools", () => {
     ["web-search-tool.1.sse", "web_search_call", search],
     ["web-search-tool.1.sse", "output_text", search],
     ["image-generation-tool.1.sse", "image_generation_call", picture],
-  ])("of %s bring events of a %s with the recorded fields", async (recording, word, request) => {
+  ])("of %s produce events of a %s with the recorded fields", async (recording, word, request) => {
     const isMeant = (event: ParsedEvent): boolean => kindOf(event).includes(word);
     const recorded = fieldsByKind(parseEvents(readRecording(recording)).filter(isMeant));
-    // Only searches are compared: pages that were opened and searched within have further fields.
+    // Only searches are compared: pages that were opened or searched have additional fields.
     for (const paths of Object.values(recorded))
       for (const path of ["item.action.pattern", "item.action.url"]) remove(paths, path);
     expect(fieldsByKind((await stream(simulator(), request)).filter(isMeant))).toEqual(recorded);
@@ -126,7 +126,7 @@ describe("a stream that fails", () => {
   it.each([
     ["error.1.sse", "insufficient_quota"],
     ["stream-rate-limited-1.sse", "rate_limit_exceeded"],
-  ])("of %s is imitated by error_style=nested", async (recording, code) => {
+  ])("of %s is reproduced by error_style=nested", async (recording, code) => {
     const recorded = parseEvents(readRecording(recording));
     const model = `sim-text:error_after=2,error_style=nested,error_code=${code}`;
     const simulated = await stream(simulator(), { model, input: "Hello" });
@@ -137,7 +137,7 @@ describe("a stream that fails", () => {
     );
   });
 
-  it("carries the recorded words for a used-up quota", async () => {
+  it("has the recorded message for an exhausted quota", async () => {
     const [recorded] = parseEvents(readRecording("error.1.sse")).filter((event) => event.type === "error");
     const simulated = await stream(simulator(), {
       model: "sim-text:error_after=2,error_style=nested,error_code=insufficient_quota",

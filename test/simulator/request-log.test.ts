@@ -19,13 +19,13 @@ function request(number: number, bodyBytes = 10): OpenRequest {
 }
 
 describe("the request log", () => {
-  it("keeps at most so many requests", () => {
+  it("keeps at most the configured number of requests", () => {
     const log = createRequestLog({ maxEntries: 3 });
     for (let number = 1; number <= 5; number += 1) log.add(request(number));
     expect(log.entries.map((entry) => entry.number)).toEqual([3, 4, 5]);
   });
 
-  it("keeps at most so many bytes", () => {
+  it("keeps at most the configured number of bytes", () => {
     const log = createRequestLog({ maxBytes: 25 });
     for (let number = 1; number <= 5; number += 1) log.add(request(number));
     expect(log.entries.map((entry) => entry.number)).toEqual([4, 5]);
@@ -38,7 +38,7 @@ describe("the request log", () => {
     expect(log.entries).toMatchObject([{ number: 1 }, { number: 2, body: undefined, bodyBytes: 26 }]);
   });
 
-  it("counts anew once it is cleared", () => {
+  it("starts from zero once it is cleared", () => {
     const log = createRequestLog({ maxBytes: 25 });
     log.add(request(1));
     log.add(request(2));
@@ -50,7 +50,7 @@ describe("the request log", () => {
 });
 
 describe("waitForRequest()", () => {
-  it("resolves with one that is there, or that comes", async () => {
+  it("resolves with a request that has arrived or will arrive", async () => {
     const log = createRequestLog();
     log.add(request(1));
     expect((await log.waitForRequest()).number).toBe(1);
@@ -59,7 +59,7 @@ describe("waitForRequest()", () => {
     expect((await waiting).number).toBe(2);
   });
 
-  it("rejects when the time is over, and when the log stops", async () => {
+  it("rejects after the timeout, and when the log stops", async () => {
     const log = createRequestLog();
     await expect(log.waitForRequest({ timeoutMs: 10 })).rejects.toThrow(
       "no such request arrived within 10 ms",

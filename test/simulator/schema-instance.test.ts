@@ -91,7 +91,7 @@ describe("instanceOfSchema()", () => {
     ["an intersection", z.intersection(z.object({ a: z.int() }), z.object({ b: z.string() }))],
     ["a recursive schema", node],
     ["a bare string", z.string()],
-  ])("makes what %s accepts", (_, type) => {
+  ])("builds a value that matches %s", (_, type) => {
     const schema = z.toJSONSchema(type);
     for (let seed = 0; seed < 25; seed += 1) {
       const made = instance(schema, String(seed));
@@ -99,7 +99,7 @@ describe("instanceOfSchema()", () => {
     }
   });
 
-  it("fills in optional properties, and takes strings from its words", () => {
+  it("fills in optional properties, and takes strings from the source's words", () => {
     const schema = {
       type: "object",
       properties: { city: { type: "string" }, other: { type: "string" } },
@@ -130,11 +130,11 @@ describe("instanceOfSchema()", () => {
     { type: "object", properties: { a: { $ref: "#" }, b: { $ref: "#" } }, required: ["a", "b"] },
     { type: "array", items: { $ref: "#" }, minItems: 3 },
     { allOf: [{ $ref: "#" }] },
-  ])("ends for the odd schema %j", (schema) => {
+  ])("terminates for the unusual schema %j", (schema) => {
     expect(() => JSON.stringify(instance(schema))).not.toThrow();
   });
 
-  it("ends for any schema, and makes the same twice", () => {
+  it("terminates for any schema, and is deterministic", () => {
     const leaf = fc.oneof(
       fc.constantFrom(
         { type: "string" },
@@ -188,7 +188,7 @@ describe("textForPattern()", () => {
     }
   });
 
-  it.each(["^(?=a)b$", "(", "[a", "a{2", "\\p{L}", "(a)\\1"])("gives up on %s", (pattern) => {
+  it.each(["^(?=a)b$", "(", "[a", "a{2", "\\p{L}", "(a)\\1"])("returns undefined for %s", (pattern) => {
     expect(textForPattern(pattern, createSeededRandom("seed"))).toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ const simulator = useSimulator();
 const customTool = { type: "custom", name: "run_code", description: "Runs code." };
 
 describe("sim-text", () => {
-  it("says the same to the same prompt, and something else to another", async () => {
+  it("gives the same answer to the same prompt, and another to another prompt", async () => {
     const say = async (input: string): Promise<string> =>
       textOf(await ask(simulator(), { model: "sim-text", input }));
     expect(await say("One")).toBe(await say("One"));
@@ -24,7 +24,7 @@ describe("sim-text", () => {
     expect(await say("One")).toMatch(/[^\p{ASCII}]/u);
   });
 
-  it("streams what it says in one piece", async () => {
+  it("streams the same text that a whole answer has", async () => {
     const body = { model: "sim-text", input: "Hello", tools: [{ type: "web_search" }] };
     const whole = await ask(simulator(), body);
     const events = await stream(simulator(), body);
@@ -44,7 +44,7 @@ describe("sim-text", () => {
     expect(text).toContain("document report.pdf");
   });
 
-  it("does not part a character when it shortens a question", async () => {
+  it("does not split a character when it shortens a question", async () => {
     const text = textOf(
       await ask(simulator(), { model: "sim-text", input: `${"x".repeat(199)}🧭${"y".repeat(50)}` }),
     );
@@ -70,15 +70,15 @@ describe("sim-tools", () => {
   const call = (changes: object): Promise<AnsweredResponse> =>
     ask(simulator(), { model: "sim-tools:calls=3", input: "In Oslo?", tools, ...changes });
 
-  it("calls as many tools as asked, in their order", async () => {
+  it("makes the requested number of calls, in the order of the tools", async () => {
     expect(namesOf(await call({}))).toEqual(["get_weather", "get_time", "get_weather"]);
   });
 
-  it("calls one where parallel calls are not wanted", async () => {
+  it("makes one call where parallel calls are disabled", async () => {
     expect(namesOf(await call({ parallel_tool_calls: false }))).toEqual(["get_weather"]);
   });
 
-  it("calls the named tool alone", async () => {
+  it("calls only the named tool", async () => {
     const choice = { type: "function", name: "get_time" };
     expect(namesOf(await call({ tool_choice: choice }))).toEqual(["get_time", "get_time", "get_time"]);
   });
@@ -99,7 +99,7 @@ describe("sim-tools", () => {
     expect((await call(changes)).output.map((item) => item.type)).toEqual(["message"]);
   });
 
-  it("calls in as many rounds as asked", async () => {
+  it("makes calls in the requested number of rounds", async () => {
     const history: object[] = [{ role: "user", content: "Go on." }];
     for (let round = 1; round <= 2; round += 1) {
       const { output } = await ask(simulator(), { model: "sim-tools:rounds=2", input: history, tools });
@@ -115,7 +115,7 @@ describe("sim-tools", () => {
     expect(textOf(last)).not.toContain("result 1");
   });
 
-  it("says a sentence before the calls on demand", async () => {
+  it("writes a sentence before the calls where the option asks for it", async () => {
     const { output } = await ask(simulator(), { model: "sim-tools:preamble=1", input: "x", tools });
     expect(output.map((item) => [item.type, item.phase])).toEqual([
       ["message", "commentary"],
@@ -123,7 +123,7 @@ describe("sim-tools", () => {
     ]);
   });
 
-  it("gives free text to a tool that takes it, and reads its output", async () => {
+  it("passes free text to a custom tool, and reads its output", async () => {
     const body = { model: "sim-tools", tools: [customTool] };
     const events = await stream(simulator(), { ...body, input: "Compute." });
     const { output } = lastResponse(events);
@@ -156,7 +156,7 @@ describe("sim-reasoning", () => {
   const think = (changes: object): Promise<AnsweredResponse> =>
     ask(simulator(), { model: "sim-reasoning:parts=3", input: "Why?", ...changes });
 
-  it("shows summary and encrypted content only where asked", async () => {
+  it("sends summary and encrypted content only where the request asks for them", async () => {
     const [plain] = (await think({})).output;
     expect(plain).toMatchObject({ type: "reasoning", summary: [] });
     expect(plain).not.toHaveProperty("encrypted_content");
@@ -167,7 +167,7 @@ describe("sim-reasoning", () => {
     expect(shown?.encrypted_content).toMatch(/^gAAAAA/);
   });
 
-  it("hides its summary where it is redacted, and thinks all the same", async () => {
+  it("hides its summary where it is redacted, but still counts its reasoning", async () => {
     const changes = { reasoning: { summary: "auto" }, include: ["reasoning.encrypted_content"] };
     const { output, usage } = await think({ model: "sim-reasoning:redacted=1", ...changes });
     expect(output[0]).toMatchObject({
@@ -177,14 +177,14 @@ describe("sim-reasoning", () => {
     expect(usage.output_tokens_details.reasoning_tokens).toBeGreaterThan(100);
   });
 
-  it("thinks as much as the effort says", async () => {
+  it("reasons as much as the effort says", async () => {
     const tokens = async (effort: string): Promise<number> =>
       (await think({ reasoning: { effort } })).usage.output_tokens_details.reasoning_tokens;
     expect(await tokens("none")).toBe(0);
     expect(await tokens("low")).toBeLessThan(await tokens("high"));
   });
 
-  it("gives a stream a new encrypted content in each place, and a useless one at first", async () => {
+  it("sends different encrypted content in each event, and an unusable one at first", async () => {
     const events = await stream(simulator(), {
       model: "sim-reasoning",
       input: "Why?",
@@ -212,7 +212,7 @@ describe("sim-reasoning", () => {
 });
 
 describe("sim-long", () => {
-  it.each([1, 74, 75, 500])("says exactly %d tokens", async (tokens) => {
+  it.each([1, 74, 75, 500])("writes exactly %d tokens", async (tokens) => {
     const response = await ask(simulator(), { model: `sim-long:tokens=${tokens},rate=1000000`, input: "x" });
     expect(response.usage.output_tokens).toBe(tokens);
     expect(countTokens(textOf(response))).toBe(tokens);
@@ -234,7 +234,7 @@ describe("max_output_tokens", () => {
     ["sim-long:rate=1000000", 100, "message"],
     ["sim-reasoning", 20, "reasoning"],
     ["sim-tools", 16, "function_call"],
-  ])("cuts %s off after %d tokens", async (model, limit, type) => {
+  ])("truncates %s after %d tokens", async (model, limit, type) => {
     const parameters = {
       type: "object",
       properties: { text: { type: "string", minLength: 200 } },
@@ -250,7 +250,7 @@ describe("max_output_tokens", () => {
     expect(response.output.at(-1)?.type).toBe(type);
   });
 
-  it("that is not reached changes nothing", async () => {
+  it("has no effect where it is not reached", async () => {
     const response = await ask(simulator(), { model: "sim-text", input: "x", max_output_tokens: 5000 });
     expect(response).toMatchObject({ status: "completed", incomplete_details: null });
   });
@@ -266,7 +266,7 @@ describe("response formats", () => {
     expect(JSON.parse(textOf(response))).toMatchObject({ question: "Answer in JSON." });
   });
 
-  it("json_schema holds after a round of tools, too", async () => {
+  it("json_schema applies after a round of tool calls, too", async () => {
     const format = {
       type: "json_schema",
       name: "x",
@@ -294,7 +294,7 @@ describe("response formats", () => {
 });
 
 describe("hosted tools", () => {
-  it("search the web and cite it at the right places", async () => {
+  it("search the web and cite it at the right positions", async () => {
     const { output, ...rest } = await ask(simulator(), {
       model: "sim-text:citations=3",
       input: "News?",
@@ -311,7 +311,7 @@ describe("hosted tools", () => {
     expect(rest).toMatchObject({ tool_usage: { web_search: { num_requests: 1 } } });
   });
 
-  it("list their sources where asked", async () => {
+  it("list their sources where the request asks for them", async () => {
     const include = ["web_search_call.action.sources"];
     const { output } = await ask(simulator(), {
       model: "sim-text",
@@ -322,7 +322,7 @@ describe("hosted tools", () => {
     expect(output[0]?.action?.sources).toHaveLength(2);
   });
 
-  it("are left alone where no tool is wanted", async () => {
+  it("are not used where the tool choice is none", async () => {
     const { output } = await ask(simulator(), {
       model: "sim-text",
       input: "News?",
@@ -332,7 +332,7 @@ describe("hosted tools", () => {
     expect(output.map((item) => item.type)).toEqual(["message"]);
   });
 
-  it("draw a real PNG", async () => {
+  it("generate a valid PNG", async () => {
     const { output } = await ask(simulator(), {
       model: "sim-text",
       input: "A boat",
@@ -351,17 +351,17 @@ describe("a stored response", () => {
   const again = (id: string): Promise<AnsweredResponse> =>
     ask(simulator(), { model: "sim-echo", previous_response_id: id, input: "and?" });
 
-  it("can be continued, and its tokens count", async () => {
+  it("can be continued, and its tokens count as input", async () => {
     const { id } = await ask(simulator(), { model: "sim-echo", input: "a long beginning ".repeat(50) });
     expect((await again(id)).usage.input_tokens).toBeGreaterThan(200);
   });
 
-  it("is there once its stream has ended", async () => {
+  it("is available once its stream has ended", async () => {
     const { id } = lastResponse(await stream(simulator(), { model: "sim-echo", input: "x" }));
     expect((await again(id)).status).toBe("completed");
   });
 
-  it("is not there when it was not to be stored, or failed", async () => {
+  it("is not available when it was not stored, or failed", async () => {
     const { id } = await ask(simulator(), { model: "sim-echo", input: "x", store: false });
     await expect(again(id)).rejects.toThrow("previous_response_not_found");
     const failed = await stream(simulator(), {
@@ -375,7 +375,7 @@ describe("a stored response", () => {
 describe("the prompt cache", () => {
   const long = "The tide turns twice a day. ".repeat(300);
 
-  it("finds the beginning of an earlier prompt again", async () => {
+  it("finds the prefix of an earlier prompt", async () => {
     const body = { model: "sim-text", instructions: long };
     const first = await ask(simulator(), { ...body, input: "One" });
     const second = await ask(simulator(), { ...body, input: "Two" });
@@ -384,7 +384,7 @@ describe("the prompt cache", () => {
     expect(second.usage.input_tokens).toBeGreaterThan(2048);
   });
 
-  it("finds as much as is the same, in whole blocks", async () => {
+  it("finds the common prefix, in whole blocks", async () => {
     const first = `${"same ".repeat(1200)}${"first ".repeat(1000)}`;
     const second = `${"same ".repeat(1200)}${"other ".repeat(1000)}`;
     await ask(simulator(), { model: "sim-text", instructions: first, input: "x" });
@@ -392,7 +392,7 @@ describe("the prompt cache", () => {
     expect(usage.input_tokens_details.cached_tokens).toBe(1408);
   });
 
-  it("is not for short prompts, nor for other scripts", async () => {
+  it("does not apply to short prompts, or across scripts", async () => {
     const short = { model: "sim-text", input: "Hello" };
     await ask(simulator(), short);
     expect((await ask(simulator(), short)).usage.input_tokens_details.cached_tokens).toBe(0);
@@ -414,7 +414,7 @@ describe("stream_options", () => {
 });
 
 describe("the settings of a request", () => {
-  it("come back in its answer, tools made strict where they can be", async () => {
+  it("are repeated in its answer, with tools made strict where possible", async () => {
     const lax = {
       type: "object",
       properties: { a: { type: "object", properties: { b: { type: "string" } }, required: ["b"] } },

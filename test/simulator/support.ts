@@ -50,7 +50,7 @@ export async function stream(simulator: Simulator, body: object): Promise<Parsed
   return parseEvents(text);
 }
 
-/** A whole answer, as far as the tests look into it. */
+/** The fields of a whole answer that the tests read. */
 export interface AnsweredResponse {
   readonly id: string;
   readonly status: string;
@@ -66,7 +66,7 @@ export interface AnsweredResponse {
   readonly error: { readonly code: string } | null;
 }
 
-/** An item of an answer, as far as the tests look into it. */
+/** The fields of an output item that the tests read. */
 export interface OutputItem {
   readonly id: string;
   readonly type: string;
@@ -100,7 +100,7 @@ export function textOf(response: { readonly output: readonly OutputItem[] }): st
     .join("");
 }
 
-/** Takes the events out of a body of server-sent events. The event's name must repeat its type. */
+/** Parses a body of server-sent events. The event's name must equal its type. */
 export function parseEvents(body: string): ParsedEvent[] {
   return body
     .split("\n\n")
@@ -109,15 +109,15 @@ export function parseEvents(body: string): ParsedEvent[] {
       const [, name] = /^event: (.*)$/m.exec(frame) ?? [];
       const [, data = ""] = /^data: (.*)$/m.exec(frame) ?? [];
       const event = JSON.parse(data) as ParsedEvent;
-      if (name !== undefined && name !== event.type) throw new Error(`event ${name} holds ${event.type}`);
+      if (name !== undefined && name !== event.type) throw new Error(`event ${name} has type ${event.type}`);
       return event;
     });
 }
 
-/** The response that the last event of a stream holds. */
+/** The response in the last event of a stream. */
 export function lastResponse(events: readonly ParsedEvent[]): AnsweredResponse {
   const response = events.at(-1)?.response;
-  if (response === undefined) throw new Error("the last event holds no response");
+  if (response === undefined) throw new Error("the last event has no response");
   return response as AnsweredResponse;
 }
 
@@ -130,7 +130,7 @@ export function readRecording(name: string): string {
 export const weatherTool: FunctionTool = {
   type: "function",
   name: "get_weather",
-  description: "Tells the weather of a city.",
+  description: "Returns the weather of a city.",
   parameters: {
     type: "object",
     properties: { city: { type: "string" }, unit: { type: "string", enum: ["celsius", "fahrenheit"] } },

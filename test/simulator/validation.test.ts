@@ -30,7 +30,7 @@ describe("the key", () => {
   it.each([
     ["missing", {}],
     ["not a bearer", { authorization: "Basic abc" }],
-    ["refused", { authorization: "Bearer invalid" }],
+    ["invalid", { authorization: "Bearer invalid" }],
   ])("that is %s gets 401 invalid_api_key", async (_, headers) => {
     expect(await refusal(hello, { headers })).toMatchObject({
       status: 401,
@@ -150,14 +150,14 @@ describe("the body", () => {
       "Invalid value: 'thought'.",
     ],
     [
-      "text of the wrong side",
+      "text of the wrong direction",
       { ...hello, input: [{ role: "assistant", content: [{ type: "input_text", text: "x" }] }] },
       "input[0].content[0].type",
       "invalid_value",
       "Supported values are: 'output_text' and 'refusal'.",
     ],
     [
-      "a content of Chat Completions",
+      "content of Chat Completions",
       { ...hello, input: [{ role: "user", content: [{ type: "text", text: "x" }] }] },
       "input[0].content[0].type",
       "invalid_value",
@@ -178,7 +178,7 @@ describe("the body", () => {
       "Unknown parameter: 'input[0].parsed_arguments'.",
     ],
     [
-      "a foreign item id",
+      "an item id of another kind",
       { ...hello, input: [{ ...call, id: "call_1" }, output] },
       "input[0].id",
       "invalid_value",
@@ -227,14 +227,14 @@ describe("the body", () => {
       "No tool output found for function call call_1.",
     ],
     [
-      "a call twice",
+      "a duplicate call",
       { ...hello, input: [user, call, call, output] },
       "input",
       null,
       "Duplicate item found with id call_1.",
     ],
     [
-      "an item twice",
+      "a duplicate item",
       { ...hello, input: [{ ...call, id: "fc_1" }, { ...call, id: "fc_1", call_id: "call_2" }, output] },
       "input",
       null,
@@ -248,14 +248,14 @@ describe("the body", () => {
       "Missing required parameter: 'tools[0].name'.",
     ],
     [
-      "an odd function name",
+      "an invalid function name",
       { ...hello, tools: [{ type: "function", name: "get weather" }] },
       "tools[0].name",
       "invalid_value",
       "string does not match pattern",
     ],
     [
-      "a strict tool that is lax",
+      "a strict tool without additionalProperties",
       { ...hello, tools: [{ ...weatherTool, parameters: { type: "object", properties: {} } }] },
       "tools[0].parameters",
       "invalid_function_parameters",
@@ -272,14 +272,14 @@ describe("the body", () => {
       "Missing 'unit'.",
     ],
     [
-      "a choice that is not offered",
+      "a choice of an undeclared tool",
       { ...hello, tools: [weatherTool], tool_choice: { type: "function", name: "other" } },
       "tool_choice",
       null,
       "not found in 'tools' parameter",
     ],
     [
-      "a choice of Chat Completions",
+      "a tool choice of Chat Completions",
       {
         ...hello,
         tools: [weatherTool],
@@ -304,7 +304,7 @@ describe("the body", () => {
       "Missing required parameter: 'text.format.name'.",
     ],
     [
-      "a strict format that is lax",
+      "a strict format without additionalProperties",
       {
         ...hello,
         text: {
@@ -326,7 +326,7 @@ describe("the body", () => {
       "In context=('properties', 'a'), 'additionalProperties'",
     ],
     [
-      "JSON without the word",
+      "JSON mode without the word in the prompt",
       { ...hello, text: { format: { type: "json_object" } } },
       "input",
       null,
@@ -347,14 +347,14 @@ describe("the body", () => {
       "Unsupported parameter: 'temperature' is not supported with this model.",
     ],
     [
-      "reasoning without what follows",
+      "reasoning without the item that follows it",
       { ...hello, input: [{ type: "reasoning", summary: [] }, user] },
       "input",
       null,
       "was provided without its required following item.",
     ],
     [
-      "an unreadable reasoning",
+      "unreadable reasoning",
       {
         ...hello,
         input: [
@@ -381,7 +381,7 @@ describe("the body", () => {
       "Unknown option 'speed' in the model string.",
     ],
     [
-      "a bad option",
+      "an invalid option",
       { ...hello, model: "sim-text:status=200" },
       "model",
       "invalid_value",
@@ -432,7 +432,7 @@ describe("the body", () => {
       },
     ],
     [
-      "nulls where OpenAI takes them",
+      "nulls where OpenAI accepts them",
       {
         input: "Hello",
         instructions: null,
@@ -462,7 +462,7 @@ describe("the body", () => {
   });
 });
 
-describe("reasoning that comes back", () => {
+describe("reasoning that is sent back", () => {
   const request = { model: "sim-reasoning", include: ["reasoning.encrypted_content"], store: false };
   const question = { role: "user", content: "Why?" };
 
@@ -474,7 +474,7 @@ describe("reasoning that comes back", () => {
     return [reasoning ?? {}, message ?? {}];
   }
 
-  it("is required by what followed it", async () => {
+  it("is required by the item that followed it", async () => {
     const [, message] = await think();
     expect(await refusal({ ...request, input: [question, message, user] })).toMatchObject({
       status: 400,
@@ -484,13 +484,13 @@ describe("reasoning that comes back", () => {
     });
   });
 
-  it("may lose all ids", async () => {
+  it("can be sent without ids", async () => {
     const [reasoning, message] = await think();
     const input = [question, { ...reasoning, id: undefined }, { ...message, id: undefined }, user];
     expect((await ask(simulator(), { ...request, input })).status).toBe("completed");
   });
 
-  it("must keep its own content", async () => {
+  it("must have its own content", async () => {
     const [first, message] = await think();
     const [second] = await think();
     const mixed = { ...first, encrypted_content: second.encrypted_content };
@@ -522,14 +522,14 @@ describe("reasoning that comes back", () => {
 });
 
 describe("other endpoints", () => {
-  it("do not take other methods", async () => {
+  it("reject other methods", async () => {
     const response = await fetch(`${simulator().openaiBaseUrl}/responses`, {
       headers: { authorization: "Bearer k" },
     });
     expect(response.status).toBe(405);
   });
 
-  it("that no format has are named in the answer", async () => {
+  it("that do not exist are named in the answer", async () => {
     const response = await fetch(`${simulator().url}/responses`, { method: "POST", body: "{}" });
     expect(response.status).toBe(404);
     expect(await response.text()).toContain("does not answer POST /responses. It answers POST /v1/responses");

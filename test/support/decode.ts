@@ -8,7 +8,7 @@ import { ToolCallIdAllocator } from "../../src/kit/adapter/tool-call-id-allocato
 import { decodeStream, type StreamDecoder } from "../../src/kit/stream/decode-stream.ts";
 import { StreamWriter } from "../../src/kit/stream/stream-writer.ts";
 
-/** The facts of a call that a test makes up. */
+/** Call facts for tests. */
 export function factsFor(provider: string, request: MessageInitShape<typeof RequestSchema>): CallFacts {
   return {
     request: create(RequestSchema, request),
@@ -21,13 +21,13 @@ export function factsFor(provider: string, request: MessageInitShape<typeof Requ
   };
 }
 
-/** What came of a stream: its events, and what was thrown at its end. */
+/** The result of decoding a stream: its events, and the error at its end. */
 export interface Decoded {
   readonly events: StreamEvent[];
   readonly error: unknown;
 }
 
-/** Runs a decoder over chunks of bytes, holding every event to the laws. */
+/** Runs a decoder over chunks of bytes, checking every event against the laws. */
 export async function decode(
   chunks: Iterable<Uint8Array>,
   facts: CallFacts,

@@ -9,14 +9,14 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** A seed that a name always gives. */
+/** A seed derived from a name. */
 export function seedOf(name: string): number {
   let hash = 2166136261;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16777619);
   return hash >>> 0;
 }
 
-/** Cuts bytes at random places, the middle of characters among them. */
+/** Splits bytes at random places, also within characters. */
 export function splitAtRandom(bytes: Uint8Array, random: () => number, largest: number): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; ) {

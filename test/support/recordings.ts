@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const ROOT = new URL("../recordings/", import.meta.url).pathname;
 
-/** One row of test/recordings/manifest.json, as far as the tests read it. */
+/** The fields of an entry of test/recordings/manifest.json that the tests read. */
 export interface Recording {
   readonly file: string;
   readonly status: number;

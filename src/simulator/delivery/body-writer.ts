@@ -4,36 +4,36 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import type { ModelOptions } from "../model-options.ts";
 import { createSeededRandom } from "../script/seeded-random.ts";
 
-/** Bytes that `trickle_ms` writes at a time unless `trickle_bytes` says otherwise. */
-const usualTrickle = 5;
+/** Bytes that `trickle_ms` writes at a time unless `trickle_bytes` is set. */
+const defaultTrickleBytes = 5;
 
-/** Most bytes of one write of `chunk=random`. */
-const longestChunk = 48;
+/** Maximum size of one write of `chunk=random`, in bytes. */
+const maxChunkBytes = 48;
 
-/** Writes the body of an answer, with the faults that happen to bytes. */
+/** Writes the body of an answer, with the faults that are counted in bytes. */
 export interface BodyWriter {
   /** Bytes written so far. */
   readonly bytes: number;
   /**
-   * Writes a text and waits until the socket can take more. Throws {@link SocketCut} when a fault destroyed the
-   * socket, and an AbortError when the peer closed it.
+   * Writes a text and waits until the socket accepts more. Throws {@link InjectedCut} when a fault destroyed the
+   * socket, and an AbortError when the caller closed it.
    */
   write(text: string): Promise<void>;
-  /** Destroys the socket once all that was written is on its way. */
+  /** Destroys the socket once all that was written has been sent. */
   cut(): Promise<never>;
-  /** Ends the body in good order. */
+  /** Ends the body cleanly. */
   end(): void;
 }
 
 /** Thrown when a fault of the model string destroyed the socket. */
-export class SocketCut extends Error {
+export class InjectedCut extends Error {
   constructor() {
-    super("the socket was cut on purpose");
-    this.name = "SocketCut";
+    super("a fault of the model string destroyed the socket");
+    this.name = "InjectedCut";
   }
 }
 
-/** Creates the writer for a response whose headers are set. `signal` aborts when the peer closes. */
+/** Creates the writer for a response whose headers are set. `signal` aborts when the caller closes. */
 export function createBodyWriter(
   response: ServerResponse,
   options: ModelOptions,
@@ -53,7 +53,7 @@ export function createBodyWriter(
   const cut = async (): Promise<never> => {
     await flush(response);
     response.destroy();
-    throw new SocketCut();
+    throw new InjectedCut();
   };
   const write = async (text: string): Promise<void> => {
     for (const piece of split(Buffer.from(text))) {
@@ -73,7 +73,7 @@ export function createBodyWriter(
   };
 }
 
-/** Waits until what was written has been handed to the operating system, or the peer has closed. */
+/** Waits until what was written has been passed to the operating system, or the caller has closed. */
 async function flush(response: ServerResponse): Promise<void> {
   if (response.writableLength === 0) return;
   await new Promise<void>((resolve) => {
@@ -87,10 +87,10 @@ type Split = (bytes: Buffer) => Iterable<Buffer>;
 function chooseSplit(options: ModelOptions): Split {
   if (options.chunk !== undefined) {
     const random = createSeededRandom(options.chunk);
-    return (bytes) => splitBy(bytes, () => 1 + random.below(longestChunk));
+    return (bytes) => splitBy(bytes, () => 1 + random.below(maxChunkBytes));
   }
   if (options.trickle_ms === undefined) return (bytes) => [bytes];
-  const size = options.trickle_bytes ?? usualTrickle;
+  const size = options.trickle_bytes ?? defaultTrickleBytes;
   return (bytes) => splitBy(bytes, () => size);
 }
 

@@ -3,12 +3,12 @@ import type { ModelOptions } from "../model-options.ts";
 import type { StreamedAnswer, WireEvent } from "../wire-format.ts";
 import type { BodyWriter } from "./body-writer.ts";
 import { breakJson } from "./break-json.ts";
-import { createPace, longestTimer } from "./pace.ts";
+import { createPace, maxTimerMs } from "./pace.ts";
 
-/** Characters that are gathered before they are written, where nothing is to be waited for. */
+/** Number of characters that are collected before they are written, where no wait is due. */
 const batchSize = 16 * 1024;
 
-/** One stream under way. */
+/** One stream that is being sent. */
 interface Delivery {
   readonly answer: StreamedAnswer;
   readonly body: BodyWriter;
@@ -16,45 +16,45 @@ interface Delivery {
   readonly signal: AbortSignal;
   /** Called for each event that is about to be written. */
   readonly onEvent: () => void;
-  /** Events that wait to be written. */
-  waiting: string;
+  /** Events that have not been written yet. */
+  pending: string;
 }
 
-/** What a stream is delivered with. */
-export type StreamDelivery = Omit<Delivery, "waiting">;
+/** What {@link deliverStream} needs. */
+export type StreamDelivery = Omit<Delivery, "pending">;
 
 /**
- * Sends a streamed answer: events as they are drawn, at the pace and with the faults of the model string. Returns when the
- * body has ended; throws what the {@link BodyWriter} throws when it was cut or the peer closed.
+ * Sends a streamed answer: each event as it is rendered, at the pace and with the faults of the model string. Returns when
+ * the body has ended; throws what the {@link BodyWriter} throws when it was cut or the caller closed the connection.
  */
 export async function deliverStream(parts: StreamDelivery): Promise<void> {
-  const delivery: Delivery = { ...parts, waiting: "" };
+  const delivery: Delivery = { ...parts, pending: "" };
   const { options } = delivery;
   const pace = createPace(options.rate);
   const events = delivery.answer.events();
   for (let sent = 0; ; sent += 1) {
-    // What interrupts the stream has numbers of its own, so the next event is drawn, and thereby numbered, after it.
+    // An interruption may number events of its own, so the next event is rendered, and thereby numbered, after it.
     if (await interrupt(delivery, sent)) return;
     const { value: event } = events.next();
     if (event === undefined || (event.terminal && options.end_without_terminal === true)) break;
-    await put(delivery, options.malformed_after === sent ? breakJson(event.text) : event.text);
+    await enqueue(delivery, options.malformed_after === sent ? breakJson(event.text) : event.text);
     await pause(delivery, pace.waitFor(event.tokens));
   }
-  await writeWaiting(delivery);
+  await flushPending(delivery);
   delivery.body.end();
 }
 
-/** Does what the model string wants after so many events. Returns true when the answer has ended with it. */
+/** Applies the faults that are due after this many events. Returns true when the answer ended with one. */
 async function interrupt(delivery: Delivery, sent: number): Promise<boolean> {
   const { options } = delivery;
   if (options.cut_events === sent) {
-    await writeWaiting(delivery);
+    await flushPending(delivery);
     await delivery.body.cut();
   }
   if (options.stall_after === sent) await pause(delivery, Infinity);
   if (options.error_after !== sent) return false;
-  for (const event of failureOf(delivery)) await put(delivery, event.text);
-  await writeWaiting(delivery);
+  for (const event of failureOf(delivery)) await enqueue(delivery, event.text);
+  await flushPending(delivery);
   delivery.body.end();
   return true;
 }
@@ -64,31 +64,31 @@ function failureOf(delivery: Delivery): readonly WireEvent[] {
   return delivery.answer.failure(style, code);
 }
 
-async function put(delivery: Delivery, text: string): Promise<void> {
+async function enqueue(delivery: Delivery, text: string): Promise<void> {
   delivery.onEvent();
-  delivery.waiting += text;
-  if (delivery.waiting.length >= batchSize) await writeWaiting(delivery);
+  delivery.pending += text;
+  if (delivery.pending.length >= batchSize) await flushPending(delivery);
 }
 
-async function writeWaiting(delivery: Delivery): Promise<void> {
-  const text = delivery.waiting;
-  delivery.waiting = "";
+async function flushPending(delivery: Delivery): Promise<void> {
+  const text = delivery.pending;
+  delivery.pending = "";
   if (text !== "") await delivery.body.write(text);
 }
 
-/** Waits so long, with signs of life on the way where the model string wants them. */
+/** Waits, and sends keep-alives meanwhile where the model string asks for them. */
 async function pause(delivery: Delivery, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return;
-  await writeWaiting(delivery);
-  const beat = delivery.options.keepalive_ms;
-  const step = beat ?? longestTimer;
+  await flushPending(delivery);
+  const keepAliveMs = delivery.options.keepalive_ms;
+  const step = keepAliveMs ?? maxTimerMs;
   for (let left = milliseconds; left > 0; left -= step) {
     await sleep(Math.min(left, step), undefined, { signal: delivery.signal });
-    if (beat !== undefined && left > step) await delivery.body.write(signOfLife(delivery));
+    if (keepAliveMs !== undefined && left > step) await delivery.body.write(keepAliveText(delivery));
   }
 }
 
-function signOfLife(delivery: Delivery): string {
+function keepAliveText(delivery: Delivery): string {
   if (delivery.options.keepalive_style === "comment") return ": keepalive\n\n";
   const event = delivery.answer.keepAlive();
   if (event === undefined) return "";

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelOptions } from "../model-options.ts";
 import type { BodyWriter } from "./body-writer.ts";
-import { longestTimer } from "./pace.ts";
+import { maxTimerMs } from "./pace.ts";
 
 /**
- * Sends the body of an answer that comes in one piece. The faults of events happen in the middle of it: it stalls, is cut
- * or ends after its first half, whatever the number of events.
+ * Sends the body of an answer that is not streamed. Faults that are counted in events apply to its middle: it stalls, is
+ * cut or ends after its first half, whatever the number of events.
  */
 export async function deliverWhole(
   text: string,
@@ -20,7 +20,7 @@ export async function deliverWhole(
   }
   if (options.stall_after !== undefined) {
     await body.write(half);
-    await sleep(longestTimer, undefined, { signal });
+    await sleep(maxTimerMs, undefined, { signal });
   }
   const isBroken = options.malformed_after !== undefined || options.end_without_terminal === true;
   await body.write(isBroken ? half : text);

@@ -1,16 +1,16 @@
-/** Longest delay that a timer of Node can have, in milliseconds. */
-export const longestTimer = 2 ** 31 - 1;
+/** Longest delay of a Node timer, in milliseconds. */
+export const maxTimerMs = 2 ** 31 - 1;
 
-/** Says how long the tokens of an answer take. */
+/** Computes when the tokens of an answer are due. */
 export interface Pace {
-  /** Milliseconds to wait after so many further tokens; 0 for not at all. */
+  /** Milliseconds to wait after this many further tokens; 0 for no wait. */
   waitFor(tokens: number): number;
 }
 
-/** Shortest wait that is worth a timer: tokens that are due sooner leave together. */
-const shortestWait = 1;
+/** Shortest wait for which a timer is set, in milliseconds: tokens that are due sooner are sent together. */
+const minWaitMs = 1;
 
-/** Creates the pace of one answer; its time begins now. An unset rate is as fast as can be. */
+/** Creates the pace of one answer, which starts now. Without a rate there are no waits. */
 export function createPace(tokensPerSecond: number | undefined): Pace {
   if (tokensPerSecond === undefined) return { waitFor: () => 0 };
   const start = performance.now();
@@ -19,7 +19,7 @@ export function createPace(tokensPerSecond: number | undefined): Pace {
     waitFor: (tokens) => {
       sent += tokens;
       const wait = start + (sent / tokensPerSecond) * 1000 - performance.now();
-      return wait < shortestWait ? 0 : wait;
+      return wait < minWaitMs ? 0 : wait;
     },
   };
 }

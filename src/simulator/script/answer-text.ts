@@ -1,9 +1,9 @@
 import type { Attachment, ToolResult } from "./prompt.ts";
-import { instanceSourceOf, type Scene } from "./scene.ts";
 import { instanceOfSchema, type JsonValue } from "./schema-instance.ts";
+import { instanceSourceOf, type ScriptInput } from "./script-input.ts";
 
-/** Most characters of the question, and of one tool result, that an answer quotes. */
-const longestQuote = { question: 200, result: 1000 };
+/** Maximum number of characters of the question, and of one tool result, that an answer quotes. */
+const maxQuoteLength = { question: 200, result: 1000 };
 
 const remarks = [
   "This answer was written by a script, not by a model, so it costs nothing and says the same every time.",
@@ -16,57 +16,59 @@ const remarks = [
 
 const signOffs = ["Fair winds! 🚢🌊", "Until the next tide 🐚✨", "All hands ashore 👩‍🚀🎉"] as const;
 
-/** Writes the text of an answer, in the form that the prompt asks for. The same prompt gives the same text. */
-export function writeAnswer(scene: Scene): string {
-  const { answerFormat } = scene.prompt;
-  if (answerFormat.type === "text") return writeProse(scene);
+/** Writes the text of an answer, in the format that the prompt asks for. The same prompt gives the same text. */
+export function writeAnswer(input: ScriptInput): string {
+  const { answerFormat } = input.prompt;
+  if (answerFormat.type === "text") return writeProse(input);
   return JSON.stringify(
-    answerFormat.type === "json_schema" ? instanceFor(scene, answerFormat.schema) : freeJson(scene),
+    answerFormat.type === "json_schema" ? instanceFor(input, answerFormat.schema) : freeJson(input),
   );
 }
 
-function instanceFor(scene: Scene, schema: unknown): JsonValue {
-  return instanceOfSchema(schema, instanceSourceOf(scene));
+function instanceFor(input: ScriptInput, schema: unknown): JsonValue {
+  return instanceOfSchema(schema, instanceSourceOf(input));
 }
 
-function freeJson(scene: Scene): JsonValue {
-  const { question, toolResults } = scene.prompt;
+function freeJson(input: ScriptInput): JsonValue {
+  const { question, toolResults } = input.prompt;
   return {
-    question: shorten(question, longestQuote.question),
-    answer: scene.random.pick(remarks),
-    results: toolResults.map((result) => shorten(result.text, longestQuote.result)),
+    question: shorten(question, maxQuoteLength.question),
+    answer: input.random.pick(remarks),
+    results: toolResults.map((result) => shorten(result.text, maxQuoteLength.result)),
   };
 }
 
-function writeProse(scene: Scene): string {
-  const { question, toolResults, attachments } = scene.prompt;
+function writeProse(input: ScriptInput): string {
+  const { question, toolResults, attachments } = input.prompt;
   const paragraphs = [
     toolResults.length > 0 ? quoteResults(toolResults) : quoteQuestion(question),
     attachments.length > 0 ? nameAttachments(attachments) : "",
-    `${scene.random.pick(remarks)} ${scene.random.pick(signOffs)}`,
+    `${input.random.pick(remarks)} ${input.random.pick(signOffs)}`,
   ];
   return paragraphs.filter(Boolean).join("\n\n");
 }
 
 function quoteQuestion(question: string): string {
-  return question === "" ? "You asked nothing." : `You asked: “${shorten(question, longestQuote.question)}”`;
+  return question === ""
+    ? "You asked nothing."
+    : `You asked: “${shorten(question, maxQuoteLength.question)}”`;
 }
 
 function quoteResults(results: readonly ToolResult[]): string {
   const lines = results.map((result) => {
     const source = result.name === "" ? "the tool" : `\`${result.name}\``;
-    return `- ${source} said “${shorten(result.text, longestQuote.result)}”`;
+    return `- ${source} said “${shorten(result.text, maxQuoteLength.result)}”`;
   });
-  return ["Here is what came back:", ...lines].join("\n");
+  return ["These are the results:", ...lines].join("\n");
 }
 
 function nameAttachments(attachments: readonly Attachment[]): string {
   const names = attachments.slice(0, 10).map((attachment) => `${attachment.kind} ${attachment.label}`);
   const more = attachments.length > names.length ? ` and ${attachments.length - names.length} more` : "";
-  return `With your words came ${attachments.length} attachment(s): ${names.join(", ")}${more}.`;
+  return `The request has ${attachments.length} attachment(s): ${names.join(", ")}${more}.`;
 }
 
-/** Shortens a text to a number of characters, without parting a surrogate pair. */
+/** Shortens a text to a number of characters, without splitting a surrogate pair. */
 function shorten(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const end = text.codePointAt(limit - 1) ?? 0;

@@ -3,32 +3,32 @@ import type { CacheBreakpoint } from "./prompt.ts";
 import type { CacheUse } from "./prompt-cache.ts";
 import { bytesPerPromptToken } from "./tokens.ts";
 
-/** How many segments an entry may end before a breakpoint, that segment included, to be found from there. */
+/** Number of segments before a breakpoint, its own included, in which an entry that ends there is found. */
 const lookback = 20;
 
-/** The end of a segment of a prompt: where an entry of the cache may end. */
+/** The end of a segment of a prompt, where a cache entry may end. */
 interface SegmentEnd {
-  /** Fingerprint of all up to here. */
+  /** Fingerprint of everything up to here. */
   readonly entry: string;
   /** Tokens up to here. */
   readonly tokens: number;
 }
 
 /** What a request wants cached. */
-interface CacheWish {
+interface CacheSettings {
   readonly minimumTokens: number;
   readonly breakpoints: readonly CacheBreakpoint[];
 }
 
 /**
- * Reads the longest entry that ends at a breakpoint or shortly before one, and writes an entry for each breakpoint behind
- * it. What lies between two breakpoints is written for as long as the second one says.
+ * Reads the longest entry that ends at a breakpoint or shortly before one, and writes an entry for each later breakpoint.
+ * What lies between two breakpoints is written with the lifetime of the second one.
  */
 export function useBreakpoints(
   entries: CacheEntries,
   model: string,
   segments: readonly string[],
-  { breakpoints, minimumTokens }: CacheWish,
+  { breakpoints, minimumTokens }: CacheSettings,
 ): CacheUse {
   const ends = endsOf(model, segments);
   const isLongEnough = (end: SegmentEnd | undefined): boolean => (end?.tokens ?? 0) >= minimumTokens;

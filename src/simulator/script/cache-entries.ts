@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 
-/** Most entries that are remembered; the oldest are forgotten. */
+/** Maximum number of entries; the oldest are dropped. */
 const maximumEntries = 50_000;
 
-/** What a cache of prompts holds: fingerprints of how prompts began, never the prompts. */
+/** The contents of a prompt cache: fingerprints of prefixes, never the prompts. */
 export interface CacheEntries {
   has(entry: string): boolean;
-  /** Adds an entry, or makes it the newest one. */
+  /** Adds an entry, or makes an existing one the newest. */
   add(entry: string): void;
 }
 
-/** Creates a cache that holds nothing. */
+/** Creates an empty cache. */
 export function createCacheEntries(): CacheEntries {
   const known = new Set<string>();
   return {
@@ -25,7 +25,7 @@ export function createCacheEntries(): CacheEntries {
   };
 }
 
-/** The fingerprint of a beginning, made from that of the beginning before it and what follows there. */
+/** The fingerprint of a prefix, made from that of a shorter prefix and the text that follows it. */
 export function fingerprintAfter(before: string, next: string | Buffer): string {
   return createHash("sha1").update(before).update(next).digest("base64");
 }

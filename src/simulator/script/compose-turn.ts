@@ -3,17 +3,17 @@ import type { ModelOptions } from "../model-options.ts";
 import { countPartTokens, limitParts } from "./limit-parts.ts";
 import { countAttachmentTokens, type Prompt } from "./prompt.ts";
 import type { PromptCache } from "./prompt-cache.ts";
-import { setScene } from "./scene.ts";
+import { createScriptInput } from "./script-input.ts";
 import { scripts } from "./scripts.ts";
 import { stopAtSequences } from "./stop-sequences.ts";
 import { estimatePromptTokens } from "./tokens.ts";
 import type { Part, Turn } from "./turn.ts";
 
-/** Lets the chosen script answer a prompt, within the prompt's limit of tokens. */
+/** Runs the chosen script for a prompt, within the prompt's token limit. */
 export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCache): Turn {
   const { options } = choice;
-  const said = scripts[choice.script].write(setScene(prompt, options));
-  const { parts, stop, stopSequence } = breakOff(said, prompt, options.stop);
+  const written = scripts[choice.script].write(createScriptInput(prompt, options));
+  const { parts, stop, stopSequence } = truncate(written, prompt, options.stop);
   const inputTokens = estimatePromptTokens(prompt.segments.join("\n")) + countAttachmentTokens(prompt);
   const reasoning = parts.filter((part) => part.kind === "reasoning");
   return {
@@ -32,13 +32,13 @@ export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCa
   };
 }
 
-/** Ends an answer where it must: at a stop sequence, at the prompt's limit, or half way where the model string says so. */
-function breakOff(
-  said: readonly Part[],
+/** Ends an answer at a stop sequence, at the prompt's token limit, or halfway where the model string says so. */
+function truncate(
+  written: readonly Part[],
   { stopSequences, maxOutputTokens: limit = Infinity }: Prompt,
   reason: ModelOptions["stop"],
 ): Pick<Turn, "parts" | "stop" | "stopSequence"> {
-  const { parts, stopSequence } = stopAtSequences(said, stopSequences);
+  const { parts, stopSequence } = stopAtSequences(written, stopSequences);
   const half = reason === undefined ? Infinity : Math.ceil(sumTokens(parts) / 2);
   const allowed = Math.min(limit, half);
   if (sumTokens(parts) <= allowed) return { parts, stop: "end", stopSequence };
@@ -50,8 +50,8 @@ function breakOff(
 }
 
 /**
- * Makes the first delta of the first text or tool call at least as large as asked: with words, or with JSON's white space.
- * They cost no tokens, so that no limit stands in their way.
+ * Pads the first delta of the first text or tool call to the requested size, with words or with JSON white space. The
+ * padding counts no tokens, so that no limit applies to it.
  */
 function padFirstDelta(parts: readonly Part[], size: number): readonly Part[] {
   if (size === 0) return parts;

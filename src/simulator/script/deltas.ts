@@ -1,16 +1,16 @@
 import { splitTokens } from "./tokens.ts";
 
-/** How a text is taken apart for a stream. */
+/** How a text is split into deltas. */
 export interface DeltaStyle {
-  /** Length in UTF-16 units that the first delta has at least; 0 for no wish. */
+  /** Minimum length of the first delta, in UTF-16 units; 0 for no minimum. */
   readonly firstDelta: number;
-  /** Whether to part the two surrogates of each character beyond the basic plane. */
+  /** Whether to split the two surrogates of each character outside the Basic Multilingual Plane. */
   readonly halfSurrogates: boolean;
 }
 
 const surrogatePair = /(?<=[\ud800-\udbff])(?=[\udc00-\udfff])/;
 
-/** Yields the pieces in which a stream brings a text: one a token. Joined they are the text again. */
+/** Yields the deltas of a text, one per token. Concatenated they are the text. */
 export function* deltasOf(text: string, style: DeltaStyle): Generator<string> {
   if (style.firstDelta > 0) yield text.slice(0, style.firstDelta);
   for (const token of splitTokens(text.slice(style.firstDelta))) {

@@ -1,15 +1,15 @@
 import { crc32, deflateSync } from "node:zlib";
-import type { Scene } from "./scene.ts";
+import type { ScriptInput } from "./script-input.ts";
 import type { ImagePart } from "./turn.ts";
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Width and height of the pictures, in pixels. */
+/** Width and height of the images, in pixels. */
 const side = 32;
 
-/** Draws a picture for the question: a real PNG whose colours depend on the prompt. */
-export function drawImage(scene: Scene, previews: number): ImagePart {
-  const colours = Array.from({ length: 4 }, () => scene.random.below(256));
+/** Generates an image for the question: a valid PNG whose colours depend on the prompt. */
+export function drawImage(input: ScriptInput, previews: number): ImagePart {
+  const colours = Array.from({ length: 4 }, () => input.random.below(256));
   return {
     kind: "image",
     data: encodePng(side, side, (x, y) => [
@@ -18,12 +18,12 @@ export function drawImage(scene: Scene, previews: number): ImagePart {
       (y * 8) % 256,
     ]).toString("base64"),
     size: { width: side, height: side },
-    prompt: scene.prompt.question.slice(0, 200),
+    prompt: input.prompt.question.slice(0, 200),
     previews,
   };
 }
 
-/** Encodes a picture as PNG (ISO/IEC 15948), eight bits for each of red, green and blue. */
+/** Encodes an image as PNG (ISO/IEC 15948), with eight bits per channel (RGB). */
 function encodePng(
   width: number,
   height: number,

@@ -1,7 +1,7 @@
 import { countTokens, firstTokens } from "./tokens.ts";
 import type { Part, TextPart } from "./turn.ts";
 
-/** Tokens of an answer that one part takes. What hosted tools do costs none. */
+/** Number of output tokens of one part. Hosted tools count none. */
 export function countPartTokens(part: Part): number {
   switch (part.kind) {
     case "reasoning":
@@ -19,13 +19,13 @@ export function countPartTokens(part: Part): number {
   }
 }
 
-/** Keeps the first so many UTF-16 units of a text, and the citations that end within them. */
+/** Keeps the first `length` UTF-16 units of a text, and the citations that end within them. */
 export function shortenText(part: TextPart, length: number): TextPart {
   const citations = part.citations.filter((citation) => citation.end <= length);
   return { ...part, text: part.text.slice(0, length), citations };
 }
 
-/** Cuts an answer off after so many tokens, in the middle of the part that would go beyond. */
+/** Truncates an answer to a number of tokens, within the part that would exceed it. */
 export function limitParts(parts: readonly Part[], limit: number): readonly Part[] {
   const kept: Part[] = [];
   let left = limit;

@@ -27,7 +27,7 @@ const words = [
 /** Words in a sentence, and sentences in a paragraph. */
 const rhythm = { words: 11, sentences: 6 };
 
-/** Writes a text of exactly that many tokens. Its paragraphs hold sentences, and now and then an emoji. */
+/** Writes a text of exactly this many tokens: paragraphs of sentences with an occasional emoji. */
 export function writeLongText(tokens: number, random: SeededRandom): string {
   const paragraph = (rhythm.words + 1) * rhythm.sentences + 2;
   let text = "";

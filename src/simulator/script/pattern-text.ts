@@ -4,17 +4,17 @@ const lowercase = "abcdefghijklmnopqrstuvwxyz";
 const digits = "0123456789";
 const alphabet = `${lowercase}${lowercase.toUpperCase()}${digits} -_.,:;/@#`;
 
-/** Repetitions beyond the least, where a pattern allows any number. */
+/** Repetitions beyond the minimum, where a pattern allows any number. */
 const spareRepetitions = 2;
 
-/** Most repetitions of one element, so that a pattern cannot ask for megabytes. */
+/** Maximum number of repetitions of one element, so that a pattern cannot ask for megabytes. */
 const maximumRepetitions = 1000;
 
 /**
  * Writes a text that a regular expression matches: the `pattern` of a JSON Schema.
  *
- * Knows literals, classes, escapes, groups, alternatives and quantifiers. Returns undefined for an expression that it
- * does not know (look-around, back references) or that is not valid.
+ * Supports literals, classes, escapes, groups, alternatives and quantifiers. Returns undefined for an expression that is
+ * not supported (look-around, back references) or not valid.
  */
 export function textForPattern(pattern: string, random: SeededRandom): string | undefined {
   try {
@@ -50,7 +50,7 @@ function readSequence(reader: Reader): string {
     const next = reader.at;
     text += times > 0 ? once : "";
     for (let done = 1; done < times; done += 1) {
-      // The element is read again, so that each repetition draws its own characters.
+      // The element is read again, so that each repetition gets its own characters.
       reader.at = start;
       text += readAtom(reader);
     }
@@ -81,7 +81,7 @@ function readAtom(reader: Reader): string {
 function readGroup(reader: Reader): string {
   const prefix = /^\?(:|<[A-Za-z_]\w*>)/.exec(reader.pattern.slice(reader.at));
   if (prefix !== null) reader.at += prefix[0].length;
-  else if (reader.pattern[reader.at] === "?") throw new SyntaxError("look-around is not known");
+  else if (reader.pattern[reader.at] === "?") throw new SyntaxError("look-around is not supported");
   const text = readAlternatives(reader);
   expect(reader, ")");
   return text;
@@ -136,7 +136,7 @@ function readEscape(reader: Reader): string {
     case "b":
       return "";
     default:
-      if (/[A-Za-z0-9]/.test(character)) throw new SyntaxError(`\\${character} is not known`);
+      if (/[A-Za-z0-9]/.test(character)) throw new SyntaxError(`\\${character} is not supported`);
       return character;
   }
 }
@@ -161,7 +161,7 @@ function letters(text: string): readonly [string, ...string[]] {
 
 function take(reader: Reader): string {
   const character = reader.pattern[reader.at];
-  if (character === undefined) throw new SyntaxError("the pattern ends too soon");
+  if (character === undefined) throw new SyntaxError("unexpected end of the pattern");
   reader.at += 1;
   return character;
 }

@@ -3,24 +3,24 @@ import { type CacheEntries, createCacheEntries, fingerprintAfter } from "./cache
 import type { Prompt } from "./prompt.ts";
 import { bytesPerPromptToken } from "./tokens.ts";
 
-/** Tokens in one block of a cache of prefixes. Only whole blocks are found again. */
+/** Tokens per block of the prefix cache. Only whole blocks are found again. */
 const blockTokens = 128;
 
 const blockBytes = blockTokens * bytesPerPromptToken;
 
 /** What the cache did for one prompt. */
 export interface CacheUse {
-  /** Tokens at the beginning of the prompt that an earlier prompt began with, too. */
+  /** Tokens at the beginning of the prompt that were read from the cache. */
   readonly cachedTokens: number;
-  /** Tokens that are in the cache from now on. */
+  /** Tokens that were written to the cache. */
   readonly cacheWriteTokens: number;
-  /** Those of them that are there for an hour. */
+  /** Those of them that were written for an hour. */
   readonly longCacheWriteTokens: number;
 }
 
-/** Remembers how prompts began, as providers do; but for no prompt is it ever too late. */
+/** Remembers the prefixes of prompts, as providers do, but entries never expire. */
 export interface PromptCache {
-  /** Looks a prompt of a model up and remembers it. */
+  /** Looks up a prompt of a model and remembers it. */
   use(model: string, prompt: Prompt): CacheUse;
 }
 
@@ -35,7 +35,7 @@ export function createPromptCache(): PromptCache {
   };
 }
 
-/** Finds the longest beginning that an earlier prompt had in common, and remembers the whole prompt. */
+/** Finds the longest prefix in common with an earlier prompt, and remembers the whole prompt. */
 function usePrefix(
   entries: CacheEntries,
   model: string,
@@ -56,7 +56,7 @@ function usePrefix(
   };
 }
 
-/** One entry for each whole block, each covering all that comes before it. */
+/** One entry for each whole block, each covering everything before it. */
 function blocksOf(model: string, prompt: Buffer): string[] {
   const blocks: string[] = [];
   let before = model;

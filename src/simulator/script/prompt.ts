@@ -1,4 +1,4 @@
-/** What a request asks of a model, as a script sees it: free of any provider's wire format. */
+/** A request as a script sees it, independent of any provider's wire format. */
 export interface Prompt {
   /** Text of the last message of the user; empty when the request has none. */
   readonly question: string;
@@ -6,35 +6,35 @@ export interface Prompt {
   readonly segments: readonly string[];
   /** How the provider caches it. */
   readonly caching: Caching;
-  /** Pictures, documents and sounds of the request. */
+  /** Images, documents and audio of the request. */
   readonly attachments: readonly Attachment[];
-  /** Tools that the caller runs. */
+  /** Tools that the caller executes. */
   readonly tools: readonly CallableTool[];
-  /** Tools that the provider runs. */
+  /** Tools that the provider executes. */
   readonly hostedTools: readonly HostedTool[];
   /** Which tools the answer may or must call. */
   readonly toolChoice: ToolChoice;
   /** Whether one answer may call more than one tool. */
   readonly parallelToolCalls: boolean;
-  /** Results that arrived after the model's last answer. */
+  /** Tool results after the model's last answer. */
   readonly toolResults: readonly ToolResult[];
-  /** How often tool results were handed in since the user last spoke. */
+  /** Number of rounds of tool results since the last user message. */
   readonly toolRounds: number;
-  /** The form that the answer's text must have. */
+  /** The format that the answer's text must have. */
   readonly answerFormat: AnswerFormat;
-  /** Most tokens that the answer may have, reasoning included; unset for no limit. */
+  /** Maximum number of tokens of the answer, reasoning included; unset for no limit. */
   readonly maxOutputTokens: number | undefined;
-  /** Texts right before which the answer ends. */
+  /** Stop sequences: the answer ends before the first of them. */
   readonly stopSequences: readonly string[];
-  /** How much the model should think before it answers. */
+  /** How much the model should reason before it answers. */
   readonly effort: Effort;
 }
 
-/** How a provider caches prompts: the beginning of each by itself, or up to where the request says. */
+/** How a provider caches prompts: automatically by prefix, or up to the breakpoints of the request. */
 export type Caching =
   | {
       readonly kind: "prefix";
-      /** Least tokens that are worth an entry. */
+      /** Minimum number of tokens of an entry. */
       readonly minimumTokens: number;
     }
   | {
@@ -43,24 +43,24 @@ export type Caching =
       readonly breakpoints: readonly CacheBreakpoint[];
     };
 
-/** A place up to which a request wants its prompt cached. */
+/** A position up to which a request asks for its prompt to be cached. */
 export interface CacheBreakpoint {
-  /** Index of the last segment in front of it. */
+  /** Index of the last segment before it. */
   readonly segment: number;
-  /** Whether the entry is to last for an hour instead of minutes. */
+  /** Whether the entry should live for an hour instead of minutes. */
   readonly long: boolean;
 }
 
-/** Something in a prompt that is not text. */
+/** Content of a prompt that is not text. */
 export interface Attachment {
   readonly kind: "image" | "document" | "audio";
-  /** What it is called or where it is from, for the answer to name; bounded by the reader. */
+  /** Its name or source, which the answer mentions; limited in length by the reader. */
   readonly label: string;
   /** Tokens that it adds to the prompt. */
   readonly tokens: number;
 }
 
-/** A tool that the caller runs. */
+/** A tool that the caller executes. */
 export interface CallableTool {
   readonly name: string;
   /** JSON Schema of the arguments; unset for a tool that takes free text. */
@@ -69,7 +69,7 @@ export interface CallableTool {
   readonly freeform: boolean;
 }
 
-/** A tool that the provider runs. */
+/** A tool that the provider executes. */
 export type HostedTool =
   | { readonly kind: "web_search" }
   | { readonly kind: "image_generation"; readonly partialImages: number };
@@ -79,7 +79,7 @@ export type ToolChoice =
   | { readonly mode: "auto" | "none" | "required" }
   | { readonly mode: "named"; readonly name: string };
 
-/** What a tool gave back. */
+/** The result of a tool call. */
 export interface ToolResult {
   /** Name of the tool, empty when the request does not say. */
   readonly name: string;
@@ -87,15 +87,15 @@ export interface ToolResult {
   readonly text: string;
 }
 
-/** The form that the text of an answer must have. */
+/** The format that the text of an answer must have. */
 type AnswerFormat =
   | { readonly type: "text" | "json_object" }
   | { readonly type: "json_schema"; readonly schema: unknown };
 
-/** How much a model should think. */
+/** How much a model should reason. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** Tokens that the attachments of a prompt count. */
+/** Number of tokens of a prompt's attachments. */
 export function countAttachmentTokens(prompt: Prompt): number {
   return prompt.attachments.reduce((sum, attachment) => sum + attachment.tokens, 0);
 }

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import type { Attachment } from "./prompt.ts";
 
-/** Tokens that a picture counts, whatever its size. */
+/** Number of tokens of an image, whatever its size. */
 const imageTokens = 765;
 
-/** Characters of a document's or a sound's data that count one token. */
+/** Characters of data per token, for documents and audio. */
 const charactersPerToken = 16;
 
-/** Longest label of an attachment. */
+/** Maximum length of an attachment's label. */
 const longestLabel = 120;
 
-/** What a message or a tool's output says. */
+/** The content of a message or of a tool's output. */
 export interface ReadContent {
-  /** Its text; attachments stand in brackets. */
+  /** Its text; attachments are named in brackets. */
   readonly text: string;
   readonly attachments: readonly Attachment[];
 }
@@ -22,12 +22,12 @@ export function readText(text: string): ReadContent {
   return { text, attachments: [] };
 }
 
-/** A picture, by its URL, its data or its id. */
+/** An image, by its URL, data or id. */
 export function readImage(source: string): ReadContent {
   return attach({ kind: "image", label: labelOf(source), tokens: imageTokens });
 }
 
-/** A document or a sound, by its URL, its data or its id, and by its name where it has one. */
+/** A document or audio, by its URL, data or id, and by its name where it has one. */
 export function readFile(kind: "document" | "audio", source: string, name = source): ReadContent {
   const tokens = Math.ceil(source.length / charactersPerToken);
   return attach({ kind, label: labelOf(name), tokens });
@@ -45,7 +45,7 @@ function attach(attachment: Attachment): ReadContent {
   return { text: `[${attachment.kind} ${attachment.label}]`, attachments: [attachment] };
 }
 
-/** Names a source: a URL as it is, a data URI by its type, its size and a fingerprint. */
+/** Describes a source: a URL as it is, a data URI by its type, size and fingerprint. */
 function labelOf(source: string): string {
   const type = /^data:([^;,]*)[;,]/.exec(source.slice(0, 200))?.[1];
   if (type === undefined) return source.slice(0, longestLabel);

@@ -1,32 +1,32 @@
 import { textForSchema } from "./schema-text.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
-/** A value that JSON can hold. */
+/** A JSON value. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 
-/** An object that JSON can hold. */
+/** A JSON object. */
 interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** What the values of an instance are drawn from. */
+/** The source of an instance's values. */
 export interface InstanceSource {
   readonly random: SeededRandom;
-  /** Returns the next of the words that free strings are made of; never an empty one. */
+  /** Returns the next word for free strings; never an empty one. */
   nextWord(): string;
 }
 
-/** Depth from which on only what a schema requires is filled in. */
+/** Depth from which only required properties are filled in. */
 const depthOfOptionals = 4;
 
-/** Depth at which an endless schema is broken off with null. */
+/** Depth at which a recursive schema is ended with null. */
 const maximumDepth = 24;
 
-/** Values that an instance holds at most; an endless schema that also branches is broken off with null then. */
+/** Maximum number of values of an instance; a recursive schema that also branches is ended with null then. */
 const maximumValues = 5000;
 
-/** Elements that an array has, where its schema allows. */
-const usualElements = 2;
+/** Number of elements of an array, where its schema allows it. */
+const defaultElements = 2;
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -37,7 +37,7 @@ interface Builder extends InstanceSource {
 }
 
 /**
- * Builds a value that a JSON Schema (2020-12 and drafts 4 to 7) accepts, the same one for the same source.
+ * Builds a value that matches a JSON Schema (2020-12 and drafts 4 to 7), the same one for the same source.
  *
  * Follows `type`, `enum`, `const`, `properties`, `required`, `items`, `prefixItems`, `anyOf`, `oneOf`, `allOf`, local
  * `$ref`s and the limits of numbers, strings and arrays. Does not solve `not`, `if` and dependencies.
@@ -135,7 +135,7 @@ function buildArray(schema: Schema, builder: Builder, depth: number): JsonValue 
   const items = schema.items ?? true;
   const least = count(schema.minItems, leading.length);
   const most = count(schema.maxItems, Number.MAX_SAFE_INTEGER);
-  const wanted = depth < depthOfOptionals ? Math.max(least, leading.length || usualElements) : least;
+  const wanted = depth < depthOfOptionals ? Math.max(least, leading.length || defaultElements) : least;
   const length = items === false ? leading.length : Math.min(wanted, most);
   const elements: JsonValue[] = [];
   for (let index = 0; index < length; index += 1) {
@@ -150,7 +150,7 @@ function isNew(element: JsonValue, elements: readonly JsonValue[]): boolean {
   return !elements.some((other) => JSON.stringify(other) === text);
 }
 
-/** Draws a number within the limits of a schema, a multiple of `multipleOf` or else of `step`. */
+/** Chooses a number within the limits of a schema, a multiple of `multipleOf` or else of `step`. */
 function buildNumber(schema: Schema, random: SeededRandom, step: number): number {
   const multiple = numeric(schema.multipleOf) ?? step;
   const above = numeric(schema.exclusiveMinimum);

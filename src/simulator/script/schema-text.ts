@@ -24,7 +24,7 @@ const textByFormat: Readonly<Record<string, string>> = {
   base64: "c2ltdWxhdGVk",
 };
 
-/** Most characters that a `minLength` is honoured up to. */
+/** Maximum number of characters up to which `minLength` is honoured. */
 const longestText = 100_000;
 
 /** Writes a string that fits the `format`, `pattern`, `minLength` and `maxLength` of a schema. */

@@ -2,50 +2,50 @@ import type { ModelOptions } from "../model-options.ts";
 import { writeAnswer } from "./answer-text.ts";
 import { drawImage } from "./image.ts";
 import { writeLongText } from "./long-text.ts";
-import { thinkAbout } from "./reasoning.ts";
-import type { Scene } from "./scene.ts";
+import { writeReasoning } from "./reasoning.ts";
+import type { ScriptInput } from "./script-input.ts";
 import { callTools, mustCallTool, shouldCallTool } from "./tool-calls.ts";
 import type { Part, TextPart } from "./turn.ts";
 import { citationCount, citeSources, searchWeb } from "./web-search.ts";
 
-/** Tokens that `sim-long` says unless the option `tokens` tells. */
-const usualLength = 400;
+/** Length of the text of `sim-long`, in tokens, unless the option `tokens` is set. */
+const defaultTokens = 400;
 
-/** One script: what a model that follows it says. */
+/** One script: what a simulated model says. */
 interface Script {
   /** What it does, in one sentence. */
   readonly summary: string;
-  /** Options that hold for it unless the model string sets them. */
+  /** Options that apply to it unless the model string sets them. */
   readonly defaults?: ModelOptions;
-  readonly write: (scene: Scene) => readonly Part[];
+  readonly write: (input: ScriptInput) => readonly Part[];
 }
 
 /** Every script, by the name that follows `sim-` in a model string. */
 export const scripts = {
   text: {
-    summary: "Answers with a text that depends on the prompt, with non-ASCII characters and emoji.",
-    write: (scene) => (mustCallTool(scene) ? callTools(scene) : answer(scene)),
+    summary: "Answers with a text that depends on the prompt and has non-ASCII characters and emoji.",
+    write: (input) => (mustCallTool(input) ? callTools(input) : answer(input)),
   },
   echo: {
-    summary: "Repeats the last words of the user, character by character.",
-    write: (scene) => (mustCallTool(scene) ? callTools(scene) : [textPart(scene.prompt.question)]),
+    summary: "Repeats the text of the last user message, character by character.",
+    write: (input) => (mustCallTool(input) ? callTools(input) : [textPart(input.prompt.question)]),
   },
   tools: {
     summary:
-      "Calls the tools of the request with arguments made from their schemas; answers once it has the results.",
-    write: (scene) => (shouldCallTool(scene) ? callWithPreamble(scene) : answer(scene)),
+      "Calls the request's tools with arguments generated from their schemas; answers once it has the results.",
+    write: (input) => (shouldCallTool(input) ? callWithPreamble(input) : answer(input)),
   },
   reasoning: {
-    summary: "Thinks first, as much as the request's effort says; then does what `sim-tools` does.",
-    write: (scene) => [
-      ...thinkAbout(scene),
-      ...(shouldCallTool(scene) ? callWithPreamble(scene) : answer(scene)),
+    summary: "Reasons first, as much as the request's effort asks for; then does what `sim-tools` does.",
+    write: (input) => [
+      ...writeReasoning(input),
+      ...(shouldCallTool(input) ? callWithPreamble(input) : answer(input)),
     ],
   },
   long: {
-    summary: "Says as many tokens as the option `tokens` tells, at the option `rate`.",
+    summary: "Writes as many tokens as the option `tokens` says, at the speed of the option `rate`.",
     defaults: { rate: 100 },
-    write: (scene) => [textPart(writeLongText(scene.options.tokens ?? usualLength, scene.random))],
+    write: (input) => [textPart(writeLongText(input.options.tokens ?? defaultTokens, input.random))],
   },
   refusal: {
     summary: "Refuses to answer.",
@@ -56,7 +56,7 @@ export const scripts = {
 /** Name of a script. */
 export type ScriptName = keyof typeof scripts;
 
-/** Options that hold for a script unless the model string sets them. */
+/** Options that apply to a script unless the model string sets them. */
 export function defaultsOf(name: ScriptName): ModelOptions {
   const script: Script = scripts[name];
   return script.defaults ?? {};
@@ -67,21 +67,21 @@ export function isScriptName(name: string): name is ScriptName {
   return Object.hasOwn(scripts, name);
 }
 
-/** The answer: what hosted tools of the request did, then the text. */
-function answer(scene: Scene): Part[] {
-  const hosted = scene.prompt.toolChoice.mode === "none" ? [] : scene.prompt.hostedTools;
+/** The answer: the results of the request's hosted tools, then the text. */
+function answer(input: ScriptInput): Part[] {
+  const hosted = input.prompt.toolChoice.mode === "none" ? [] : input.prompt.hostedTools;
   const parts = hosted.map((tool) =>
-    tool.kind === "web_search" ? searchWeb(scene) : drawImage(scene, tool.partialImages),
+    tool.kind === "web_search" ? searchWeb(input) : drawImage(input, tool.partialImages),
   );
   const searched = hosted.some((tool) => tool.kind === "web_search");
-  const isProse = scene.prompt.answerFormat.type === "text";
-  const { text, citations } = citeSources(writeAnswer(scene), isProse ? citationCount(scene, searched) : 0);
+  const isProse = input.prompt.answerFormat.type === "text";
+  const { text, citations } = citeSources(writeAnswer(input), isProse ? citationCount(input, searched) : 0);
   return [...parts, { ...textPart(text), citations }];
 }
 
-function callWithPreamble(scene: Scene): Part[] {
-  const calls = callTools(scene);
-  if (scene.options.preamble !== true) return calls;
+function callWithPreamble(input: ScriptInput): Part[] {
+  const calls = callTools(input);
+  if (input.options.preamble !== true) return calls;
   return [{ ...textPart("Let me look that up — un instant. 🔎"), phase: "commentary" }, ...calls];
 }
 

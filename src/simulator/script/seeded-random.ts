@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A source of numbers that gives the same ones for the same seed. */
+/** A random number generator with a seed. */
 export interface SeededRandom {
   /** Returns an integer from 0 up to, but not including, `limit` (at least 1). */
   below(limit: number): number;
@@ -8,7 +8,7 @@ export interface SeededRandom {
   pick<Choice>(choices: readonly [Choice, ...Choice[]]): Choice;
 }
 
-/** Creates a source of numbers (mulberry32) from a text. */
+/** Creates a generator (mulberry32) whose seed is a text. */
 export function createSeededRandom(seed: string): SeededRandom {
   let state = createHash("sha256").update(seed).digest().readUInt32LE(0);
   const below = (limit: number): number => {

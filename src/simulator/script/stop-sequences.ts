@@ -1,14 +1,14 @@
 import { shortenText } from "./limit-parts.ts";
 import type { Part } from "./turn.ts";
 
-/** What is left of an answer once stop sequences have been looked for. */
+/** An answer after stop sequences have been applied. */
 interface Stopped {
   readonly parts: readonly Part[];
-  /** The sequence right before which the answer ends; undefined where it has none. */
+  /** The sequence at which the answer ends; undefined where it contains none. */
   readonly stopSequence: string | undefined;
 }
 
-/** Ends an answer right before the first of the sequences that its texts hold. A text of which nothing is left goes, too. */
+/** Ends an answer before the first stop sequence in its texts. A text of which nothing is left is removed. */
 export function stopAtSequences(parts: readonly Part[], sequences: readonly string[]): Stopped {
   for (const [index, part] of parts.entries()) {
     const found = part.kind === "text" ? findFirst(part.text, sequences) : undefined;

@@ -1,13 +1,13 @@
 /**
- * What the simulated models take for one token of their output: a word of up to ten letters or digits with the
- * space before it, a run of white space, or any other single character.
+ * One output token of the simulated models: a word of up to ten letters or digits with the space before it, a run of
+ * white space, or any other single character.
  */
 const tokenPattern = / ?[\p{L}\p{N}]{1,10}|\s+|./gsu;
 
-/** Bytes of UTF-8 that make one token of a prompt, as a rule of thumb. */
+/** Estimated number of UTF-8 bytes per prompt token. */
 export const bytesPerPromptToken = 4;
 
-/** Yields the tokens of a text in order. Joined they are the text again. */
+/** Yields the tokens of a text in order. Concatenated they are the text. */
 export function* splitTokens(text: string): Generator<string> {
   for (const [token] of text.matchAll(tokenPattern)) yield token;
 }
@@ -19,12 +19,12 @@ export function countTokens(text: string): number {
   return count;
 }
 
-/** Counts the tokens of one delta: one, but for a first delta that was made large. */
+/** Counts the tokens of one delta: one, except for a first delta that was padded. */
 export function countDeltaTokens(delta: string): number {
   return delta.length > 64 ? countTokens(delta) : 1;
 }
 
-/** Cuts a text after `limit` tokens. A text that has no more is returned as it is. */
+/** Truncates a text to `limit` tokens. A shorter text is returned as it is. */
 export function firstTokens(text: string, limit: number): string {
   let count = 0;
   for (const match of text.matchAll(tokenPattern)) {

@@ -1,35 +1,35 @@
 import type { CallableTool } from "./prompt.ts";
-import { instanceSourceOf, type Scene } from "./scene.ts";
 import { type InstanceSource, instanceOfSchema } from "./schema-instance.ts";
+import { instanceSourceOf, type ScriptInput } from "./script-input.ts";
 import type { ToolCallPart } from "./turn.ts";
 
-/** Whether a prompt leaves the model no choice but to call a tool of the caller. */
-export function mustCallTool(scene: Scene): boolean {
-  const { toolChoice, tools, toolResults } = scene.prompt;
+/** Whether the model must call one of the caller's tools. */
+export function mustCallTool(input: ScriptInput): boolean {
+  const { toolChoice, tools, toolResults } = input.prompt;
   if (tools.length === 0 || toolResults.length > 0) return false;
   return toolChoice.mode === "required" || toolChoice.mode === "named";
 }
 
-/** Whether a script that likes to call tools does so now, or answers because it may not or has its results. */
-export function shouldCallTool(scene: Scene): boolean {
-  const { toolChoice, tools, toolRounds } = scene.prompt;
+/** Whether a script that calls tools calls them now, or answers because it must not or already has the results. */
+export function shouldCallTool(input: ScriptInput): boolean {
+  const { toolChoice, tools, toolRounds } = input.prompt;
   if (tools.length === 0 || toolChoice.mode === "none") return false;
-  return toolRounds < (scene.options.rounds ?? 1);
+  return toolRounds < (input.options.rounds ?? 1);
 }
 
 /**
- * Calls the tools of a prompt: as many calls as the option `calls` says (1 unless said), in the order of the tools and
+ * Calls the tools of a prompt: as many calls as the option `calls` says (default 1), in the order of the tools and
  * from the first again when there are more calls than tools; only the named tool when one is named.
  */
-export function callTools(scene: Scene): ToolCallPart[] {
-  const { toolChoice, parallelToolCalls } = scene.prompt;
+export function callTools(input: ScriptInput): ToolCallPart[] {
+  const { toolChoice, parallelToolCalls } = input.prompt;
   const tools =
     toolChoice.mode === "named"
-      ? scene.prompt.tools.filter((tool) => tool.name === toolChoice.name)
-      : scene.prompt.tools;
-  const wanted = tools.length === 0 ? 0 : (scene.options.calls ?? 1);
+      ? input.prompt.tools.filter((tool) => tool.name === toolChoice.name)
+      : input.prompt.tools;
+  const wanted = tools.length === 0 ? 0 : (input.options.calls ?? 1);
   const count = parallelToolCalls ? wanted : Math.min(wanted, 1);
-  const source = instanceSourceOf(scene);
+  const source = instanceSourceOf(input);
   return Array.from({ length: count }, (_, index) => tools[index % tools.length])
     .filter((tool) => tool !== undefined)
     .map((tool) => callTool(tool, source));

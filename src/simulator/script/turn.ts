@@ -1,18 +1,18 @@
-/** What a model says in one answer, as a script wrote it: free of any provider's wire format. */
+/** One answer of a model, as a script wrote it, independent of any provider's wire format. */
 export interface Turn {
-  /** What it says, in order. */
+  /** Its content, in order. */
   readonly parts: readonly Part[];
   /** Why it stops. */
   readonly stop: StopReason;
-  /** The text of the request right before which it ended; undefined where it did not. */
+  /** The stop sequence at which it ended; undefined where there was none. */
   readonly stopSequence: string | undefined;
-  /** What it cost. */
+  /** The tokens that it consumed. */
   readonly usage: TurnUsage;
-  /** How ids of tool calls are given: each its own, all the same, or none at all. */
+  /** The ids of tool calls: unique, all the same, or empty. */
   readonly callIds: "unique" | "repeated" | "empty";
-  /** Whether deltas fall between the two surrogates of a character beyond the basic plane. */
+  /** Whether deltas split the two surrogates of a character outside the Basic Multilingual Plane. */
   readonly halfSurrogates: boolean;
-  /** Whether the event that opens a stream comes twice. */
+  /** Whether the event that opens a stream is sent twice. */
   readonly repeatsStart: boolean;
 }
 
@@ -23,29 +23,29 @@ export type StopReason = "end" | "length" | "content_filter";
 interface TurnUsage {
   /** All tokens of the prompt. */
   readonly inputTokens: number;
-  /** Those of the prompt that came from the cache. */
+  /** Prompt tokens that were read from the cache. */
   readonly cachedTokens: number;
-  /** Those of the prompt that were put into the cache. */
+  /** Prompt tokens that were written to the cache. */
   readonly cacheWriteTokens: number;
-  /** Those that were put into it for an hour instead of minutes. */
+  /** Prompt tokens that were written to it for an hour instead of minutes. */
   readonly longCacheWriteTokens: number;
   /** All tokens of the answer. */
   readonly outputTokens: number;
-  /** Those of the answer that were spent on reasoning. */
+  /** Answer tokens that were spent on reasoning. */
   readonly reasoningTokens: number;
 }
 
-/** One thing that a model says or does. */
+/** One part of an answer. */
 export type Part = ReasoningPart | TextPart | RefusalPart | ToolCallPart | WebSearchPart | ImagePart;
 
-/** Thinking before or between answers. */
+/** Reasoning before or between answers. */
 export interface ReasoningPart {
   readonly kind: "reasoning";
-  /** What the thinking says, paragraph by paragraph; empty when it was cut off before it said anything. */
+  /** The text of the reasoning, by paragraph; empty when it was truncated at its start. */
   readonly paragraphs: readonly string[];
-  /** Whether what it says is hidden from the caller, and only comes encrypted. */
+  /** Whether the text is hidden from the caller and only sent encrypted. */
   readonly redacted: boolean;
-  /** Tokens that the thinking cost, which are more than the paragraphs show. */
+  /** Tokens of the reasoning, more than those of the paragraphs. */
   readonly tokens: number;
 }
 
@@ -53,21 +53,21 @@ export interface ReasoningPart {
 export interface TextPart {
   readonly kind: "text";
   readonly text: string;
-  /** Sources of the text, in the order of their places. */
+  /** Sources of the text, in the order of their positions. */
   readonly citations: readonly Citation[];
-  /** Whether this is the answer, or a word on the way to it. */
+  /** Whether this is the answer, or a comment before it. */
   readonly phase: "commentary" | "final_answer";
-  /** Length in UTF-16 units that the first delta has at least. */
+  /** Minimum length of the first delta, in UTF-16 units. */
   readonly firstDelta: number;
-  /** Whether the limit of tokens cut it off. */
+  /** Whether the token limit truncated it. */
   readonly cut: boolean;
 }
 
-/** A source of a stretch of text. */
+/** The source of a span of text. */
 export interface Citation {
-  /** Where the stretch begins, in UTF-16 units. */
+  /** Start of the span, in UTF-16 units. */
   readonly start: number;
-  /** Where the stretch ends (exclusive), in UTF-16 units. */
+  /** End of the span (exclusive), in UTF-16 units. */
   readonly end: number;
   readonly url: string;
   readonly title: string;
@@ -79,35 +79,35 @@ export interface RefusalPart {
   readonly text: string;
 }
 
-/** A call of a tool that the caller runs. */
+/** A call of a tool that the caller executes. */
 export interface ToolCallPart {
   readonly kind: "tool_call";
   readonly name: string;
-  /** JSON text, or free text for a freeform tool. Does not parse when it was cut off. */
+  /** JSON text, or free text for a freeform tool. Not valid JSON when it was truncated. */
   readonly input: string;
   readonly freeform: boolean;
-  /** Length in UTF-16 units that the first delta has at least. */
+  /** Minimum length of the first delta, in UTF-16 units. */
   readonly firstDelta: number;
-  /** Whether the limit of tokens cut it off. */
+  /** Whether the token limit truncated it. */
   readonly cut: boolean;
 }
 
-/** A search of the web that the provider ran. */
+/** A web search that the provider ran. */
 export interface WebSearchPart {
   readonly kind: "web_search";
   readonly query: string;
   readonly sources: readonly { readonly url: string; readonly title: string }[];
 }
 
-/** A picture that the provider drew. */
+/** An image that the provider generated. */
 export interface ImagePart {
   readonly kind: "image";
   /** Base64 of a PNG. */
   readonly data: string;
   /** Width and height in pixels. */
   readonly size: { readonly width: number; readonly height: number };
-  /** What was drawn. */
+  /** The prompt of the image. */
   readonly prompt: string;
-  /** How many previews of the picture are shown while it is drawn. */
+  /** Number of partial images that are sent before it. */
   readonly previews: number;
 }

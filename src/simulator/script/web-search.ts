@@ -1,33 +1,33 @@
-import type { Scene } from "./scene.ts";
+import type { ScriptInput } from "./script-input.ts";
 import type { Citation, WebSearchPart } from "./turn.ts";
 
-/** A page that a simulated search finds. */
+/** A result of a simulated search. */
 interface Page {
   readonly url: string;
   readonly title: string;
 }
 
-/** Citations that an answer has after a search, unless the option `citations` says otherwise. */
-const usualCitations = 2;
+/** Number of citations after a search, unless the option `citations` is set. */
+const defaultCitations = 2;
 
-/** Searches the web for the question: finds the pages that the answer will cite. */
-export function searchWeb(scene: Scene): WebSearchPart {
-  const query = scene.prompt.question.slice(0, 120);
+/** Simulates a web search for the question, with the pages that the answer will cite. */
+export function searchWeb(input: ScriptInput): WebSearchPart {
+  const query = input.prompt.question.slice(0, 120);
   return {
     kind: "web_search",
     query,
-    sources: Array.from({ length: citationCount(scene, true) }, (_, i) => pageAt(i)),
+    sources: Array.from({ length: citationCount(input, true) }, (_, i) => pageAt(i)),
   };
 }
 
-/** How many sources an answer cites. */
-export function citationCount(scene: Scene, searched: boolean): number {
-  return scene.options.citations ?? (searched ? usualCitations : 0);
+/** Number of sources that an answer cites. */
+export function citationCount(input: ScriptInput, searched: boolean): number {
+  return input.options.citations ?? (searched ? defaultCitations : 0);
 }
 
 /**
- * Puts a sentence with its source before a text for each citation. The sentences stand first and are free of
- * characters beyond the basic plane, so that their places are the same for whoever counts bytes of UTF-16 or code points.
+ * Inserts a sentence with its source before a text for each citation. The sentences come first and are ASCII, so that
+ * their positions are the same in bytes, UTF-16 units and code points.
  */
 export function citeSources(text: string, count: number): { text: string; citations: Citation[] } {
   const citations: Citation[] = [];

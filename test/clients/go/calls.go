@@ -81,7 +81,7 @@ func receiveAll(stream grpc.ServerStreamingClient[pb.StreamEvent]) ([]*pb.Stream
 	}
 }
 
-// checkOrder holds a stream to laws 1 and 2; the laws stand at StreamEvent in the contract.
+// checkOrder checks laws 1 and 2 of a stream; the laws are listed at StreamEvent in the contract.
 func checkOrder(events []*pb.StreamEvent) error {
 	last := len(events) - 1
 	for i, event := range events {
@@ -101,8 +101,8 @@ func checkOrder(events []*pb.StreamEvent) error {
 	return nil
 }
 
-// checkText holds a stream to law 4: what the deltas add up to is what the block's end and the
-// final response say.
+// checkText checks law 4 of a stream: the deltas concatenate to the text in the block's end and in
+// the final response.
 func checkText(events []*pb.StreamEvent) error {
 	streamed := map[int32]string{}
 	blocks := 0
@@ -121,7 +121,7 @@ func checkText(events []*pb.StreamEvent) error {
 				return fmt.Errorf("part %d of the final response is not what was streamed", index)
 			}
 		default:
-			// A caller skips what it does not know: kinds of events may be added.
+			// Callers must skip unknown events, since kinds may be added.
 		}
 	}
 	if blocks == 0 || blocks != len(streamed) {
@@ -138,7 +138,7 @@ func checkToolRoundTrip(ctx context.Context, to sidecar) error {
 		Tools: []*pb.Tool{{Tool: &pb.Tool_Function{Function: &pb.FunctionTool{
 			Name:        "get_weather",
 			Description: "Current weather of a city.",
-			// JSON travels as text: a Struct would lose the order of its keys.
+			// JSON is sent as text: a Struct would lose the order of its keys.
 			ParametersJson: `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`,
 		}}}},
 	}
@@ -154,8 +154,8 @@ func checkToolRoundTrip(ctx context.Context, to sidecar) error {
 		return err
 	}
 
-	// The assistant's message goes back exactly as it came. Its parts may carry provider_state
-	// (signatures, encrypted reasoning) without which a provider refuses or forgets.
+	// The assistant's message is sent back unchanged. Its parts may carry provider_state
+	// (signatures, encrypted reasoning) that the provider requires.
 	request.Messages = append(request.Messages, first.GetMessage(), answers)
 	second, err := to.inference.Complete(ctx, request)
 	if err != nil {
@@ -167,7 +167,7 @@ func checkToolRoundTrip(ctx context.Context, to sidecar) error {
 	return nil
 }
 
-// runTools answers every tool call of a message; a model may ask for several at once.
+// runTools executes every tool call of a message; a model may make several at once.
 func runTools(message *pb.Message, result string) (*pb.Message, error) {
 	answers := &pb.Message{Role: pb.Role_ROLE_TOOL}
 	for _, part := range message.GetContent() {
@@ -175,7 +175,7 @@ func runTools(message *pb.Message, result string) (*pb.Message, error) {
 		if call == nil {
 			continue
 		}
-		// Arguments are the model's own words and may be no JSON at all.
+		// The model generates the arguments, which may not be valid JSON.
 		var arguments struct {
 			City string `json:"city"`
 		}
@@ -203,7 +203,7 @@ func textMessage(role pb.Role, text string) *pb.Message {
 	return &pb.Message{Role: role, Content: []*pb.ContentPart{textPart(text)}}
 }
 
-// textOf joins the text parts of a message. A message may hold other parts between them.
+// textOf joins the text parts of a message. A message may have other parts between them.
 func textOf(message *pb.Message) string {
 	var text strings.Builder
 	for _, part := range message.GetContent() {

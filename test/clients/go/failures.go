@@ -15,11 +15,11 @@ import (
 	pb "example.com/outrigger-client/build/outrigger/v1"
 )
 
-// A caller that leaves, or whose time is up, gets its answer at once. The bound is generous so
+// A cancelled call, and one whose deadline expires, ends at once. The bound is generous so
 // that a busy machine does not fail the check.
 const promptly = 3 * time.Second
 
-// failure is a failed call, taken apart. What the sidecar did not attach stays nil.
+// failure has the code and details of a failed call. Details that were not attached are nil.
 type failure struct {
 	code      codes.Code
 	inference *pb.InferenceError
@@ -100,7 +100,7 @@ func checkMidStreamError(ctx context.Context, to sidecar) error {
 	if err != nil {
 		return err
 	}
-	// Once the stream has begun, a failure comes twice: as its last event, for whoever reads
+	// Once the stream has begun, a failure is reported twice: as its last event, for code that reads
 	// events, and as the status, for interceptors, retries and metrics.
 	events, err := receiveAll(stream)
 	if err == nil {
@@ -137,7 +137,7 @@ func checkDeadline(ctx context.Context, to sidecar) error {
 }
 
 func checkCancellation(ctx context.Context, to sidecar) error {
-	// Cancelling the context is all it takes: the sidecar then hangs up on the provider.
+	// Cancelling the context is enough: the sidecar then closes its connection to the provider.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := openLongStream(ctx, to)

@@ -15,11 +15,11 @@ import (
 	pb "example.com/outrigger-client/build/outrigger/v1"
 )
 
-// Images travel in messages. gRPC's own limit of 4 MiB is too small for them; this is the
+// Messages can contain images, for which gRPC's default limit of 4 MiB is too small; this is the
 // sidecar's default.
 const maxMessageBytes = 32 << 20
 
-// Every call gets a deadline. The sidecar hands it on to the provider.
+// Every call gets a deadline. The sidecar applies it to the provider call.
 const callTimeout = 20 * time.Second
 
 type sidecar struct {
@@ -43,7 +43,7 @@ var checks = []struct {
 }
 
 func main() {
-	// The sidecar shares the pod's loopback, so the hop needs no TLS.
+	// The sidecar shares the pod's loopback, so no TLS is needed.
 	connection, err := grpc.NewClient(
 		os.Getenv("OUTRIGGER_ADDR"),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),

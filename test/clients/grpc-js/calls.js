@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { promisify } from "node:util";
 
-/** Every call gets a deadline. The sidecar hands it on to the provider. */
+/** Every call gets a deadline. The sidecar applies it to the provider call. */
 export function inTime() {
   return { deadline: Date.now() + 20_000 };
 }
@@ -41,7 +41,7 @@ export async function checkStream(inference) {
   checkText(events);
 }
 
-/** Holds a stream to laws 1 and 2; the laws stand at StreamEvent in the contract. */
+/** Checks laws 1 and 2 of a stream; the laws are listed at StreamEvent in the contract. */
 function checkOrder(events) {
   const kinds = events.map((event) => event.event);
   assert.equal(kinds.at(0), "streamStart", "stream_start is first");
@@ -55,13 +55,13 @@ function checkOrder(events) {
   );
 }
 
-/** Holds a stream to law 4: what the deltas of a block add up to is what its end and the final response say. */
+/** Checks law 4 of a stream: the deltas of a block concatenate to the text in its end and in the final response. */
 function checkText(events) {
   const { content } = events.at(-1).finish.response.message;
   const streamed = new Map();
   let ends = 0;
   for (const { textDelta, textEnd } of events) {
-    // A caller skips what it does not know: kinds of events may be added.
+    // Callers must skip unknown events, since kinds may be added.
     if (textDelta) {
       const { partIndex, delta } = textDelta;
       streamed.set(partIndex, (streamed.get(partIndex) ?? "") + delta);
@@ -85,7 +85,7 @@ export async function checkToolRoundTrip(inference) {
         function: {
           name: "get_weather",
           description: "Current weather of a city.",
-          // JSON travels as text: a Struct would lose the order of its keys.
+          // JSON is sent as text: a Struct would lose the order of its keys.
           parametersJson: JSON.stringify({
             type: "object",
             properties: { city: { type: "string" } },
@@ -98,14 +98,14 @@ export async function checkToolRoundTrip(inference) {
   const first = await complete(inference, request);
   assert.equal(first.finishReason.reason, "REASON_TOOL_CALLS");
 
-  // The assistant's message goes back exactly as it came. Its parts may carry providerState
-  // (signatures, encrypted reasoning) without which a provider refuses or forgets.
+  // The assistant's message is sent back unchanged. Its parts may carry providerState
+  // (signatures, encrypted reasoning) that the provider requires.
   request.messages.push(first.message, runTools(first.message, result));
   const text = textOf((await complete(inference, request)).message);
   assert.ok(text.includes(result), `the answer "${text}" does not quote the tool's result`);
 }
 
-/** Answers every tool call of a message; a model may ask for several at once. */
+/** Executes every tool call of a message; a model may make several at once. */
 function runTools(message, result) {
   const calls = message.content.filter((part) => part.part === "toolCall").map((part) => part.toolCall);
   assert.notEqual(calls.length, 0, "the model called no tool");
@@ -121,12 +121,12 @@ function runTools(message, result) {
   };
 }
 
-/** What a human says. */
+/** A user message. */
 export function userMessage(text) {
   return { role: "ROLE_USER", content: [{ text }] };
 }
 
-/** Joins the text parts of a message. A message may hold other parts between them. */
+/** Joins the text parts of a message. A message may have other parts between them. */
 function textOf(message) {
   return message.content.map((part) => part.text ?? "").join("");
 }

@@ -5,7 +5,7 @@ import { complete, inTime, userMessage } from "./calls.js";
 import { decode } from "./contract.js";
 
 /**
- * A caller that leaves, or whose time is up, gets its answer at once. The bound, in milliseconds,
+ * A cancelled call, and one whose deadline expires, ends at once. The bound, in milliseconds,
  * is generous so that a busy machine does not fail the check.
  */
 const promptly = 3_000;
@@ -13,7 +13,7 @@ const promptly = 3_000;
 /** An answer that takes 50 seconds, far longer than any check waits. */
 const longRequest = { model: "sim-long:tokens=1000,rate=20", messages: [userMessage("Write a lot.")] };
 
-/** Decodes the status details of an error that a call gave: message name to message. */
+/** Decodes the status details of a call's error: message name to message. */
 function detailsOf(error) {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
   const { details } = bytes === undefined ? { details: [] } : decode("google.rpc.Status", bytes);
@@ -26,7 +26,7 @@ function detailsOf(error) {
   );
 }
 
-/** Runs a call that must fail with a gRPC status: its code, and `detail`, which gives a detail by message name. */
+/** Runs a call that must fail with a gRPC status: its code, and `detail`, which returns a detail by message name. */
 async function failureOf(call) {
   const error = await call().then(
     () => assert.fail("the call succeeded, want an error"),
@@ -73,7 +73,7 @@ export async function checkMidStreamError(inference) {
     { model: "sim-text:error_after=5", messages: [userMessage("Hello?")] },
     inTime(),
   );
-  // Once the stream has begun, a failure comes twice: as its last event, for whoever reads
+  // Once the stream has begun, a failure is reported twice: as its last event, for code that reads
   // events, and as the status, for interceptors, retries and metrics.
   const events = [];
   const { code, detail } = await failureOf(async () => {
@@ -98,7 +98,7 @@ export async function checkDeadline(inference) {
 }
 
 export async function checkCancellation(inference) {
-  // Cancelling the call is all it takes: the sidecar then hangs up on the provider.
+  // Cancelling the call is enough: the sidecar then closes its connection to the provider.
   const call = inference.stream(longRequest, inTime());
   let cancelled;
   const { code } = await failureOf(async () => {

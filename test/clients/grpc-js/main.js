@@ -14,12 +14,12 @@ import {
   checkValidationError,
 } from "./failures.js";
 
-// Images travel in messages. gRPC's own limit of 4 MiB is too small for them; this is the
+// Messages can contain images, for which gRPC's default limit of 4 MiB is too small; this is the
 // sidecar's default.
 const options = { "grpc.max_receive_message_length": 32 * 1024 * 1024 };
 
-// The sidecar shares the pod's loopback, so the hop needs no TLS. A client is costly to open and
-// safe to share: a service keeps one for its whole life.
+// The sidecar shares the pod's loopback, so no TLS is needed. A client is expensive to open and
+// safe to share: a service keeps one for its lifetime.
 const address = process.env.OUTRIGGER_ADDR;
 const inference = new InferenceService(address, credentials.createInsecure(), options);
 const health = new Health(address, credentials.createInsecure());

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Calls a sidecar with grpcurl. No proto file is needed: the sidecar's reflection service tells
-# grpcurl the contract. GRPCURL names the binary where it is not on the PATH.
+# Calls a sidecar with grpcurl. No proto file is needed: grpcurl gets the contract from the
+# sidecar's reflection service. GRPCURL names the binary where it is not on the PATH.
 
 grpcurl=${GRPCURL:-grpcurl}
 failed=0
 
-# expect NAME TEXT...: the answer of the last call must hold every TEXT, in this order.
+# expect NAME TEXT...: the response of the last call must contain every TEXT, in this order.
 expect() {
   name=$1
   shift
@@ -44,7 +44,7 @@ answer=$("$grpcurl" -plaintext -max-time 20 \
   "$OUTRIGGER_ADDR" outrigger.v1.InferenceService/Stream 2>&1)
 expect stream '"streamStart": ' '"textStart": ' '"textDelta": ' '"textEnd": ' '"finish": '
 
-# grpcurl prints the details of a status in clear, since reflection knows their types, too.
+# grpcurl prints the details of a status as JSON, since reflection has their types, too.
 answer=$("$grpcurl" -plaintext -max-time 20 \
   -d '{"model": "sim-text:status=429,retry_after=2", "messages": [{"role": "ROLE_USER", "content": [{"text": "Hello?"}]}]}' \
   "$OUTRIGGER_ADDR" outrigger.v1.InferenceService/Complete 2>&1)

@@ -11,7 +11,7 @@ from outrigger.v1.response_pb2 import FinishReason
 from outrigger.v1.stream_event_pb2 import StreamEvent
 from outrigger.v1.tool_pb2 import FunctionTool, Tool
 
-# Every call gets a deadline, in seconds. The sidecar hands it on to the provider.
+# Every call gets a deadline, in seconds. The sidecar applies it to the provider call.
 TIMEOUT = 20
 
 
@@ -38,7 +38,7 @@ def check_complete(inference: InferenceServiceStub) -> None:
 
 
 def check_stream(inference: InferenceServiceStub) -> None:
-    # A call that streams is an iterator; a service would write each delta on as it comes.
+    # A call that streams is an iterator; a service would forward each delta as it arrives.
     events = list(
         inference.Stream(
             Request(model="sim-text", messages=[user_message("Say hello.")]), timeout=TIMEOUT
@@ -49,7 +49,7 @@ def check_stream(inference: InferenceServiceStub) -> None:
 
 
 def check_order(events: list[StreamEvent]) -> None:
-    """Holds a stream to laws 1 and 2; the laws stand at StreamEvent in the contract."""
+    """Checks laws 1 and 2 of a stream; the laws are listed at StreamEvent in the contract."""
     kinds = [event.WhichOneof("event") for event in events]
     sequence = [event.sequence for event in events]
     expect(kinds[:1] == ["stream_start"], f"stream_start is not first: {kinds}")
@@ -59,13 +59,13 @@ def check_order(events: list[StreamEvent]) -> None:
 
 
 def check_text(events: list[StreamEvent]) -> None:
-    """Holds a stream to law 4: what the deltas of a block add up to is what its end and the
-    final response say."""
+    """Checks law 4 of a stream: the deltas of a block concatenate to the text in its end and in the
+    final response."""
     content = events[-1].finish.response.message.content
     streamed = {}
     ends = []
     for event in events:
-        # A caller skips what it does not know: kinds of events may be added.
+        # Callers must skip unknown events, since kinds may be added.
         match event.WhichOneof("event"):
             case "text_delta":
                 delta = event.text_delta
@@ -94,7 +94,7 @@ def check_tool_round_trip(inference: InferenceServiceStub) -> None:
                 function=FunctionTool(
                     name="get_weather",
                     description="Current weather of a city.",
-                    # JSON travels as text: a Struct would lose the order of its keys.
+                    # JSON is sent as text: a Struct would lose the order of its keys.
                     parameters_json=json.dumps(
                         {
                             "type": "object",
@@ -110,8 +110,8 @@ def check_tool_round_trip(inference: InferenceServiceStub) -> None:
     reason = first.finish_reason.reason
     expect(reason == FinishReason.REASON_TOOL_CALLS, f"finish reason {reason}, want TOOL_CALLS")
 
-    # The assistant's message goes back exactly as it came. Its parts may carry provider_state
-    # (signatures, encrypted reasoning) without which a provider refuses or forgets.
+    # The assistant's message is sent back unchanged. Its parts may carry provider_state
+    # (signatures, encrypted reasoning) that the provider requires.
     request.messages.extend([first.message, run_tools(first.message, result)])
     second = inference.Complete(request, timeout=TIMEOUT)
     text = text_of(second.message)
@@ -119,11 +119,11 @@ def check_tool_round_trip(inference: InferenceServiceStub) -> None:
 
 
 def run_tools(message: Message, result: str) -> Message:
-    """Answers every tool call of a message; a model may ask for several at once."""
+    """Executes every tool call of a message; a model may make several at once."""
     tool_calls = [part.tool_call for part in message.content if part.HasField("tool_call")]
     expect(tool_calls, "the model called no tool")
     for call in tool_calls:
-        # Arguments are the model's own words and may be no JSON at all; then this raises.
+        # The model generates the arguments, which may not be valid JSON; then this raises.
         arguments = json.loads(call.arguments_json)
         expect(
             call.name == "get_weather" and arguments.get("city"),
@@ -145,7 +145,7 @@ def user_message(text: str) -> Message:
 
 
 def text_of(message: Message) -> str:
-    """Joins the text parts of a message. A message may hold other parts between them."""
+    """Joins the text parts of a message. A message may have other parts between them."""
     return "".join(part.text for part in message.content)
 
 

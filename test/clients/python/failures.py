@@ -16,14 +16,14 @@ from outrigger.v1.request_pb2 import Request
 
 from calls import TIMEOUT, expect, user_message
 
-# A caller that leaves, or whose time is up, gets its answer at once. The bound, in seconds, is
+# A cancelled call, and one whose deadline expires, ends at once. The bound, in seconds, is
 # generous so that a busy machine does not fail the check.
 PROMPTLY = 3
 
 
 @dataclass
 class Failure:
-    """A failed call, taken apart. What the sidecar did not attach stays empty."""
+    """The code and details of a failed call. Details that were not attached are empty."""
 
     code: grpc.StatusCode
     inference: InferenceError
@@ -41,7 +41,7 @@ def inspect(error: grpc.RpcError) -> Failure:
         error_details_pb2.RetryInfo(),
         error_details_pb2.BadRequest(),
     )
-    # None where the failure is the channel's own, for instance a sidecar that is not there.
+    # None where the channel itself failed, for instance because no sidecar is running.
     status = rpc_status.from_call(error)
     for detail in status.details if status else ():
         for message in (found.inference, found.info, found.retry, found.fields):
@@ -90,7 +90,7 @@ def check_validation_error(inference: InferenceServiceStub) -> None:
 
 def check_mid_stream_error(inference: InferenceServiceStub) -> None:
     request = Request(model="sim-text:error_after=5", messages=[user_message("Hello?")])
-    # Once the stream has begun, a failure comes twice: as its last event, for whoever reads
+    # Once the stream has begun, a failure is reported twice: as its last event, for code that reads
     # events, and as the status, for interceptors, retries and metrics.
     events = []
 
@@ -115,7 +115,7 @@ def check_deadline(inference: InferenceServiceStub) -> None:
 
 
 def check_cancellation(inference: InferenceServiceStub) -> None:
-    # Cancelling the call is all it takes: the sidecar then hangs up on the provider.
+    # Cancelling the call is enough: the sidecar then closes its connection to the provider.
     call = inference.Stream(long_request(), timeout=TIMEOUT)
     next(event for event in call if event.HasField("text_delta"))
     call.cancel()
@@ -127,5 +127,5 @@ def check_cancellation(inference: InferenceServiceStub) -> None:
 
 
 def long_request() -> Request:
-    """Asks for an answer that takes 50 seconds, far longer than any check waits."""
+    """Requests an answer that takes 50 seconds, far longer than any check waits."""
     return Request(model="sim-long:tokens=1000,rate=20", messages=[user_message("Write a lot.")])

@@ -15,14 +15,14 @@ from outrigger.v1.inference_service_pb2_grpc import InferenceServiceStub
 import calls
 import failures
 
-# Images travel in messages. gRPC's own limit of 4 MiB is too small for them; this is the
+# Messages can contain images, for which gRPC's default limit of 4 MiB is too small; this is the
 # sidecar's default.
 MAX_MESSAGE_BYTES = 32 << 20
 
 
 def main() -> int:
-    # The sidecar shares the pod's loopback, so the hop needs no TLS. A channel is costly to open
-    # and safe to share: a service keeps one for its whole life.
+    # The sidecar shares the pod's loopback, so no TLS is needed. A channel is expensive to open
+    # and safe to share: a service keeps one for its lifetime.
     with grpc.insecure_channel(
         os.environ["OUTRIGGER_ADDR"],
         options=[("grpc.max_receive_message_length", MAX_MESSAGE_BYTES)],
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def run(name: str, check: Callable[[], None]) -> bool:
-    """Runs one check. Whatever it raises is its verdict, and the others still run."""
+    """Runs one check. An exception fails that check, and the others still run."""
     try:
         check()
     except Exception as error:

@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What a build is made from: files and folders, and facts such as the version of a compiler. */
+/** The inputs of a build: files and folders, and facts such as the version of a compiler. */
 export interface Inputs {
   readonly paths: readonly string[];
   readonly facts: readonly string[];
 }
 
 /**
- * Runs a build unless its inputs are those of the last one that succeeded. The stamp file lies in
- * the folder that the build fills, so that whoever removes the folder gets a new build.
+ * Runs a build unless its inputs are those of the last successful one. The stamp file is in the
+ * output folder, so that removing that folder causes a new build.
  */
 export async function buildOnce(stamp: string, inputs: Inputs, build: () => Promise<void>): Promise<void> {
   const key = hashOf(inputs);

@@ -1,19 +1,19 @@
 import { fileURLToPath } from "node:url";
 import type { Command } from "./process.ts";
 
-/** A program that calls the sidecar from outside. */
-export interface ForeignClient {
+/** A client program that calls the sidecar. */
+export interface TestClient {
   /** The name of its folder. */
   readonly name: string;
-  /** The checks that it must print a verdict for, `ok <name>` or `FAIL <name>: why`. */
+  /** The checks that it must report, as `ok <name>` or `FAIL <name>: reason`. */
   readonly checks: readonly string[];
-  /** What this machine lacks to build and run the program; undefined where nothing. */
+  /** The toolchain that is missing on this machine; undefined where there is none. */
   missing(): string | undefined;
-  /** Builds what is not built yet, and says how to run the program. Throws where a build fails. */
+  /** Builds the program unless it is up to date. @returns How to run it. Throws where the build fails. */
   build(): Promise<Command>;
 }
 
-/** The checks of every program with stubs of its own. */
+/** The checks of every program with generated stubs. */
 export const languageChecks: readonly string[] = [
   "health",
   "complete",

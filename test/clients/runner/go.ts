@@ -1,12 +1,12 @@
 import { buildOnce } from "./build-cache.ts";
-import { type ForeignClient, folderOf, languageChecks, protos, root } from "./client.ts";
+import { folderOf, languageChecks, protos, root, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
 const folder = folderOf("go");
 const binaries = `${folder}/build/bin`;
 
 /** Go with protoc-gen-go and protoc-gen-go-grpc, at the versions that go.mod pins. */
-export const go: ForeignClient = {
+export const go: TestClient = {
   name: "go",
   checks: languageChecks,
   missing: () => (probe("go", "version") === undefined ? "go" : undefined),

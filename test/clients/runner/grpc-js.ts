@@ -1,9 +1,9 @@
-import { type ForeignClient, folderOf, languageChecks } from "./client.ts";
+import { folderOf, languageChecks, type TestClient } from "./client.ts";
 
 const folder = folderOf("grpc-js");
 
-/** Node with @grpc/grpc-js. It reads the contract at start, so that there is nothing to build. */
-export const grpcJs: ForeignClient = {
+/** Node with @grpc/grpc-js. It reads the proto files at start, so there is nothing to build. */
+export const grpcJs: TestClient = {
   name: "grpc-js",
   checks: languageChecks,
   missing: () => undefined,

@@ -1,13 +1,13 @@
 import { buildOnce } from "./build-cache.ts";
-import { type ForeignClient, folderOf } from "./client.ts";
+import { folderOf, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
 const folder = folderOf("grpcurl");
 const binaries = `${folder}/build`;
 const version = "v1.9.4";
 
-/** grpcurl, which knows nothing of the contract but what reflection tells it. */
-export const grpcurl: ForeignClient = {
+/** grpcurl, which learns the contract from reflection. */
+export const grpcurl: TestClient = {
   name: "grpcurl",
   checks: ["list", "describe", "health", "complete", "stream", "error_details"],
   missing: () => (probe("go", "version") === undefined ? "go" : undefined),

@@ -1,11 +1,11 @@
 import { buildOnce } from "./build-cache.ts";
-import { type ForeignClient, folderOf, languageChecks, protos } from "./client.ts";
+import { folderOf, languageChecks, protos, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
 const folder = folderOf("java");
 
-/** Java with protobuf-maven-plugin. Maven builds; the program then runs without it. */
-export const java: ForeignClient = {
+/** Java with protobuf-maven-plugin. Maven is needed for the build only. */
+export const java: TestClient = {
   name: "java",
   checks: languageChecks,
   missing: () => {

@@ -5,7 +5,7 @@ export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Variables on top of the runner's own. */
+  /** Variables in addition to the runner's own. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -18,7 +18,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** What a command prints, or undefined where it is not there or does not work. */
+/** The output of a command, or undefined where it is missing or fails. */
 export function probe(file: string, ...args: string[]): string | undefined {
   const result = spawnSync(file, args, { encoding: "utf8" });
   return result.status === 0 ? `${result.stdout}${result.stderr}`.trim() : undefined;

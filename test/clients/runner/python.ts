@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { buildOnce } from "./build-cache.ts";
-import { type ForeignClient, folderOf, languageChecks, protos } from "./client.ts";
+import { folderOf, languageChecks, protos, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
 const folder = folderOf("python");
@@ -9,7 +9,7 @@ const python = `${folder}/.venv/bin/python`;
 const stubs = `${folder}/build`;
 
 /** Python with grpcio-tools, in a virtual environment of its own. */
-export const pythonClient: ForeignClient = {
+export const pythonClient: TestClient = {
   name: "python",
   checks: languageChecks,
   missing: () => (version() === undefined ? "python3 (3.10 or newer, with venv)" : undefined),

@@ -1,28 +1,28 @@
 import type { Outcome } from "./process.ts";
 
-/** How many checks ended how. */
+/** Number of checks by result. */
 export interface Tally {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
 }
 
-/** What a program's run comes to: its tally, and what to print of it. */
+/** The result of a program: its tally, and the lines to print. */
 export interface Verdict {
   readonly tally: Tally;
   readonly lines: readonly string[];
 }
 
 /**
- * Reads a program's verdicts. A check that must be there and has none has failed, so that a program
- * that crashes, hangs or forgets a check does not pass.
+ * Reads a program's results. An expected check without a result has failed, so that a program that
+ * crashes, hangs or omits a check does not pass.
  */
 export function judge(checks: readonly string[], outcome: Outcome): Verdict {
   const printed = outcome.stdout.split("\n");
   const lines = checks.map(
     (check) =>
       printed.find((line) => line === `ok ${check}` || line.startsWith(`FAIL ${check}: `)) ??
-      `FAIL ${check}: the program gave no verdict`,
+      `FAIL ${check}: the program reported no result`,
   );
   const passed = lines.filter((line) => line.startsWith("ok ")).length;
   if (outcome.code !== 0 && passed === checks.length) {
@@ -31,7 +31,7 @@ export function judge(checks: readonly string[], outcome: Outcome): Verdict {
   return { tally: { passed, failed: lines.length - passed, skipped: 0 }, lines };
 }
 
-/** Adds tallies up. */
+/** The sum of tallies. */
 export function sum(tallies: readonly Tally[]): Tally {
   return tallies.reduce(
     (total, tally) => ({

@@ -8,7 +8,7 @@ import { root } from "./client.ts";
 export interface Sidecar {
   /** host:port of its data port. */
   readonly address: string;
-  /** Asks it to stop. Throws where it does not end by itself with exit code 0. */
+  /** Sends SIGTERM. Throws where it does not end with exit code 0. */
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export async function startDemo(): Promise<Sidecar> {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = tailOf(child);
-  // Nobody is left to stop the child once the runner is gone.
+  // The child must not outlive the runner.
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);
   child.once("exit", () => process.off("exit", kill));
@@ -50,7 +50,7 @@ async function stop(child: ChildProcess, output: () => string): Promise<void> {
   }
 }
 
-/** The developer's own settings would change what is tested, and their keys are none of our business. */
+/** The environment without the developer's settings, which would change what is tested, and without their keys. */
 function neutralEnvironment(): NodeJS.ProcessEnv {
   const foreign = /^(OUTRIGGER|OPENAI|ANTHROPIC|GEMINI|GOOGLE)_/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
@@ -84,7 +84,7 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
   throw new Error(`${url} did not answer 200 within ${startTimeoutMs} ms`);
 }
 
-/** Keeps the end of what a child prints, for the message when it fails. */
+/** Keeps the end of a child's output, for the error message when it fails. */
 function tailOf(child: ChildProcess): () => string {
   let tail = "";
   for (const stream of [child.stdout, child.stderr]) {

@@ -1,4 +1,4 @@
-/** What every method of ConformanceService tells of a call, and how it fails. */
+/** The facts of a call that every method of ConformanceService returns, and its errors. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
@@ -20,13 +20,13 @@ type Metadata = Pick<
   "responseHeaders" | "responseTrailers"
 >;
 
-/** Takes headers and trailers of a definition into the response. */
+/** Adds the headers and trailers of a definition to the response. */
 export function announceMetadata(definition: Metadata | undefined, context: HandlerContext): void {
   appendTo(context.responseHeader, definition?.responseHeaders);
   appendTo(context.responseTrailer, definition?.responseTrailers);
 }
 
-/** Everything that the server saw of a call, and the requests that an answer is for. */
+/** Everything that the server received of a call, and the requests that a response answers. */
 export function requestInfoOf(context: HandlerContext, requests: Any[]): RequestInfo {
   const timeoutMs = context.timeoutMs();
   return create(RequestInfoSchema, {
@@ -37,9 +37,9 @@ export function requestInfoOf(context: HandlerContext, requests: Any[]): Request
   });
 }
 
-/** The error that a definition asks for; what is known of the call is added to its details. */
+/** The error that a definition asks for, with the facts of the call in its details. */
 export function errorOf(definition: ErrorDefinition, requestInfo: RequestInfo | undefined): ConnectError {
-  // Both enums have the numbers of gRPC.
+  // Both enums use gRPC's numbers.
   const error = new ConnectError(definition.message ?? "", definition.code as number as Code);
   error.details = definition.details.map(({ typeUrl, value }) => ({
     type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1),

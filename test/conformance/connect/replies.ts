@@ -9,20 +9,20 @@ import {
 } from "../gen/connectrpc/conformance/v1/service_pb.ts";
 import { announceMetadata, errorOf, requestInfoOf, wait } from "./answer.ts";
 
-/** The answers that the first request of a stream asks for. */
+/** The responses that the first request of a stream asks for. */
 export interface Replies {
   /** Whether there is one left. */
   hasNext(): boolean;
   /**
-   * The next one, after the delay asked for. The first tells all of the call, the others which
-   * requests they answer.
+   * The next one, after the requested delay. The first has all facts of the call, the others only
+   * the requests that they answer.
    */
   next(requests: Any[]): Promise<ConformancePayload>;
-  /** Those that are left, and then the error asked for. */
+  /** The remaining ones, and then the requested error. */
   rest(requests: Any[]): AsyncGenerator<ConformancePayload>;
 }
 
-/** Announces headers and trailers, and holds the answers ready. */
+/** Sets headers and trailers, and prepares the responses. */
 export function createReplies(
   definition: StreamResponseDefinition | undefined,
   context: HandlerContext,

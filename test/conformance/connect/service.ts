@@ -1,4 +1,4 @@
-/** ConformanceService: answers every call as its request says, and tells what it saw of it. */
+/** ConformanceService: responds to every call as its request says, and returns what it received. */
 import { create } from "@bufbuild/protobuf";
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -27,7 +27,7 @@ import {
 import { announceMetadata, errorOf, requestInfoOf, wait } from "./answer.ts";
 import { createReplies, type Replies } from "./replies.ts";
 
-/** The service without its method Unimplemented, which is for the transports to refuse. */
+/** The service without its method Unimplemented, which the transports must refuse. */
 export function createConformanceService(): Partial<ServiceImpl<typeof ConformanceService>> {
   return {
     async unary(request, context) {
@@ -70,7 +70,7 @@ async function* serverStream(
   }
 }
 
-/** Full duplex: a reply to each request, then what is left. Half duplex: all after the last request. */
+/** Full duplex: a response to each request, then the rest. Half duplex: all after the last request. */
 async function* bidiStream(
   incoming: AsyncIterable<BidiStreamRequest>,
   context: HandlerContext,

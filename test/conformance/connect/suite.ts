@@ -13,32 +13,32 @@ export const connectSuite: Suite = {
       file: `${binaries}/connectconformance`,
       args: [...options, "--", ...server],
       cwd: folder,
-      // A server that starts slowly is given up; this makes it start twice as fast.
+      // The suite gives up on a server that starts slowly; the compile cache halves the start-up time.
       env: { ...loopback, NODE_COMPILE_CACHE: `${folder}build/compile-cache` },
     };
-    return judge(await run(command, TIMEOUT_MS));
+    return readSummary(await run(command, TIMEOUT_MS));
   },
 };
 
-/** It takes ten seconds where nothing hangs. */
+/** Normally it takes ten seconds. */
 const TIMEOUT_MS = 170_000;
 const MAX_LINES = 200;
 
-/** Reads the summary that it prints last: how many cases passed, failed, and could not be run. */
-function judge({ code, stdout, stderr }: Outcome): Verdict {
+/** Reads the summary at the end of its output: how many cases passed, failed, and could not be run. */
+function readSummary({ code, stdout, stderr }: Outcome): Verdict {
   const [, passed, failed] = /^(\d+) passed, (\d+) failed$/m.exec(stdout) ?? [];
   const [, notRun = "0"] = /^Another (\d+) could not be run/m.exec(stdout) ?? [];
-  const complaints = [...reasonsIn(stdout), ...(stderr === "" ? [] : ["on stderr:", ...stderr.split("\n")])];
+  const problems = [...reasonsIn(stdout), ...(stderr === "" ? [] : ["on stderr:", ...stderr.split("\n")])];
   if (passed === undefined || failed === undefined) {
     return {
       tally: { passed: 0, failed: 1, skipped: 0 },
-      lines: [`FAIL it ended with ${code ?? "a signal"} and no summary`, ...complaints],
+      lines: [`FAIL it ended with ${code ?? "a signal"} and without a summary`, ...problems],
     };
   }
-  // Bugs that the server logs count, though all answers were right.
+  // Errors that the server logs are failures, even if all responses were correct.
   const bugs = stderr === "" ? 0 : 1;
   const tally = { passed: Number(passed), failed: Number(failed) + Number(notRun) + bugs, skipped: 0 };
-  return { tally, lines: [`${passed} of ${Number(passed) + tally.failed} cases passed`, ...complaints] };
+  return { tally, lines: [`${passed} of ${Number(passed) + tally.failed} cases passed`, ...problems] };
 }
 
 function reasonsIn(stdout: string): string[] {

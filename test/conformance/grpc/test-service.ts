@@ -14,13 +14,13 @@ import {
 } from "../gen/grpc/testing/messages_pb.ts";
 import type { TestService } from "../gen/grpc/testing/test_pb.ts";
 
-/** The service. What is missing is UNIMPLEMENTED, which the client asks for, too. */
+/** The service. Missing methods are UNIMPLEMENTED, which the client tests, too. */
 export function createTestService(): Partial<ServiceImpl<typeof TestService>> {
   return {
     emptyCall: () => create(EmptySchema),
     unaryCall(request, context) {
       echoMetadata(context);
-      throwAsked(request.responseStatus);
+      throwRequestedStatus(request.responseStatus);
       return create(SimpleResponseSchema, { payload: payloadOf(request.responseSize) });
     },
     streamingOutputCall: (request) => answersTo(request),
@@ -32,7 +32,7 @@ export function createTestService(): Partial<ServiceImpl<typeof TestService>> {
     async *fullDuplexCall(requests, context) {
       echoMetadata(context);
       for await (const request of requests) {
-        throwAsked(request.responseStatus);
+        throwRequestedStatus(request.responseStatus);
         yield* answersTo(request);
       }
     },
@@ -54,7 +54,7 @@ function payloadOf(size: number): Payload {
   return create(PayloadSchema, { body: new Uint8Array(size) });
 }
 
-/** Some cases ask for metadata back, in headers and in trailers. */
+/** Some cases expect their metadata back, in headers and in trailers. */
 function echoMetadata({ requestHeader, responseHeader, responseTrailer }: HandlerContext): void {
   echo("x-grpc-test-echo-initial", requestHeader, responseHeader);
   echo("x-grpc-test-echo-trailing-bin", requestHeader, responseTrailer);
@@ -65,7 +65,7 @@ function echo(name: string, from: Headers, to: Headers): void {
   if (value !== null) to.set(name, value);
 }
 
-function throwAsked(status: EchoStatus | undefined): void {
-  // Connect's codes have the numbers of gRPC.
+function throwRequestedStatus(status: EchoStatus | undefined): void {
+  // Connect's codes use gRPC's numbers.
   if (status !== undefined && status.code !== 0) throw new ConnectError(status.message, status.code as Code);
 }

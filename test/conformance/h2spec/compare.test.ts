@@ -9,7 +9,7 @@ function results(failing: readonly string[]): CaseResult[] {
 }
 
 describe("readReport()", () => {
-  it("takes the cases of a report, though what they quote is no XML", () => {
+  it("reads the cases of a report, although the quoted bytes are not valid XML", () => {
     const report = `<testsuite name="6.7. PING" tests="2">
       <testcase package="http2/6.7" classname="Sends a PING frame" time="0.0013"></testcase>
       <testcase package="http2/6.7" classname="Sends a PING frame with ACK" time="2.0010">
@@ -26,24 +26,24 @@ describe("readReport()", () => {
 });
 
 describe("compare()", () => {
-  it("holds nothing against us that Node fails, too, or that is by intent", () => {
+  it("does not count failures that Node has, too, or that are intended", () => {
     const { tally, lines } = compare(results(["a", PREFACE]), results(["a"]));
     expect(tally).toEqual({ passed: 1, failed: 0, skipped: 2 });
     expect(lines).toContain("like Node: a");
   });
 
-  it("holds against us what Node passes", () => {
+  it("counts failures of cases that Node passes", () => {
     const { tally, lines } = compare(results(["b", PREFACE]), results(["a"]));
     expect(tally).toEqual({ passed: 1, failed: 1, skipped: 1 });
-    expect(lines).toContain("FAIL not like Node: b");
+    expect(lines).toContain("FAIL unlike Node: b");
   });
 
-  it("notices a known difference that is none any more", () => {
+  it("reports a known difference that no longer exists", () => {
     expect(compare(results([]), results([])).tally.failed).toBe(1);
     expect(compare(results([PREFACE]), results([PREFACE])).tally.failed).toBe(1);
   });
 
-  it("does not take a run without cases, or with other cases, for a success", () => {
+  it("does not accept a run without cases, or with other cases, as a success", () => {
     expect(compare([], []).tally.failed).toBeGreaterThan(0);
     expect(compare(results([PREFACE]), results([]).slice(1)).tally.failed).toBe(1);
   });

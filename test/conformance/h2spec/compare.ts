@@ -1,18 +1,18 @@
 import type { Verdict } from "../../clients/runner/report.ts";
 import type { CaseResult } from "./report.ts";
 
-/** What h2spec finds with us alone, and why it is right as it is. */
+/** Cases that only our listener fails, and why that is intended. */
 const DIFFERENCES: ReadonlyMap<string, string> = new Map([
   [
     "http2/3.5: Sends invalid connection preface",
-    "what does not begin as HTTP/2 is HTTP/1.1 on our port: the answer is its status 400, and then the connection is closed",
+    "our port treats what does not begin as HTTP/2 as HTTP/1.1: the response is its status 400, and then the connection is closed",
   ],
 ]);
 
 /**
- * Holds our results against those of Node's own server. A case has failed that we fail and Node
- * passes, unless it is a known difference; and a known difference that is none any more. What
- * else we fail counts as skipped.
+ * Compares our results with those of Node's own server. A case that we fail and Node passes has
+ * failed, unless it is a known difference; so has a known difference that no longer exists. Our other
+ * failures count as skipped.
  */
 export function compare(ours: readonly CaseResult[], plain: readonly CaseResult[]): Verdict {
   const nodes = new Set(failuresIn(plain));
@@ -33,7 +33,7 @@ export function compare(ours: readonly CaseResult[], plain: readonly CaseResult[
 function remarkOn(name: string, nodes: ReadonlySet<string>): string {
   if (nodes.has(name)) return "like Node:";
   const reason = DIFFERENCES.get(name);
-  return reason === undefined ? "FAIL not like Node:" : `by intent (${reason}):`;
+  return reason === undefined ? "FAIL unlike Node:" : `intended (${reason}):`;
 }
 
 function failuresIn(results: readonly CaseResult[]): string[] {

@@ -3,7 +3,7 @@ import { createServer } from "node:http2";
 import { DEFAULT_LIMITS } from "../../../src/server/options.ts";
 import { type ForeignServer, HOST } from "../server.ts";
 
-/** Node's HTTP/2 server with the limits that ours has, and nothing else. */
+/** Node's HTTP/2 server with our limits, and nothing else. */
 export async function startPlainServer(): Promise<ForeignServer> {
   const limits = DEFAULT_LIMITS;
   const server = createServer(

@@ -10,8 +10,8 @@ import { startPlainServer } from "./plain-server.ts";
 import { type CaseResult, readReport } from "./report.ts";
 
 /**
- * h2spec against our listener and against Node's HTTP/2 server without anything of ours. What
- * Node gets wrong is not ours to mend; what we get wrong beyond that is.
+ * Runs h2spec against our listener and against Node's plain HTTP/2 server. Node's own failures are
+ * not ours to fix; only additional ones count.
  */
 export const h2specSuite: Suite = {
   name: "h2spec",
@@ -20,7 +20,7 @@ export const h2specSuite: Suite = {
     const [ours, plain] = servers;
     try {
       const first = await runOn(ours.port, plain.port);
-      // A machine with other work may miss the two seconds that h2spec waits for an answer.
+      // On a busy machine, a response may take longer than the two seconds that h2spec waits.
       return first.tally.failed === 0 ? first : await runOn(ours.port, plain.port);
     } finally {
       await Promise.all(servers.map((server) => server.close()));

@@ -1,4 +1,4 @@
-/** The four providers of the cross-provider tables, and a stage on which each meets the simulator. */
+/** The four providers of the cross-provider tables, and a fixture that connects each to the simulator. */
 import {
   AnthropicAdapter,
   Client,
@@ -17,7 +17,7 @@ import { countOpenAIResponses, readOpenAIResponses } from "./read-openai-respons
 /** Name under which a column's adapter is registered. */
 export type ColumnName = "openai" | "anthropic" | "gemini" | "compatible";
 
-/** How an adapter is set up; all of them take these options. */
+/** Options that all adapters have. */
 export interface ConnectOptions {
   readonly apiKey: string;
   readonly allowFilesUnder?: readonly string[];
@@ -26,36 +26,36 @@ export interface ConnectOptions {
 
 /** One provider of a table. */
 export interface Column {
-  /** As the head of the table says it. */
+  /** Heading of its column. */
   readonly title: string;
   /** Name under which its adapter is registered. */
   readonly name: ColumnName;
-  /** A model that reasons, takes images and calls tools; the catalog knows it where it knows the provider. */
+  /** A model that reasons, accepts images and calls tools; in the catalog where the provider is. */
   readonly model: string;
-  /** Another one, with the same abilities. */
+  /** Another one, with the same capabilities. */
   readonly otherModel: string;
-  /** Its adapter, pointed at a simulator. */
+  /** Its adapter, connected to a simulator. */
   connect(url: string, options: ConnectOptions): ProviderAdapter;
-  /** Environment variables that register it, pointed at a simulator. */
+  /** Environment variables that register it with a simulator as its address. */
   environment(url: string, apiKey: string): Readonly<Record<string, string>>;
-  /** Path that a request arrives at. */
+  /** Path of a request. */
   readonly path: { readonly complete: string; readonly stream: string };
-  /** Header that brings the key, with what stands before it. */
+  /** Header that carries the key, and the prefix of its value. */
   readonly keyHeader: { readonly name: string; readonly prefix: string };
-  /** What a body of its wire format says. */
+  /** Reads a body of its wire format. */
   read(body: Json): Reading;
-  /** What a whole answer of its wire format says that it cost. */
+  /** Reads the token counts of a whole answer of its wire format. */
   count(answer: Json): Counts;
 }
 
-/** Of a server that takes its reasoning back, and ids and names of tool calls as OpenAI does. */
+/** A server that accepts its own reasoning, and has OpenAI's rules for ids and names of tool calls. */
 const compatibleProfile = {
   replayReasoning: true,
   toolCallIdPattern: "forty_characters",
   maxToolNameChars: 64,
 } as const;
 
-/** The providers, in the order of the specification's table; OpenAI-compatible servers come last. */
+/** The providers; OpenAI-compatible servers come last. */
 export const columns: readonly Column[] = [
   {
     title: "OpenAI",
@@ -114,26 +114,26 @@ export const columns: readonly Column[] = [
   },
 ];
 
-/** A client with all columns registered, and the simulator that they talk to. */
-export interface Stage extends AsyncDisposable {
+/** A client with all columns registered, and the simulator that they call. */
+export interface Fixture extends AsyncDisposable {
   readonly client: Client;
   readonly simulator: Simulator;
-  /** The requests that arrived, oldest first. */
+  /** The received requests, oldest first. */
   readonly requests: readonly SimulatedRequest[];
-  /** The body of a request that arrived; the last one unless its place is given, counted from 0. */
+  /** The body of a received request, by index from 0; by default the last one. */
   bodyAt(index?: number): Json;
 }
 
 /**
- * Sets a stage on which the models of every column follow one script.
+ * Creates a fixture in which the models of every column follow one script.
  * @param script A model string of the simulator, such as `sim-tools:calls=2`. Requests may name others as their model.
- * @param further Further models that follow it.
+ * @param further Additional models that follow it.
  */
-export async function setStage(
+export async function createFixture(
   script = "sim-text",
   options: ConnectOptions = { apiKey: "test-key" },
   further: readonly string[] = [],
-): Promise<Stage> {
+): Promise<Fixture> {
   const models = columns.flatMap(({ model, otherModel }) => [model, otherModel]);
   const aliases = Object.fromEntries([...models, ...further].map((model) => [model, script]));
   const simulator = await startSimulator({ aliases });

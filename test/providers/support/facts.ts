@@ -1,25 +1,25 @@
 /**
- * What a conversation says, whichever wire format it is written in. Read from bodies by readers
- * that share no code with the adapters, so that two formats can be held against each other.
+ * The content of a conversation, independent of the wire format. Read from bodies by readers that
+ * share no code with the adapters, so that formats can be compared with each other.
  */
 
-/** Who says something. Instructions are the system's, whatever the wire calls their author. */
-export type Speaker = "system" | "user" | "assistant";
+/** The author of content. Instructions are the system's, whatever role the wire format gives them. */
+export type Author = "system" | "user" | "assistant";
 
-/** One thing that a conversation says. */
+/** One piece of content of a conversation. */
 export type Fact = TextFact | MediaFact | CallFact | ResultFact | StateFact;
 
 /** A text. */
 export interface TextFact {
   readonly kind: "text";
-  readonly speaker: Speaker;
+  readonly author: Author;
   readonly text: string;
 }
 
-/** An image, a document or a sound. */
+/** An image, a document or audio. */
 export interface MediaFact {
   readonly kind: "image" | "document" | "audio";
-  readonly speaker: Speaker;
+  readonly author: Author;
   /** Its URL or id, or `data:TYPE;base64,...`. */
   readonly source: string;
 }
@@ -29,11 +29,11 @@ export interface CallFact {
   readonly kind: "call";
   readonly id: string;
   readonly name: string;
-  /** The arguments, parsed; the text where it is free text or does not parse. */
+  /** The parsed arguments; the text where it is free text or does not parse. */
   readonly arguments: unknown;
 }
 
-/** What a tool gave back. */
+/** The result of a tool call. */
 export interface ResultFact {
   readonly kind: "result";
   /** Id of the call on the wire. */
@@ -43,33 +43,33 @@ export interface ResultFact {
   readonly media: readonly string[];
 }
 
-/** A block that only its own provider understands: thinking with its signature, a hosted tool's work. */
+/** A block that only its own provider understands: reasoning with its signature, the output of a hosted tool. */
 export interface StateFact {
   readonly kind: "state";
   readonly block: unknown;
 }
 
-/** A tool that the model is offered. */
-export interface OfferedTool {
+/** A tool that the request declares. */
+export interface DeclaredTool {
   readonly name: string;
   readonly description: string;
   readonly schema: unknown;
 }
 
-/** A body, read. */
+/** The content of a request body. */
 export interface Reading {
   /** In the order of the conversation; instructions come first. */
   readonly facts: readonly Fact[];
-  readonly tools: readonly OfferedTool[];
-  /** `auto`, `none`, `required` or the name of a tool; undefined where nothing is said. */
+  readonly tools: readonly DeclaredTool[];
+  /** `auto`, `none`, `required` or the name of a tool; undefined where unset. */
   readonly toolChoice: string | undefined;
-  /** JSON Schema that the answer must fit; undefined where it is free. */
+  /** JSON Schema that the answer must match; undefined where there is none. */
   readonly answerSchema: unknown;
-  /** How hard the model is to think, in the provider's word; undefined where nothing is said. */
+  /** The reasoning effort, in the provider's term; undefined where unset. */
   readonly effort: unknown;
 }
 
-/** Tokens of an answer in one measure for all providers: input with what was cached, output with reasoning. */
+/** Token counts in the same definition for all providers: input includes cached, output includes reasoning tokens. */
 export interface Counts {
   readonly input: number;
   readonly output: number;
@@ -80,38 +80,38 @@ export interface Counts {
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The objects in a list; none where it is no list. */
+/** The objects in a list; none where the value is not a list. */
 export function objects(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "object" && entry !== null) : [];
 }
 
-/** An object; an empty one where it is none. */
+/** The value where it is an object; otherwise an empty one. */
 export function object(value: unknown): Json {
   return objects([value])[0] ?? {};
 }
 
-/** A string; an empty one where it is none. */
+/** The value where it is a string; otherwise an empty one. */
 export function string(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A string that is not empty; undefined where there is none. */
-export function nameIn(value: unknown): string | undefined {
+/** The value where it is a non-empty string; otherwise undefined. */
+export function nonEmptyString(value: unknown): string | undefined {
   return string(value) || undefined;
 }
 
-/** A number; 0 where it is none. */
+/** The value where it is a number; otherwise 0. */
 export function number(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
 
-/** A text as a fact; none where it is empty. */
-export function said(speaker: Speaker, text: unknown): TextFact[] {
-  return typeof text === "string" && text !== "" ? [{ kind: "text", speaker, text }] : [];
+/** The fact for a text; none where it is empty. */
+export function textFacts(author: Author, text: unknown): TextFact[] {
+  return typeof text === "string" && text !== "" ? [{ kind: "text", author, text }] : [];
 }
 
-/** JSON text, parsed; the text itself where it does not parse. */
-export function parsed(text: unknown): unknown {
+/** Parses JSON text; returns the text itself where it is not valid. */
+export function parseOrText(text: unknown): unknown {
   try {
     return JSON.parse(string(text) || "{}");
   } catch {
@@ -119,7 +119,7 @@ export function parsed(text: unknown): unknown {
   }
 }
 
-/** The result of a call, from what it holds. */
+/** The fact for the result of a call. */
 export function resultOf(id: unknown, content: readonly Fact[]): ResultFact {
   return {
     kind: "result",

@@ -1,37 +1,37 @@
 /** Reads a body of Anthropic's Messages API (documentation: "Create a message"). */
 import {
+  type Author,
   type Counts,
   type Fact,
   type Json,
-  nameIn,
+  nonEmptyString,
   number,
   object,
   objects,
   type Reading,
   resultOf,
-  type Speaker,
-  said,
   string,
+  textFacts,
 } from "./facts.ts";
 
-/** What a body says. */
+/** Reads a request body. */
 export function readAnthropicMessages(body: Json): Reading {
   const choice = object(body.tool_choice);
   return {
     facts: [
       ...readContent("system", body.system),
-      ...objects(body.messages).flatMap(({ role, content }) => readContent(speakerOf(role), content)),
+      ...objects(body.messages).flatMap(({ role, content }) => readContent(authorOf(role), content)),
     ],
     tools: objects(body.tools).map(({ name, description, input_schema: schema }) => {
       return { name: string(name), description: string(description), schema };
     }),
-    toolChoice: CHOICES.get(choice.type) ?? nameIn(choice.name),
+    toolChoice: CHOICES.get(choice.type) ?? nonEmptyString(choice.name),
     answerSchema: object(object(body.output_config).format).schema,
     effort: object(body.output_config).effort,
   };
 }
 
-/** What a whole answer says that it cost (documentation: "Create a message", `usage`); its input leaves out what was cached. */
+/** Reads the token counts of a whole answer (documentation: "Create a message", `usage`); its input excludes cached tokens. */
 export function countAnthropicMessages(answer: Json): Counts {
   const usage = object(answer.usage);
   const cacheRead = number(usage.cache_read_input_tokens);
@@ -49,22 +49,22 @@ const CHOICES: ReadonlyMap<unknown, string> = new Map([
   ["any", "required"],
 ]);
 
-function speakerOf(role: unknown): Speaker {
+function authorOf(role: unknown): Author {
   return role === "assistant" || role === "system" ? role : "user";
 }
 
-function readContent(speaker: Speaker, content: unknown): Fact[] {
-  if (typeof content === "string") return said(speaker, content);
-  return objects(content).flatMap((block) => readBlock(speaker, block));
+function readContent(author: Author, content: unknown): Fact[] {
+  if (typeof content === "string") return textFacts(author, content);
+  return objects(content).flatMap((block) => readBlock(author, block));
 }
 
-function readBlock(speaker: Speaker, block: Json): Fact[] {
+function readBlock(author: Author, block: Json): Fact[] {
   switch (block.type) {
     case "text":
-      return said(speaker, block.text);
+      return textFacts(author, block.text);
     case "image":
     case "document":
-      return [{ kind: block.type, speaker, source: sourceOf(object(block.source)) }];
+      return [{ kind: block.type, author, source: sourceOf(object(block.source)) }];
     case "tool_use":
       return [{ kind: "call", id: string(block.id), name: string(block.name), arguments: block.input }];
     case "tool_result":

@@ -1,5 +1,6 @@
 /** Reads a body of Gemini's generateContent (documentation: "generateContent", "Content"). */
 import {
+  type Author,
   type CallFact,
   type Counts,
   type Fact,
@@ -9,18 +10,17 @@ import {
   objects,
   type Reading,
   type ResultFact,
-  type Speaker,
-  said,
   string,
+  textFacts,
 } from "./facts.ts";
 
-/** What a body says. */
+/** Reads a request body. */
 export function readGemini(body: Json): Reading {
   const config = object(body.generationConfig);
   const declarations = objects(body.tools).flatMap((tool) => objects(tool.functionDeclarations));
   return {
     facts: [
-      ...objects(object(body.systemInstruction).parts).flatMap(({ text }) => said("system", text)),
+      ...objects(object(body.systemInstruction).parts).flatMap(({ text }) => textFacts("system", text)),
       ...readContents(objects(body.contents)),
     ],
     tools: declarations.map(({ name, description, parametersJsonSchema, parameters }) => {
@@ -36,7 +36,7 @@ export function readGemini(body: Json): Reading {
   };
 }
 
-/** What a whole answer says that it cost (documentation: "UsageMetadata"); its candidates leave out the thoughts. */
+/** Reads the token counts of a whole answer (documentation: "UsageMetadata"); its candidates exclude the thoughts. */
 export function countGemini(answer: Json): Counts {
   const usage = object(answer.usageMetadata);
   const reasoning = number(usage.thoughtsTokenCount);
@@ -53,56 +53,61 @@ function choiceOf({ mode, allowedFunctionNames: names }: Json): string | undefin
   return mode === "ANY" ? "required" : typeof mode === "string" ? mode.toLowerCase() : undefined;
 }
 
-/** A call that waits for its result. */
-interface OpenCall {
+/** A call without a result so far. */
+interface PendingCall {
   readonly call: CallFact;
   /** Its id on the wire, where it has one. */
   readonly wireId: unknown;
 }
 
 /**
- * Ids are left out on the wire, or repeated, so that the place of a call stands for its id: its result is the first one
- * behind its turn with the same id, or without one with the same name.
+ * Ids are missing on the wire, or repeated, so the position of a call is used as its id: its result is the first one
+ * after its turn with the same id, or, without an id, with the same name.
  */
 function readContents(contents: readonly Json[]): Fact[] {
   const facts: Fact[] = [];
-  let open: OpenCall[] = [];
+  let pending: PendingCall[] = [];
   for (const [turn, { role, parts }] of contents.entries()) {
-    const calls: OpenCall[] = [];
+    const calls: PendingCall[] = [];
     for (const part of objects(parts)) {
-      const read = readPart(role === "model" ? "assistant" : "user", part, `${turn}/${calls.length}`, open);
+      const read = readPart(
+        role === "model" ? "assistant" : "user",
+        part,
+        `${turn}/${calls.length}`,
+        pending,
+      );
       const wireId = object(part.functionCall).id;
       facts.push(...read);
       calls.push(...read.flatMap((fact) => (fact.kind === "call" ? [{ call: fact, wireId }] : [])));
     }
-    if (calls.length > 0) open = calls;
+    if (calls.length > 0) pending = calls;
   }
   return facts;
 }
 
-/** @param place Of a call, if it is one. @param open Calls that wait for results. */
-function readPart(speaker: Speaker, part: Json, place: string, open: OpenCall[]): Fact[] {
+/** @param place Position, if the part is a call. @param pending Calls without results. */
+function readPart(author: Author, part: Json, place: string, pending: PendingCall[]): Fact[] {
   const { text, thought, functionCall, functionResponse, inlineData, fileData } = part;
   const signed: Fact[] = part.thoughtSignature === undefined ? [] : [{ kind: "state", block: part }];
   if (thought === true) return [{ kind: "state", block: part }];
-  if (text !== undefined) return [...said(speaker, text), ...signed];
+  if (text !== undefined) return [...textFacts(author, text), ...signed];
   if (functionCall !== undefined) return [callOf(object(functionCall), place), ...signed];
-  if (functionResponse !== undefined) return [responseOf(object(functionResponse), open)];
+  if (functionResponse !== undefined) return [responseOf(object(functionResponse), pending)];
   const source = mediaIn(object(inlineData ?? fileData));
-  return source === undefined ? [{ kind: "state", block: part }] : [{ speaker, ...source }, ...signed];
+  return source === undefined ? [{ kind: "state", block: part }] : [{ author, ...source }, ...signed];
 }
 
 function callOf({ name, args }: Json, place: string): Fact {
   return { kind: "call", id: place, name: string(name), arguments: args ?? {} };
 }
 
-function responseOf({ id, name, response, parts }: Json, open: OpenCall[]): ResultFact {
-  const at = open.findIndex(({ call, wireId }) => call.name === name && wireId === id);
-  const [answered] = at < 0 ? [] : open.splice(at, 1);
+function responseOf({ id, name, response, parts }: Json, pending: PendingCall[]): ResultFact {
+  const at = pending.findIndex(({ call, wireId }) => call.name === name && wireId === id);
+  const [answered] = at < 0 ? [] : pending.splice(at, 1);
   const { output, error } = object(response);
   return {
     kind: "result",
-    id: answered?.call.id ?? "of no call",
+    id: answered?.call.id ?? "unknown call",
     text: string(output ?? error),
     media: objects(parts).flatMap(({ inlineData, fileData }) => {
       return mediaIn(object(inlineData ?? fileData))?.source ?? [];

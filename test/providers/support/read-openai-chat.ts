@@ -1,21 +1,21 @@
 /** Reads a body of the Chat Completions API (documentation: "Create chat completion"). */
 import {
+  type Author,
   type Counts,
   type Fact,
   type Json,
-  nameIn,
+  nonEmptyString,
   number,
   object,
   objects,
-  parsed,
+  parseOrText,
   type Reading,
   resultOf,
-  type Speaker,
-  said,
   string,
+  textFacts,
 } from "./facts.ts";
 
-/** What a body says. */
+/** Reads a request body. */
 export function readOpenAIChat(body: Json): Reading {
   return {
     facts: objects(body.messages).flatMap(readMessage),
@@ -23,13 +23,14 @@ export function readOpenAIChat(body: Json): Reading {
       const { name, description, parameters } = object(tool);
       return { name: string(name), description: string(description), schema: parameters };
     }),
-    toolChoice: nameIn(body.tool_choice) ?? nameIn(object(object(body.tool_choice).function).name),
+    toolChoice:
+      nonEmptyString(body.tool_choice) ?? nonEmptyString(object(object(body.tool_choice).function).name),
     answerSchema: object(object(body.response_format).json_schema).schema,
     effort: body.reasoning_effort,
   };
 }
 
-/** What a whole answer says that it cost (documentation: "The chat completion object", `usage`). */
+/** Reads the token counts of a whole answer (documentation: "The chat completion object", `usage`). */
 export function countOpenAIChat(answer: Json): Counts {
   const usage = object(answer.usage);
   return {
@@ -40,46 +41,46 @@ export function countOpenAIChat(answer: Json): Counts {
   };
 }
 
-/** Fields in which servers have the reasoning of a message. */
+/** Fields in which servers return the reasoning of a message. */
 const REASONING = ["reasoning_content", "reasoning", "reasoning_details"];
 
 function readMessage(message: Json): Fact[] {
-  const speaker = speakerOf(message.role);
+  const author = authorOf(message.role);
   if (message.role === "tool") return [resultOf(message.tool_call_id, readContent("user", message.content))];
   const reasoning = REASONING.filter((field) => message[field] !== undefined);
   return [
     ...reasoning.map((field): Fact => ({ kind: "state", block: { [field]: message[field] } })),
-    ...readContent(speaker, message.content),
-    ...said(speaker, message.refusal),
-    ...objects(message.images).map((image): Fact => ({ kind: "image", speaker, source: urlIn(image) })),
+    ...readContent(author, message.content),
+    ...textFacts(author, message.refusal),
+    ...objects(message.images).map((image): Fact => ({ kind: "image", author, source: urlIn(image) })),
     ...objects(message.tool_calls).map(callOf),
   ];
 }
 
-function speakerOf(role: unknown): Speaker {
+function authorOf(role: unknown): Author {
   if (role === "assistant" || role === "user") return role;
   return "system";
 }
 
 function callOf({ id, type, function: called, custom }: Json): Fact {
   const { name, arguments: given, input } = object(called ?? custom);
-  const value = type === "custom" ? input : parsed(given);
+  const value = type === "custom" ? input : parseOrText(given);
   return { kind: "call", id: string(id), name: string(name), arguments: value };
 }
 
-function readContent(speaker: Speaker, content: unknown): Fact[] {
-  if (typeof content === "string") return said(speaker, content);
+function readContent(author: Author, content: unknown): Fact[] {
+  if (typeof content === "string") return textFacts(author, content);
   return objects(content).flatMap((part): Fact[] => {
     switch (part.type) {
       case "text":
-        return said(speaker, part.text);
+        return textFacts(author, part.text);
       case "image_url":
-        return [{ kind: "image", speaker, source: urlIn(part) }];
+        return [{ kind: "image", author, source: urlIn(part) }];
       case "file":
-        return [{ kind: "document", speaker, source: string(object(part.file).file_data) }];
+        return [{ kind: "document", author, source: string(object(part.file).file_data) }];
       case "input_audio": {
         const { format, data } = object(part.input_audio);
-        return [{ kind: "audio", speaker, source: `data:audio/${string(format)};base64,${string(data)}` }];
+        return [{ kind: "audio", author, source: `data:audio/${string(format)};base64,${string(data)}` }];
       }
       default:
         return [{ kind: "state", block: part }];

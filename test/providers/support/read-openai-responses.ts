@@ -1,34 +1,34 @@
 /** Reads a body of OpenAI's Responses API (documentation: "Create a model response"). */
 import {
+  type Author,
   type Counts,
   type Fact,
   type Json,
-  nameIn,
+  nonEmptyString,
   number,
   object,
   objects,
-  parsed,
+  parseOrText,
   type Reading,
   resultOf,
-  type Speaker,
-  said,
   string,
+  textFacts,
 } from "./facts.ts";
 
-/** What a body says. */
+/** Reads a request body. */
 export function readOpenAIResponses(body: Json): Reading {
   return {
-    facts: [...said("system", body.instructions), ...objects(body.input).flatMap(readItem)],
+    facts: [...textFacts("system", body.instructions), ...objects(body.input).flatMap(readItem)],
     tools: objects(body.tools).map(({ name, description, parameters }) => {
       return { name: string(name), description: string(description), schema: parameters };
     }),
-    toolChoice: nameIn(body.tool_choice) ?? nameIn(object(body.tool_choice).name),
+    toolChoice: nonEmptyString(body.tool_choice) ?? nonEmptyString(object(body.tool_choice).name),
     answerSchema: object(object(body.text).format).schema,
     effort: object(body.reasoning).effort,
   };
 }
 
-/** What a whole answer says that it cost (documentation: "The response object", `usage`). */
+/** Reads the token counts of a whole answer (documentation: "The response object", `usage`). */
 export function countOpenAIResponses(answer: Json): Counts {
   const usage = object(answer.usage);
   return {
@@ -42,9 +42,9 @@ export function countOpenAIResponses(answer: Json): Counts {
 function readItem(item: Json): Fact[] {
   switch (item.type) {
     case "message":
-      return readContent(speakerOf(item.role), item.content);
+      return readContent(authorOf(item.role), item.content);
     case "function_call":
-      return [callOf(item, parsed(item.arguments))];
+      return [callOf(item, parseOrText(item.arguments))];
     case "custom_tool_call":
       return [callOf(item, item.input)];
     case "function_call_output":
@@ -53,7 +53,7 @@ function readItem(item: Json): Fact[] {
     case "image_generation_call": {
       const source = `data:image/${string(item.output_format)};base64,${string(item.result)}`;
       return [
-        { kind: "image", speaker: "assistant", source },
+        { kind: "image", author: "assistant", source },
         { kind: "state", block: item },
       ];
     }
@@ -66,23 +66,23 @@ function callOf({ call_id: id, name }: Json, given: unknown): Fact {
   return { kind: "call", id: string(id), name: string(name), arguments: given };
 }
 
-function speakerOf(role: unknown): Speaker {
+function authorOf(role: unknown): Author {
   if (role === "assistant" || role === "user") return role;
   return "system";
 }
 
-function readContent(speaker: Speaker, content: unknown): Fact[] {
-  if (typeof content === "string") return said(speaker, content);
+function readContent(author: Author, content: unknown): Fact[] {
+  if (typeof content === "string") return textFacts(author, content);
   return objects(content).flatMap((part): Fact[] => {
     switch (part.type) {
       case "input_image":
-        return [{ kind: "image", speaker, source: string(part.image_url ?? part.file_id) }];
+        return [{ kind: "image", author, source: string(part.image_url ?? part.file_id) }];
       case "input_file":
         return [
-          { kind: "document", speaker, source: string(part.file_data ?? part.file_url ?? part.file_id) },
+          { kind: "document", author, source: string(part.file_data ?? part.file_url ?? part.file_id) },
         ];
       default:
-        return said(speaker, part.text ?? part.refusal);
+        return textFacts(author, part.text ?? part.refusal);
     }
   });
 }

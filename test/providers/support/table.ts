@@ -1,19 +1,19 @@
-/** Tables of the specification as tests: one test for each row and provider, and the table itself at the end. */
+/** Tables of providers as tests: one test for each row and provider, and the table itself at the end. */
 import { afterAll, describe, it } from "vitest";
 import { type Column, type ColumnName, columns } from "./columns.ts";
 
 /** A row of a table. */
 export interface Row {
-  /** What the row says. */
+  /** The statement that the row verifies. */
   readonly title: string;
-  /** Providers that the row says something of. Defaults to all. */
+  /** Providers that the row applies to. Defaults to all. */
   readonly only?: readonly ColumnName[];
-  /** Fails where it does not hold for a provider. */
-  readonly prove: (column: Column) => Promise<void> | void;
+  /** Throws where the statement does not hold for a provider. */
+  readonly verify: (column: Column) => Promise<void> | void;
 }
 
-/** Proves a table cell by cell, and prints it with a mark in each cell that holds. */
-export function proveTable(title: string, rows: readonly Row[]): void {
+/** Tests a table cell by cell, and prints it with a mark in each cell. */
+export function testTable(title: string, rows: readonly Row[]): void {
   describe(title, () => {
     const marks = new Map<string, string>();
     for (const row of rows) {
@@ -22,7 +22,7 @@ export function proveTable(title: string, rows: readonly Row[]): void {
           const cell = cellOf(row, column);
           it(column.title, async () => {
             marks.set(cell, "✗");
-            await row.prove(column);
+            await row.verify(column);
             marks.set(cell, "✓");
           });
         }
@@ -38,7 +38,7 @@ function cellOf({ title }: Row, { name }: Column): string {
   return `${title} › ${name}`;
 }
 
-/** A cell is empty where the row has nothing to say of the provider, or was not asked to. */
+/** A cell is empty where the row does not apply to the provider, or did not run. */
 function formatTable(title: string, rows: readonly Row[], marks: ReadonlyMap<string, string>): string {
   const width = Math.max(title.length, ...rows.map((row) => row.title.length));
   const line = (head: string, cells: readonly string[]) => {

@@ -29,7 +29,7 @@ import io.github.outriggerinference.v1.Usage;
 
 /** Calls that succeed: a whole answer, a streamed one, and a tool's round trip. */
 final class Calls {
-  /** Every call gets a deadline, in seconds. The sidecar hands it on to the provider. */
+  /** Every call gets a deadline, in seconds. The sidecar applies it to the provider call. */
   static final int TIMEOUT = 20;
 
   private final InferenceServiceBlockingStub inference;
@@ -66,7 +66,7 @@ final class Calls {
 
   void checkStream() {
     List<StreamEvent> events = new ArrayList<>();
-    // A call that streams is an iterator; a service would write each delta on as it comes.
+    // A call that streams is an iterator; a service would forward each delta as it arrives.
     inference.withDeadlineAfter(TIMEOUT, TimeUnit.SECONDS).stream(
             ask("sim-text", "Say hello.").build())
         .forEachRemaining(events::add);
@@ -74,7 +74,7 @@ final class Calls {
     checkText(events);
   }
 
-  /** Holds a stream to laws 1 and 2; the laws stand at StreamEvent in the contract. */
+  /** Checks laws 1 and 2 of a stream; the laws are listed at StreamEvent in the contract. */
   private static void checkOrder(List<StreamEvent> events) {
     int last = events.size() - 1;
     Expect.that(last >= 0, "the stream has no events");
@@ -96,15 +96,15 @@ final class Calls {
   }
 
   /**
-   * Holds a stream to law 4: what the deltas of a block add up to is what its end and the final
-   * response say.
+   * Checks law 4 of a stream: the deltas of a block concatenate to the text in its end and in the
+   * final response.
    */
   private static void checkText(List<StreamEvent> events) {
     Message message = events.get(events.size() - 1).getFinish().getResponse().getMessage();
     Map<Integer, String> streamed = new HashMap<>();
     int ends = 0;
     for (StreamEvent event : events) {
-      // A caller skips what it does not know: kinds of events may be added.
+      // Callers must skip unknown events, since kinds may be added.
       if (event.getEventCase() == EventCase.TEXT_DELTA) {
         streamed.merge(
             event.getTextDelta().getPartIndex(), event.getTextDelta().getDelta(), String::concat);
@@ -130,7 +130,7 @@ final class Calls {
 
   void checkToolRoundTrip() {
     String result = "18 degrees and drizzle";
-    // JSON travels as text: a Struct would lose the order of its keys.
+    // JSON is sent as text: a Struct would lose the order of its keys.
     String parameters =
         """
         {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}\
@@ -151,14 +151,14 @@ final class Calls {
         "finish reason %s, want TOOL_CALLS",
         reason);
 
-    // The assistant's message goes back exactly as it came. Its parts may carry provider_state
-    // (signatures, encrypted reasoning) without which a provider refuses or forgets.
+    // The assistant's message is sent back unchanged. Its parts may carry provider_state
+    // (signatures, encrypted reasoning) that the provider requires.
     request.addMessages(first.getMessage()).addMessages(runTools(first.getMessage(), result));
     String text = textOf(complete(request.build()).getMessage());
     Expect.that(text.contains(result), "the answer '%s' does not quote the tool's result", text);
   }
 
-  /** Answers every tool call of a message; a model may ask for several at once. */
+  /** Executes every tool call of a message; a model may make several at once. */
   private static Message runTools(Message message, String result) {
     Message.Builder answers = Message.newBuilder().setRole(Role.ROLE_TOOL);
     for (ContentPart part : message.getContentList()) {
@@ -166,7 +166,7 @@ final class Calls {
         continue;
       }
       ToolCall call = part.getToolCall();
-      // Arguments are the model's own words and may be no JSON at all; then this throws.
+      // The model generates the arguments, which may not be valid JSON; then this throws.
       JsonObject arguments = JsonParser.parseString(call.getArgumentsJson()).getAsJsonObject();
       Expect.that(
           call.getName().equals("get_weather") && !arguments.get("city").getAsString().isEmpty(),
@@ -195,7 +195,7 @@ final class Calls {
     return ContentPart.newBuilder().setText(text).build();
   }
 
-  /** Joins the text parts of a message. A message may hold other parts between them. */
+  /** Joins the text parts of a message. A message may have other parts between them. */
   private static String textOf(Message message) {
     return message.getContentList().stream()
         .map(ContentPart::getText)

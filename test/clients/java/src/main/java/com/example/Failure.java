@@ -12,7 +12,7 @@ import io.grpc.protobuf.StatusProto;
 import java.util.List;
 import io.github.outriggerinference.v1.InferenceError;
 
-/** A failed call, taken apart. What the sidecar did not attach is an empty message. */
+/** The code and details of a failed call. Details that were not attached are empty messages. */
 record Failure(
     Status.Code code,
     InferenceError inference,

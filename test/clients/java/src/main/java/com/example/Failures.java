@@ -21,7 +21,7 @@ import io.github.outriggerinference.v1.StreamEvent;
 /** Calls that fail: how a program reads the failure, and how it ends a call itself. */
 final class Failures {
   /**
-   * A caller that leaves, or whose time is up, gets its answer at once. The bound, in milliseconds,
+   * A cancelled call, and one whose deadline expires, ends at once. The bound, in milliseconds,
    * is generous so that a busy machine does not fail the check.
    */
   private static final long PROMPTLY = 3000;
@@ -75,7 +75,7 @@ final class Failures {
 
   void checkMidStreamError() throws InvalidProtocolBufferException {
     Request request = ask("sim-text:error_after=5", "Hello?").build();
-    // Once the stream has begun, a failure comes twice: as its last event, for whoever reads
+    // Once the stream has begun, a failure is reported twice: as its last event, for code that reads
     // events, and as the status, for interceptors, retries and metrics.
     List<StreamEvent> events = new ArrayList<>();
     Failure found = Failure.of(() -> inTime().stream(request).forEachRemaining(events::add));
@@ -109,11 +109,11 @@ final class Failures {
   }
 
   void checkCancellation() throws Exception {
-    // A blocking call ends with its context; the sidecar then hangs up on the provider.
+    // A blocking call ends with its context; the sidecar then closes its connection to the provider.
     Context.CancellableContext context = Context.current().withCancellation();
     Iterator<StreamEvent> events = context.call(() -> inTime().stream(LONG));
     while (!events.next().hasTextDelta()) {
-      // What comes before the first delta is of no interest here.
+      // Skip the events before the first delta.
     }
     context.cancel(null);
     long started = System.nanoTime();

@@ -15,7 +15,7 @@ import io.github.outriggerinference.v1.InferenceServiceGrpc;
  */
 public final class Main {
   /**
-   * Images travel in messages. gRPC's own limit of 4 MiB is too small for them; this is the
+   * Messages can contain images, for which gRPC's default limit of 4 MiB is too small; this is the
    * sidecar's default.
    */
   private static final int MAX_MESSAGE_BYTES = 32 << 20;
@@ -25,8 +25,8 @@ public final class Main {
   }
 
   public static void main(String[] arguments) throws InterruptedException {
-    // The sidecar shares the pod's loopback, so the hop needs no TLS. A channel is costly to open
-    // and safe to share: a service keeps one for its whole life.
+    // The sidecar shares the pod's loopback, so no TLS is needed. A channel is expensive to open
+    // and safe to share: a service keeps one for its lifetime.
     ManagedChannel channel =
         Grpc.newChannelBuilder(System.getenv("OUTRIGGER_ADDR"), InsecureChannelCredentials.create())
             .maxInboundMessageSize(MAX_MESSAGE_BYTES)

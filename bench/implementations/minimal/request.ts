@@ -1,7 +1,7 @@
 import { readFields } from "./wire.ts";
 
-/** What the limit program reads of a Request: the model and plain text. */
-export interface LimitRequest {
+/** The fields of a Request that the minimal server reads: the model and plain text. */
+export interface MinimalRequest {
   model: string;
   instructions: string | undefined;
   input: { type: "message"; role: string; content: { type: string; text: string }[] }[];
@@ -9,8 +9,8 @@ export interface LimitRequest {
 }
 
 /** Reads an outrigger.v1.Request. */
-export function readRequest(message: Buffer): LimitRequest {
-  const request: LimitRequest = { model: "", instructions: undefined, input: [], maxTokens: undefined };
+export function readRequest(message: Buffer): MinimalRequest {
+  const request: MinimalRequest = { model: "", instructions: undefined, input: [], maxTokens: undefined };
   readFields(message, (field, value) => {
     if (field === 1) request.model = String(value);
     else if (field === 2 && typeof value !== "number") addMessage(request, value);
@@ -20,7 +20,7 @@ export function readRequest(message: Buffer): LimitRequest {
 }
 
 /** The body of a request to OpenAI. */
-export function providerBody(request: LimitRequest, streaming: boolean): string {
+export function providerBody(request: MinimalRequest, streaming: boolean): string {
   return JSON.stringify({
     model: request.model,
     instructions: request.instructions,
@@ -34,7 +34,7 @@ export function providerBody(request: LimitRequest, streaming: boolean): string 
 /** Names of outrigger.v1.Role, by number. */
 const ROLES = ["", "system", "user", "assistant", "tool", "developer"];
 
-function addMessage(request: LimitRequest, message: Buffer): void {
+function addMessage(request: MinimalRequest, message: Buffer): void {
   let role = "";
   const content: { type: string; text: string }[] = [];
   readFields(message, (field, value) => {

@@ -1,11 +1,11 @@
-/** Protobuf by hand: as much of it as the limit program needs. */
+/** The part of protobuf's wire format that the minimal server needs. */
 
 /** Writes fields one after another into a buffer that grows. */
 export class ProtoWriter {
   #buffer = Buffer.allocUnsafe(16 * 1024);
   #at = 0;
 
-  /** A copy of what was written. The writer starts anew. */
+  /** Returns a copy of what was written, and resets the writer. */
   take(): Buffer {
     const written = Buffer.allocUnsafe(this.#at);
     this.#buffer.copy(written, 0, 0, this.#at);
@@ -13,7 +13,7 @@ export class ProtoWriter {
     return written;
   }
 
-  /** Begins a message of gRPC. Hand the result to `endFrame`. */
+  /** Begins a gRPC message. Pass the result to `endFrame`. */
   beginFrame(): number {
     this.#reserve(FRAME_PREFIX_BYTES);
     this.#at += FRAME_PREFIX_BYTES;
@@ -25,7 +25,7 @@ export class ProtoWriter {
     this.#buffer.writeUInt32BE(this.#at - start, start - FRAME_PREFIX_BYTES + 1);
   }
 
-  /** Begins a field that is a message. Hand the result to `end`. */
+  /** Begins a message field. Pass the result to `end`. */
   begin(field: number): number {
     this.#reserve(MAX_HEAD_BYTES);
     this.#putVarint((field << 3) | LENGTH_DELIMITED);
@@ -46,14 +46,14 @@ export class ProtoWriter {
     this.#at += length;
   }
 
-  /** A field that is a whole number from 0 on. */
+  /** Writes a non-negative integer field. */
   number(field: number, value: number): void {
     this.#reserve(MAX_HEAD_BYTES);
     this.#putVarint(field << 3);
     this.#putVarint(value);
   }
 
-  /** A field that is text; left out where it is empty. */
+  /** Writes a string field; omitted where it is empty. */
   text(field: number, value: string): void {
     if (value === "") return;
     this.#reserve(MAX_HEAD_BYTES + value.length * 3);

@@ -1,7 +1,7 @@
 /**
- * Ids and names of tool calls that one provider gives and another refuses: too long, with signs
- * that it does not take, or ids that come twice in a conversation. They are rewritten, alike in
- * every turn, and calls and results still belong together.
+ * Ids and names of tool calls that one provider returns and another rejects: too long, with
+ * characters that it does not accept, or ids that repeat within a conversation. They are rewritten,
+ * in the same way in every turn, and calls and results still match.
  */
 import {
   assistantMessage,
@@ -14,26 +14,26 @@ import {
   userMessage,
 } from "outrigger";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { conversationIn, requestTo, runTools, weatherTool } from "./support/asking.ts";
-import { type Column, columns, type Stage, setStage } from "./support/columns.ts";
+import { conversationIn, requestTo, runTools, weatherTool } from "./support/calls.ts";
+import { type Column, columns, createFixture, type Fixture } from "./support/columns.ts";
 import { object } from "./support/facts.ts";
-import { expectNothingLost } from "./support/nothing-lost.ts";
+import { expectPreserved } from "./support/preserved.ts";
 
-let stage: Stage;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  stage = await setStage();
+  fixture = await createFixture();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
-/** Ids as they were seen at servers of models, or as services make them up. */
+/** Ids as model servers return them, or as services generate them. */
 const ids = {
-  "with signs": ["functions.get_weather:0", "functions.get_weather:1", "call/Zürich #2"],
+  "with special characters": ["functions.get_weather:0", "functions.get_weather:1", "call/Zürich #2"],
   long: ["call_".padEnd(120, "a"), "call_".padEnd(120, "b"), "call_".padEnd(64, "c")],
-  "that return in a later turn": ["call_0", "call_1", "call_0"],
+  "that repeat in a later turn": ["call_0", "call_1", "call_0"],
 };
 
-/** What the id of a call looks like on the wire; Gemini takes any, and needs none. */
+/** Format of a call's id on the wire; Gemini accepts any, and requires none. */
 const rules: Readonly<Record<Column["name"], RegExp>> = {
   openai: /^.{1,64}$/,
   anthropic: /^[a-zA-Z0-9_-]+$/,
@@ -42,22 +42,22 @@ const rules: Readonly<Record<Column["name"], RegExp>> = {
 };
 
 describe.each(Object.entries(ids))("ids %s", (_, taken) => {
-  it.each(columns)("go to $title and stay the same while the conversation grows", async (column) => {
+  it.each(columns)("are sent to $title and stay the same while the conversation grows", async (column) => {
     const messages = conversationWith(taken);
-    const response = await stage.client.complete(requestTo(column, { messages }));
-    const { facts } = column.read(stage.bodyAt());
+    const response = await fixture.client.complete(requestTo(column, { messages }));
+    const { facts } = column.read(fixture.bodyAt());
     const sent = facts.flatMap((fact) => (fact.kind === "call" ? [fact.id] : []));
-    expectNothingLost(facts, messages);
+    expectPreserved(facts, messages);
     for (const id of sent) expect(id).toMatch(rules[column.name]);
     if (column.name !== "gemini") expect(rewrittenIn(response)).toBe(sent.join() !== taken.join());
-    const before = conversationIn(stage.bodyAt());
+    const before = conversationIn(fixture.bodyAt());
     const grown = [...messages, assistantMessage("Done."), userMessage("And now?")];
-    await stage.client.complete(requestTo(column, { messages: grown }));
-    expect(conversationIn(stage.bodyAt()).slice(0, before.length)).toEqual(before);
+    await fixture.client.complete(requestTo(column, { messages: grown }));
+    expect(conversationIn(fixture.bodyAt()).slice(0, before.length)).toEqual(before);
   });
 
-  it("go to Mistral as nine letters and digits", async () => {
-    const baseUrl = `${stage.simulator.url}/v1`;
+  it("are sent to Mistral as nine letters and digits", async () => {
+    const baseUrl = `${fixture.simulator.url}/v1`;
     const adapter = new OpenAIChatAdapter({
       name: "mistral",
       baseUrl,
@@ -67,9 +67,9 @@ describe.each(Object.entries(ids))("ids %s", (_, taken) => {
     await using client = new Client({ providers: { mistral: adapter } });
     const messages = conversationWith(taken);
     const response = await client.complete({ model: "compatible-1", messages });
-    const reading = columns.find(({ name }) => name === "compatible")?.read(object(stage.bodyAt()));
+    const reading = columns.find(({ name }) => name === "compatible")?.read(object(fixture.bodyAt()));
     const sent = reading?.facts.flatMap((fact) => (fact.kind === "call" ? [fact.id] : [])) ?? [];
-    expectNothingLost(reading?.facts ?? [], messages);
+    expectPreserved(reading?.facts ?? [], messages);
     expect(sent).toHaveLength(3);
     for (const id of sent) expect(id).toMatch(/^[a-zA-Z0-9]{9}$/);
     expect(rewrittenIn(response)).toBe(true);
@@ -77,35 +77,37 @@ describe.each(Object.entries(ids))("ids %s", (_, taken) => {
 });
 
 describe.each(["no_ids=1", "repeat_ids=1"])("ids of a model with %s", (fault) => {
-  it.each(columns)("go from $title to all others", async (from) => {
-    await using faulty = await setStage(`sim-tools:calls=3,${fault}`);
+  it.each(columns)("are sent from $title to all others", async (from) => {
+    await using faulty = await createFixture(`sim-tools:calls=3,${fault}`);
     const question = { messages: [userMessage("What is the weather in Paris?")], tools: [weatherTool] };
     const { messages } = await runTools(faulty.client, from, question);
     expect(toolCallsOf(messages[1])).toHaveLength(3);
     for (const to of columns) {
       const grown = [...messages, userMessage("And now?")];
-      await stage.client.complete(requestTo(to, { messages: grown }));
-      expectNothingLost(to.read(stage.bodyAt()).facts, grown);
+      await fixture.client.complete(requestTo(to, { messages: grown }));
+      expectPreserved(to.read(fixture.bodyAt()).facts, grown);
     }
   });
 });
 
-describe("names that nobody offered", () => {
+describe("names of undeclared tools", () => {
   const names = ["weather.get", "wetter holen", "get_weather_in_a_city_".padEnd(140, "n")];
 
-  it.each(columns)("go to $title in letters that it takes", async (column) => {
+  it.each(columns)("are sent to $title in characters that it accepts", async (column) => {
     const messages = conversationWith(["call_1", "call_2", "call_3"], names);
-    const response = await stage.client.complete(requestTo(column, { messages }));
-    const { facts } = column.read(stage.bodyAt());
+    const response = await fixture.client.complete(requestTo(column, { messages }));
+    const { facts } = column.read(fixture.bodyAt());
     const sent = facts.flatMap((fact) => (fact.kind === "call" ? [fact.name] : []));
-    const told = response.warnings.flatMap(({ code, field }) => (/name$/.test(field) ? [code] : []));
-    expectNothingLost(facts, conversationWith(["call_1", "call_2", "call_3"], sent));
+    const codes = response.warnings.flatMap(({ code, field }) => (/name$/.test(field) ? [code] : []));
+    expectPreserved(facts, conversationWith(["call_1", "call_2", "call_3"], sent));
     for (const name of sent) expect(name).toMatch(nameRules[column.name]);
-    expect(told).toEqual(names.flatMap((name, place) => (name === sent[place] ? [] : ["converted_content"])));
+    expect(codes).toEqual(
+      names.flatMap((name, place) => (name === sent[place] ? [] : ["converted_content"])),
+    );
   });
 });
 
-/** What the name of a call looks like on the wire. */
+/** Format of a call's name on the wire. */
 const nameRules: Readonly<Record<Column["name"], RegExp>> = {
   openai: /^[a-zA-Z0-9_-]{1,128}$/,
   anthropic: /^[a-zA-Z0-9_-]{1,128}$/,
@@ -134,7 +136,7 @@ function conversationWith(ids: readonly string[], names: readonly string[] = wea
   ];
 }
 
-/** Whether the caller is told that ids were rewritten. */
+/** Whether a warning reports that ids were rewritten. */
 function rewrittenIn({ warnings }: Response): boolean {
   return warnings.some(({ code, field }) => code === "converted_content" && /tool_call\.id$/.test(field));
 }

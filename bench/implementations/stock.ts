@@ -1,7 +1,6 @@
 /**
- * The contestant `stock`: Outrigger's own services and client, its log and its metrics, behind
- * connect-node as its documentation shows it. What it costs more than Outrigger is what the
- * transport costs.
+ * The implementation `stock`: Outrigger's own services, client, log and metrics behind connect-node,
+ * set up as in its documentation. The difference to Outrigger is the cost of the transport.
  */
 import { createServer, type Http2ServerRequest } from "node:http2";
 import { createContextValues } from "@connectrpc/connect";

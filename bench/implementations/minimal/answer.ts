@@ -1,18 +1,18 @@
-/** What the provider says, as messages of outrigger.v1. */
+/** Writes the provider's answer as messages of outrigger.v1. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ProtoWriter } from "./wire.ts";
 
-/** What of an answer does not stand in its body. */
+/** Facts of an answer that are not in its body. */
 export interface AnswerFacts {
   readonly inferenceId: string;
   /** When the upstream's headers arrived, in milliseconds since the epoch. */
   readonly acceptedAt: number;
-  /** The model that was asked for. */
+  /** The requested model. */
   readonly model: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What is read of OpenAI's Response object. */
+/** The fields of OpenAI's Response object that are read. */
 export interface ResponseObject {
   id: string;
   model: string;
@@ -122,7 +122,7 @@ function writeRateLimit(writer: ProtoWriter, headers: IncomingHttpHeaders): void
   writer.end(start);
 }
 
-/** Of the durations that Go writes, `6ms` and `6s`. */
+/** Parses a duration as Go writes it: `6ms` or `6s`. */
 function millisecondsOf(duration: string): number {
   return duration.endsWith("ms") ? Number.parseFloat(duration) : Number.parseFloat(duration) * 1000;
 }

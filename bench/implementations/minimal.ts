@@ -1,30 +1,30 @@
 /**
- * The contestant `limit`: the least that a Node program can do to carry these calls. gRPC by
- * hand on node:http2, undici's dispatcher towards the provider, SSE cut by hand, one JSON.parse
- * for each event, protobuf by hand. Callers get the same messages as from Outrigger; but
- * nothing is checked, limited, timed, logged or counted, and nothing but plain text is understood.
+ * The implementation `minimal`: the least work with which a Node program can serve these calls.
+ * Hand-written gRPC on node:http2, undici's dispatcher to the provider, hand-written SSE parsing, one
+ * JSON.parse per event, hand-written protobuf. Callers get the same messages as from Outrigger, but
+ * nothing is checked, limited, timed, logged or counted, and only plain text is supported.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type ServerHttp2Stream } from "node:http2";
 import { type Dispatcher, Pool } from "undici";
-import { type AnswerFacts, writeResponse } from "./limit/answer.ts";
-import { type LimitRequest, providerBody, readRequest } from "./limit/request.ts";
-import { TextStream } from "./limit/text-stream.ts";
-import { ProtoWriter } from "./limit/wire.ts";
 import { listenAddress } from "./listen-address.ts";
+import { type AnswerFacts, writeResponse } from "./minimal/answer.ts";
+import { type MinimalRequest, providerBody, readRequest } from "./minimal/request.ts";
+import { TextStream } from "./minimal/text-stream.ts";
+import { ProtoWriter } from "./minimal/wire.ts";
 
 const baseUrl = new URL(process.env.OPENAI_BASE_URL ?? "https://api.openai.com/v1");
 const pool = new Pool(baseUrl.origin, { headersTimeout: 0, bodyTimeout: 0 });
 const headers = { "content-type": "application/json", authorization: `Bearer ${process.env.OPENAI_API_KEY}` };
 const writer = new ProtoWriter();
 
-/** What receives the provider's answer: given its parts as they come, and its end. */
+/** Receives the chunks of the provider's answer as they arrive, and its end. */
 interface Receiver {
   data(chunk: Buffer, controller: Dispatcher.DispatchController): void;
   end(): void;
 }
 
-// A client that cancels a lot would lose its connection with Node's own limits.
+// With Node's default limits, a client that cancels a lot would lose its connection.
 const server = createServer({ streamResetBurst: 100_000, streamResetRate: 10_000 });
 
 server.on("stream", (stream, { ":path": path }) => {
@@ -44,8 +44,8 @@ process.once("SIGTERM", () => process.exit(0));
 
 type Receive = (stream: ServerHttp2Stream, facts: AnswerFacts) => Receiver;
 
-/** Asks the provider, and hands its answer to a receiver. Ends the one where the other is left. */
-function forward(stream: ServerHttp2Stream, request: LimitRequest, receive: Receive): void {
+/** Calls the provider, and passes its answer to a receiver. Cancels the provider call when the caller disconnects. */
+function forward(stream: ServerHttp2Stream, request: MinimalRequest, receive: Receive): void {
   let receiver: Receiver;
   pool.dispatch(
     {
@@ -57,7 +57,7 @@ function forward(stream: ServerHttp2Stream, request: LimitRequest, receive: Rece
     {
       onRequestStart(controller) {
         stream.on("close", () => {
-          if (!stream.writableFinished) controller.abort(new Error("the caller left"));
+          if (!stream.writableFinished) controller.abort(new Error("the caller disconnected"));
         });
         stream.on("drain", () => controller.resume());
       },

@@ -1,38 +1,38 @@
-/** Holds what a body says against the conversation that it was made from. */
+/** Compares a request body with the conversation that it was made from. */
 import { type ContentPart, type Message, Role, type ToolResult } from "outrigger";
 import { expect } from "vitest";
-import { type CallFact, type Fact, object, parsed, type ResultFact, type Speaker } from "./facts.ts";
+import { type Author, type CallFact, type Fact, object, parseOrText, type ResultFact } from "./facts.ts";
 
 /**
- * Fails where a text, a tool call with its arguments, a result or a picture of a conversation is not in what was sent,
- * in its order and from its speaker, where calls and results no longer belong together, or where words were put into
- * the assistant's mouth. Thinking and native parts are not looked at.
+ * Fails where a text, a tool call with its arguments, a result or an image of a conversation was not sent in its order
+ * and with its author, where calls and results no longer match, or where text was added to the assistant's messages.
+ * Reasoning and native parts are not compared.
  */
-export function expectNothingLost(facts: readonly Fact[], messages: readonly Message[]): void {
-  for (const speaker of ["system", "user", "assistant"] as const) {
-    const spoken = textsIn(messages.filter(({ role }) => SPEAKERS.get(role) === speaker));
-    const added = withoutInOrder(textsBy(speaker, facts), spoken);
-    // To the user's words an adapter may add where a picture is from.
-    if (speaker !== "user") expect(added).toMatch(/^\s*$/);
+export function expectPreserved(facts: readonly Fact[], messages: readonly Message[]): void {
+  for (const author of ["system", "user", "assistant"] as const) {
+    const texts = textsIn(messages.filter(({ role }) => AUTHORS.get(role) === author));
+    const added = withoutInOrder(textsBy(author, facts), texts);
+    // An adapter may add the source of an image to the user's text.
+    if (author !== "user") expect(added).toMatch(/^\s*$/);
   }
   expect(pairsIn(facts)).toEqual(pairsOf(messages));
   expect(mediaIn(facts)).toEqual(mediaOf(messages));
 }
 
-const SPEAKERS: ReadonlyMap<Role, Speaker> = new Map([
+const AUTHORS: ReadonlyMap<Role, Author> = new Map([
   [Role.SYSTEM, "system"],
   [Role.DEVELOPER, "system"],
   [Role.USER, "user"],
   [Role.ASSISTANT, "assistant"],
 ]);
 
-function textsBy(speaker: Speaker, facts: readonly Fact[]): string {
+function textsBy(author: Author, facts: readonly Fact[]): string {
   return facts
-    .flatMap((fact) => (fact.kind === "text" && fact.speaker === speaker ? [fact.text] : []))
+    .flatMap((fact) => (fact.kind === "text" && fact.author === author ? [fact.text] : []))
     .join("\n");
 }
 
-/** Texts as they are sent: blank ones say nothing. */
+/** The texts that are expected: blank ones are not sent. */
 function textsIn(messages: readonly Message[]): string[] {
   return messages.flatMap(({ content }) => content.flatMap(textIn)).filter((text) => text.trim() !== "");
 }
@@ -41,7 +41,7 @@ function textIn({ part }: ContentPart): string[] {
   return part.case === "text" ? [part.value] : [];
 }
 
-/** What is left of a text once others are taken out of it. Fails where one of them does not follow the one before. */
+/** The rest of a text once others are removed from it. Fails where they do not occur in this order. */
 function withoutInOrder(sent: string, expected: readonly string[]): string {
   let left = "";
   let rest = sent;
@@ -54,11 +54,11 @@ function withoutInOrder(sent: string, expected: readonly string[]): string {
   return left + rest;
 }
 
-/** A call and what answered it. */
+/** A call and its result. */
 interface Pair {
   readonly name: string;
   readonly arguments: unknown;
-  /** Text of the result, without what a wire format puts before that of a tool that failed. */
+  /** Text of the result, without the prefix that marks a failed tool. */
   result: string | undefined;
 }
 
@@ -69,7 +69,7 @@ function pairsIn(facts: readonly Fact[]): Pair[] {
     if (fact.kind === "call") calls.push({ call: fact });
     if (fact.kind !== "result") continue;
     const answered = calls.findLast(({ call }) => call.id === fact.id);
-    expect(answered?.result, `a result of the call ${fact.id}, which waits for one`).toBeUndefined();
+    expect(answered?.result, `call ${fact.id} must have only one result`).toBeUndefined();
     if (answered !== undefined) answered.result = fact;
   }
   return calls.map(({ call, result }) => ({
@@ -79,7 +79,7 @@ function pairsIn(facts: readonly Fact[]): Pair[] {
   }));
 }
 
-/** Free text and broken JSON are sent inside an object to those who take nothing else. */
+/** Free text and invalid JSON are sent inside an object where the wire format requires one. */
 function unwrapped(given: unknown): unknown {
   const [[key, value] = [], ...more] = Object.entries(object(given));
   const isWrapped = more.length === 0 && (key === "input" || key === "invalid_arguments");
@@ -91,7 +91,7 @@ function pairsOf(messages: readonly Message[]): Pair[] {
   for (const { part } of messages.flatMap(({ content }) => content)) {
     if (part.case === "toolCall") {
       const { id, name, input } = part.value;
-      const given = input.case === "text" ? input.value : unwrapped(parsed(input.value ?? ""));
+      const given = input.case === "text" ? input.value : unwrapped(parseOrText(input.value ?? ""));
       pairs.push({ id, name, arguments: given, result: undefined });
     } else if (part.case === "toolResult") {
       const { toolCallId, content } = part.value;
@@ -106,7 +106,7 @@ function resultIn({ part }: ContentPart): ToolResult[] {
   return part.case === "toolResult" ? [part.value] : [];
 }
 
-/** Sources of pictures and documents wherever they stand, since not every wire format has them in results. */
+/** Sources of images and documents wherever they are, since not every wire format has them in results. */
 function mediaIn(facts: readonly Fact[]): string[] {
   return facts.flatMap((fact) => {
     if (fact.kind === "result") return fact.media;

@@ -11,7 +11,7 @@ import {
 } from "./answer.ts";
 import { ProtoWriter } from "./wire.ts";
 
-/** What is read of an event of the Responses API. */
+/** The fields of a Responses API event that are read. */
 interface ProviderEvent {
   type: string;
   delta: string;
@@ -19,10 +19,10 @@ interface ProviderEvent {
   response: ResponseObject;
 }
 
-// All that one read of the network brings is written before anything else runs, so one is enough.
+// The events of one network read are written synchronously, so one writer is enough.
 const writer = new ProtoWriter();
 
-/** Turns the stream of one text into StreamEvents, framed as gRPC has it. */
+/** Translates the stream of one text into StreamEvents in gRPC frames. */
 export class TextStream {
   readonly #facts: AnswerFacts;
   readonly #text = new StringDecoder();
@@ -38,7 +38,7 @@ export class TextStream {
     this.#facts = facts;
   }
 
-  /** The messages that a chunk brings; empty where it completes none. */
+  /** The messages that a chunk completes; empty where there are none. */
   push(chunk: Buffer): Buffer {
     const text = this.#rest + this.#text.write(chunk);
     let from = 0;

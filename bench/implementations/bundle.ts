@@ -4,7 +4,7 @@ import { bundleProgram, writeBundle } from "../../scripts/build/bundle.ts";
 import { RUN_FOLDER } from "../work-folder.ts";
 
 /**
- * Bundles a program as the sidecar is bundled that ships.
+ * Bundles a program in the same way as the released sidecar.
  * @param entryPoint Path of its first module, from the project's folder.
  * @returns The path of the file that starts it.
  */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** How the image starts the sidecar. */
+/** The command line and environment with which the image starts the sidecar. */
 export interface ImageSettings {
   /** Options of Node. */
   readonly nodeOptions: readonly string[];
@@ -8,7 +8,7 @@ export interface ImageSettings {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Reads from the Dockerfile how the image starts the sidecar, so that nothing is measured that nobody runs. */
+/** Reads from the Dockerfile how the image starts the sidecar, so that the measured configuration is the released one. */
 export async function readImageSettings(): Promise<ImageSettings> {
   const dockerfile = await readFile("Dockerfile", "utf8");
   const lastStage = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));

@@ -1,23 +1,27 @@
-/** One round: an upstream, and all contestants in front of it, each in a process that has just started. */
+/** One round: an upstream, and all implementations in front of it, each in a process that has just started. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type RunningContestant, startContestant } from "../contestants/contestant.ts";
 import { type AnswerShape, type ExchangeFiles, writeExchange } from "../exchange.ts";
+import { type RunningImplementation, startImplementation } from "../implementations/implementation.ts";
 import { startUpstream } from "../load/load.ts";
 import type { Sample } from "../measure/metrics.ts";
 import { residentMbOf, watchResident } from "../measure/process-stats.ts";
 import { type Round, type RoundSettings, rotate, type SampleOwner, stopAll } from "./case.ts";
 
-/** What a round is played on. */
-export interface Arena {
+/** What a case needs to put load on an implementation. */
+export interface RoundContext {
   readonly files: ExchangeFiles;
   /** Host and port of the upstream. */
   readonly upstream: string;
 }
 
-/** What a case does with one contestant. It may add to the list of failures. */
-export type Play = (contestant: RunningContestant, arena: Arena, failures: string[]) => Promise<Sample>;
+/** Puts load on one implementation and measures it. It may add to the list of failures. */
+export type ApplyLoad = (
+  implementation: RunningImplementation,
+  context: RoundContext,
+  failures: string[],
+) => Promise<Sample>;
 
-/** What the upstream answers in a case. */
+/** The answers of the upstream in a case. */
 export interface UpstreamShape extends AnswerShape {
   /** Milliseconds between two events. */
   readonly intervalMs: number;
@@ -26,16 +30,20 @@ export interface UpstreamShape extends AnswerShape {
 /** Path of the RPC that streams. */
 export const STREAM_PATH = "/outrigger.v1.InferenceService/Stream";
 
-// V8 tidies up in steps when nothing has happened for some seconds.
+// V8 collects garbage in steps after some idle seconds.
 const REST_MS = 1_500;
 const SETTLE_MS = 20_000;
 const QUICK_MS = 500;
 
 /**
- * Plays one round: starts everybody, lets them rest, puts one after the other under load, lets
- * them rest again, and looks at their memory before, under and after the load.
+ * Runs one round: starts all implementations, lets them idle, puts load on one after the other, lets
+ * them idle again, and reads their memory before, during and after the load.
  */
-export async function playRound(settings: RoundSettings, shape: UpstreamShape, play: Play): Promise<Round> {
+export async function runLoadRound(
+  settings: RoundSettings,
+  shape: UpstreamShape,
+  applyLoad: ApplyLoad,
+): Promise<Round> {
   const failures: string[] = [];
   const samples: Partial<Record<SampleOwner, Sample>> = {};
   const files = await writeExchange(shape);
@@ -45,14 +53,16 @@ export async function playRound(settings: RoundSettings, shape: UpstreamShape, p
   try {
     await sleep(settings.quick ? QUICK_MS : REST_MS);
     const rests = new Map(running.map(({ name, pid }) => [name, residentMbOf(pid)]));
-    for (const contestant of running) {
-      const arena = { files, upstream: upstream.address };
-      const atRest = rests.get(contestant.name) ?? Number.NaN;
+    for (const implementation of running) {
+      const context = { files, upstream: upstream.address };
+      const atRest = rests.get(implementation.name) ?? Number.NaN;
       try {
-        samples[contestant.name] = await watch(contestant, atRest, () => play(contestant, arena, failures));
+        samples[implementation.name] = await watch(implementation, atRest, () =>
+          applyLoad(implementation, context, failures),
+        );
       } catch (error) {
-        // That one dies under a load is a result, too.
-        failures.push(`${contestant.name}: ${error}`);
+        // An implementation that dies under load is a result, too.
+        failures.push(`${implementation.name}: ${error}`);
       }
     }
     await sleep(settings.quick ? QUICK_MS : SETTLE_MS);
@@ -66,43 +76,43 @@ export async function playRound(settings: RoundSettings, shape: UpstreamShape, p
   return { samples, failures };
 }
 
-/** Puts the first contestant under the load of a case, once, and looks at nothing. */
-export async function exerciseRound(
-  { contestants: [contestant], whole }: RoundSettings,
+/** Puts load on the first implementation once, without measuring. */
+export async function runLoadOnce(
+  { implementations: [implementation], whole }: RoundSettings,
   shape: UpstreamShape,
-  play: Play,
+  applyLoad: ApplyLoad,
 ): Promise<void> {
-  if (contestant === undefined) return;
+  if (implementation === undefined) return;
   const files = await writeExchange(shape);
   await using upstream = await startUpstream({ script: files.script, intervalMs: shape.intervalMs, whole });
-  const running = await startContestant(contestant, upstream.address);
+  const running = await startImplementation(implementation, upstream.address);
   try {
-    await play(running, { files, upstream: upstream.address }, []);
+    await applyLoad(running, { files, upstream: upstream.address }, []);
   } finally {
     await running.stop();
   }
 }
 
 async function startAll(
-  { contestants, index }: RoundSettings,
+  { implementations, index }: RoundSettings,
   upstream: string,
-): Promise<RunningContestant[]> {
-  const running: RunningContestant[] = [];
-  // One after the other, so that none is slowed down by the start of another.
-  for (const contestant of rotate(contestants, index)) {
-    running.push(await startContestant(contestant, upstream));
+): Promise<RunningImplementation[]> {
+  const running: RunningImplementation[] = [];
+  // Sequentially, so that no start slows down another.
+  for (const implementation of rotate(implementations, index)) {
+    running.push(await startImplementation(implementation, upstream));
   }
   return running;
 }
 
 async function watch(
-  { pid, startMs }: RunningContestant,
+  { pid, startMs }: RunningImplementation,
   residentAtRest: number,
-  play: () => Promise<Sample>,
+  applyLoad: () => Promise<Sample>,
 ): Promise<Sample> {
   const stopWatching = watchResident(pid);
   try {
-    const sample = await play();
+    const sample = await applyLoad();
     const residentPeak = stopWatching();
     return {
       startMs,

@@ -1,4 +1,4 @@
-/** Recorded answers of real providers, read by the adapters, so that conversations can be handed on from them. */
+/** Recorded answers of real providers, read by the adapters, so that conversations can continue from them. */
 import type { Message, Response } from "outrigger";
 import type { CallFacts } from "../../../src/kit/adapter/call-facts.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
@@ -17,7 +17,7 @@ import { decode, factsFor } from "../../support/decode.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
 import type { ColumnName } from "./columns.ts";
 
-/** How a wire format's recordings are read. */
+/** How the recordings of a wire format are read. */
 interface Reader {
   /** Folder of the recordings. */
   readonly folder: string;
@@ -50,7 +50,7 @@ const readers: Readonly<Record<ColumnName, Reader>> = {
   },
 };
 
-/** An answer that a provider once gave. */
+/** A recorded answer. */
 export interface RecordedAnswer {
   readonly file: string;
   readonly message: Message;
@@ -59,8 +59,8 @@ export interface RecordedAnswer {
 }
 
 /**
- * The recorded answers of a provider's wire format. Those that failed, were broken on purpose, or show
- * nothing but text are left out.
+ * The recorded answers of a provider's wire format. Those that failed, were broken on purpose, or
+ * contain only text are left out.
  */
 export async function recordedAnswers(name: ColumnName): Promise<RecordedAnswer[]> {
   const { folder } = readers[name];
@@ -102,5 +102,5 @@ async function readStream(name: ColumnName, recording: Recording): Promise<Respo
   return last?.case === "finish" ? last.value.response : undefined;
 }
 
-/** Stands where an answer does not name its model. */
+/** Used where an answer does not name its model. */
 const MODEL = "unnamed-model";

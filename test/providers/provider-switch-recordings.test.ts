@@ -1,7 +1,7 @@
 /**
- * Conversations that begin with a recorded answer of a real provider, handed to every other
- * provider and back: everything that providers are known to say has a place in each other's
- * wire formats, or is left out and told.
+ * Conversations that begin with a recorded answer of a real provider, sent to every other provider
+ * and back: everything that providers are known to return has a form in the other wire formats, or
+ * is left out with a warning.
  */
 import {
   type ContentPart,
@@ -12,37 +12,37 @@ import {
   userMessage,
 } from "outrigger";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { conversationIn, failureOf, messageOf, requestTo } from "./support/asking.ts";
-import { type Column, type ColumnName, columns, type Stage, setStage } from "./support/columns.ts";
-import { expectNothingLost } from "./support/nothing-lost.ts";
-import { type RecordedAnswer, recordedAnswers } from "./support/recorded.ts";
+import { conversationIn, failureOf, messageOf, requestTo } from "./support/calls.ts";
+import { type Column, type ColumnName, columns, createFixture, type Fixture } from "./support/columns.ts";
+import { expectPreserved } from "./support/preserved.ts";
+import { type RecordedAnswer, recordedAnswers } from "./support/recorded-answers.ts";
 
-let stage: Stage;
+let fixture: Fixture;
 /** One answer of each shape, by the name of its provider. */
 const answers = new Map<ColumnName, readonly RecordedAnswer[]>();
 
 beforeAll(async () => {
-  stage = await setStage();
+  fixture = await createFixture();
   for (const { name } of columns) answers.set(name, onePerShape(await recordedAnswers(name)));
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 describe.each(columns)("recorded answers of $title", (from) => {
-  it("are of many shapes", () => {
+  it("have many different shapes", () => {
     expect(answers.get(from.name)?.length).toBeGreaterThanOrEqual(15);
   });
 
-  it("go to all others, one after the other, and back", async () => {
+  it("are accepted by all others in turn, and by their own provider again", async () => {
     const failures: string[] = [];
     for (const answer of answers.get(from.name) ?? []) {
-      const error = await failureOf(() => handOver(from, answer));
+      const error = await failureOf(() => switchProviders(from, answer));
       if (error !== undefined) failures.push(`${answer.file}: ${error}`);
     }
     expect(failures).toEqual([]);
   });
 });
 
-/** The first answer of each sequence of kinds of parts; several of a kind in a row are as good as one. */
+/** The first answer of each sequence of kinds of parts; consecutive parts of a kind count as one. */
 function onePerShape(all: readonly RecordedAnswer[]): RecordedAnswer[] {
   const byShape = new Map<string, RecordedAnswer>();
   for (const answer of all) {
@@ -67,41 +67,41 @@ function shapeOf({ part, citations, providerState }: ContentPart): string {
   }
 }
 
-async function handOver(from: Column, { message, model }: RecordedAnswer): Promise<void> {
-  const author = { name: from.name, model };
+async function switchProviders(from: Column, { message, model }: RecordedAnswer): Promise<void> {
+  const origin = { name: from.name, model };
   const results = toolCallsOf(message).map(({ id }) => toolResult({ toolCallId: id, content: "Noted." }));
   const messages = [userMessage("Begin."), message, ...results, userMessage("Go on.")];
-  const before = await conversationSentTo(author, messages);
+  const before = await conversationSentTo(origin, messages);
   for (const to of columns.filter(({ name }) => name !== from.name)) {
-    const response = await stage.client.complete(requestTo(to, { messages }));
-    const sent = JSON.stringify(stage.bodyAt());
-    expectNothingLost(to.read(stage.bodyAt()).facts, messages);
-    expectTold(response, message);
+    const response = await fixture.client.complete(requestTo(to, { messages }));
+    const sent = JSON.stringify(fixture.bodyAt());
+    expectPreserved(to.read(fixture.bodyAt()).facts, messages);
+    expectForeignStateWarnings(response, message);
     expect(statesIn(message).filter((state) => sent.includes(state))).toEqual([]);
     messages.push(messageOf(response), userMessage("And now?"));
   }
-  const after = await conversationSentTo(author, messages);
+  const after = await conversationSentTo(origin, messages);
   expect(after.slice(0, before.length)).toEqual(before);
 }
 
-/** What is sent to the author of the answer. The simulator does not know its signatures, so that it may refuse it. */
+/** What is sent to the answer's own provider. The simulator may reject it, since it does not know the signatures. */
 async function conversationSentTo(
-  author: Pick<Column, "name" | "model">,
+  origin: Pick<Column, "name" | "model">,
   messages: readonly Message[],
 ): Promise<string[]> {
-  stage.simulator.clearRequests();
-  await failureOf(() => stage.client.complete(requestTo(author, { messages: [...messages] })));
-  expect(stage.requests).toHaveLength(1);
-  return conversationIn(stage.bodyAt());
+  fixture.simulator.clearRequests();
+  await failureOf(() => fixture.client.complete(requestTo(origin, { messages: [...messages] })));
+  expect(fixture.requests).toHaveLength(1);
+  return conversationIn(fixture.bodyAt());
 }
 
-/** Every part that only its author understands is told to have been left out, and no other. */
-function expectTold({ warnings }: Response, { content }: Message): void {
-  const told = warnings.filter(({ code }) => code.startsWith("foreign_state")).map(({ field }) => field);
+/** Every part that only its own provider understands has a warning that it was left out, and no other part has. */
+function expectForeignStateWarnings({ warnings }: Response, { content }: Message): void {
+  const fields = warnings.filter(({ code }) => code.startsWith("foreign_state")).map(({ field }) => field);
   const left = content.flatMap(({ part }, index) =>
     part.case === "reasoning" || part.case === "native" ? [`messages[1].content[${index}]`] : [],
   );
-  expect(told).toEqual(left);
+  expect(fields).toEqual(left);
 }
 
 /** Signatures and encrypted texts of a message. */

@@ -1,4 +1,4 @@
-/** What the cross-provider tests ask: through the public library alone, as a user would write it. */
+/** Requests of the cross-provider tests, made with the public library only, as a user would write them. */
 import {
   type Client,
   type FinishReason_Reason,
@@ -15,16 +15,16 @@ import { expect } from "vitest";
 import type { Column } from "./columns.ts";
 import { type Json, objects } from "./facts.ts";
 
-/** A picture of one pixel. */
-export const picture = Buffer.from(
+/** An image of one pixel. */
+export const imageBytes = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",
   "base64",
 );
 
-/** The picture as a URL that holds it. */
-export const pictureUrl = `data:image/png;base64,${picture.toString("base64")}`;
+/** The image as a data URL. */
+export const imageDataUrl = `data:image/png;base64,${imageBytes.toString("base64")}`;
 
-/** A schema that every provider takes whole. */
+/** A schema that every provider supports without changes. */
 export const weatherSchema = {
   type: "object",
   properties: { city: { type: "string" }, days: { type: "integer" } },
@@ -32,27 +32,33 @@ export const weatherSchema = {
   additionalProperties: false,
 } as const;
 
-/** A tool that the caller runs. */
+/** A function tool. */
 export const weatherTool = {
   tool: {
     case: "function",
     value: {
       name: "get_weather",
-      description: "Tells the weather of a city.",
+      description: "Returns the weather of a city.",
       parametersJson: JSON.stringify(weatherSchema),
     },
   },
 } as const;
 
-/** What makes a request beside its provider and model. */
-export type Question = Omit<Exclude<RequestInput, { $typeName: string }>, "$typeName" | "provider" | "model">;
+/** The fields of a request besides its provider and model. */
+export type RequestFields = Omit<
+  Exclude<RequestInput, { $typeName: string }>,
+  "$typeName" | "provider" | "model"
+>;
 
 /** A request to a column's model. */
-export function requestTo({ name, model }: Pick<Column, "name" | "model">, question: Question): RequestInput {
+export function requestTo(
+  { name, model }: Pick<Column, "name" | "model">,
+  question: RequestFields,
+): RequestInput {
   return { provider: name, model, ...question };
 }
 
-/** Reads a stream to its end, holding every event to the laws. */
+/** Reads a stream to its end, checking every event against the laws. */
 export async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamEvent[]> {
   const laws = new LawChecker();
   const collected: StreamEvent[] = [];
@@ -78,15 +84,15 @@ export function messageOf({ message }: Response): Message {
   return message;
 }
 
-/** Whether an answer came in one piece or as a stream. */
-export type Manner = "complete" | "stream";
+/** Whether an answer is requested whole or as a stream. */
+export type CallMode = "complete" | "stream";
 
-/** Asks once, in one manner or the other. */
-export async function answerTo(client: Client, request: RequestInput, manner: Manner): Promise<Response> {
-  return manner === "complete" ? client.complete(request) : responseIn(await collect(client.stream(request)));
+/** Makes one call in the given mode. */
+export async function callModel(client: Client, request: RequestInput, mode: CallMode): Promise<Response> {
+  return mode === "complete" ? client.complete(request) : responseIn(await collect(client.stream(request)));
 }
 
-/** What the weather tool says of a call. */
+/** The weather tool's result for a call. */
 export function weatherFor({ input }: ToolCall): string {
   const { city } = JSON.parse(input.value ?? "");
   expect(city).toEqual(expect.any(String));
@@ -94,19 +100,19 @@ export function weatherFor({ input }: ToolCall): string {
 }
 
 /**
- * Asks, runs the tools that the model calls, and asks again until it answers without calling any.
+ * Calls the model, executes the tools that it calls, and repeats until it answers without calling any.
  * @returns The responses, the last one without calls, and the conversation up to it.
  */
 export async function runTools(
   client: Client,
   column: Column,
-  question: Question & { readonly messages: readonly Message[] },
-  manner: Manner = "complete",
+  question: RequestFields & { readonly messages: readonly Message[] },
+  mode: CallMode = "complete",
 ): Promise<{ steps: Response[]; messages: Message[] }> {
   const steps: Response[] = [];
   const messages = [...question.messages];
-  while (steps.length < MOST_STEPS) {
-    const step = await answerTo(client, requestTo(column, { ...question, messages }), manner);
+  while (steps.length < MAX_STEPS) {
+    const step = await callModel(client, requestTo(column, { ...question, messages }), mode);
     const calls = toolCallsOf(step);
     steps.push(step);
     messages.push(messageOf(step));
@@ -114,17 +120,17 @@ export async function runTools(
     const results = calls.map((call) => toolResult({ toolCallId: call.id, content: weatherFor(call) }));
     messages.push(...results);
   }
-  throw new Error(`the model still calls tools after ${MOST_STEPS} steps`);
+  throw new Error(`the model still calls tools after ${MAX_STEPS} steps`);
 }
 
-const MOST_STEPS = 10;
+const MAX_STEPS = 10;
 
 /** Why an answer ended. */
 export function reasonOf({ finishReason }: Response): FinishReason_Reason | undefined {
   return finishReason?.reason;
 }
 
-/** What a call fails with; undefined where it does not. */
+/** The error of a failed call; undefined where it succeeds. */
 export async function failureOf(call: () => Promise<unknown>): Promise<unknown> {
   return call().then(
     () => undefined,
@@ -132,8 +138,8 @@ export async function failureOf(call: () => Promise<unknown>): Promise<unknown> 
   );
 }
 
-/** The conversation in a body, message by message, without marks for caches: they move and are no content. */
+/** The conversation in a body, message by message, without cache markers, which move and are not content. */
 export function conversationIn({ input, messages, contents }: Json): string[] {
-  const unmarked = (key: string, value: unknown) => (key === "cache_control" ? undefined : value);
-  return objects(input ?? messages ?? contents).map((message) => JSON.stringify(message, unmarked));
+  const withoutMarkers = (key: string, value: unknown) => (key === "cache_control" ? undefined : value);
+  return objects(input ?? messages ?? contents).map((message) => JSON.stringify(message, withoutMarkers));
 }
