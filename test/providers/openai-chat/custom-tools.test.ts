@@ -16,7 +16,7 @@ import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/o
 import { Grammar_Syntax } from "../../../src/gen/outrigger/v1/tool_pb.ts";
 import { OpenAIChatAdapter } from "../../../src/providers/openai-chat/adapter.ts";
 import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
-import { collect, responseIn } from "../support/asking.ts";
+import { collect, responseIn } from "../support/calls.ts";
 import { list, type Wire } from "./reading.ts";
 import { messagesOf, type RequestInit, sent } from "./support.ts";
 
