@@ -5,6 +5,7 @@
  */
 import type { ServerHttp2Stream } from "node:http2";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { endWithHeaders } from "../http/end-with-headers.ts";
 import type { HttpResponse } from "../listen/http-types.ts";
 import { readableTrailers } from "../status/grpc-message.ts";
 
@@ -24,29 +25,42 @@ export interface Flow {
 }
 
 /**
- * Writes a response to its end.
- * @throws PeerClosedError; the body is then left, which ends the call. What the body itself throws.
+ * Writes a response to its end. Headers leave with the first frame of the body.
+ * @throws PeerClosedError, after which the body is not read any further, which ends the call. What the body throws.
  */
 export async function sendResponse(
   { status, header, body, trailer }: UniversalServerResponse,
   response: HttpResponse,
   flow: Flow,
 ): Promise<void> {
-  if (!flow.hasLeft()) response.writeHead(status, Object.fromEntries(header ?? []));
-  if (body !== undefined) await sendBody(body, response, flow);
+  const headers = Object.fromEntries(header ?? []);
+  const begin = () => response.writeHead(status, headers);
+  const hasBody = body !== undefined && (await sendBody(body, response, flow, begin));
   if (flow.hasLeft()) throw new PeerClosedError();
-  if (trailer !== undefined) response.addTrailers(readableTrailers(trailer));
+  const trailers = trailer === undefined ? {} : readableTrailers(trailer);
+  if (!hasBody && isGrpcFailure(trailers)) return sendTrailersOnly(response, { ...headers, ...trailers });
+  if (!hasBody) begin();
+  response.addTrailers(trailers);
   await end(response);
 }
 
 /** Frames that are ready together are joined up to this size. */
 const MAX_JOINED_BYTES = 64 * 1024;
 
-async function sendBody(body: AsyncIterable<Uint8Array>, response: HttpResponse, flow: Flow): Promise<void> {
+/** Sends the frames of a body, the headers before the first one. Gives false where there was none. */
+async function sendBody(
+  body: AsyncIterable<Uint8Array>,
+  response: HttpResponse,
+  flow: Flow,
+  begin: () => void,
+): Promise<boolean> {
+  let hasBegun = false;
   let frames: Uint8Array[] = [];
   let bytes = 0;
   for await (const frame of body) {
     if (flow.hasLeft()) throw new PeerClosedError();
+    if (!hasBegun) begin();
+    hasBegun = true;
     frames.push(frame);
     bytes += frame.byteLength;
     if (flow.moreReady() && bytes < MAX_JOINED_BYTES) continue;
@@ -55,6 +69,7 @@ async function sendBody(body: AsyncIterable<Uint8Array>, response: HttpResponse,
     bytes = 0;
   }
   if (frames.length > 0) response.write(joined(frames));
+  return hasBegun;
 }
 
 function joined(frames: readonly Uint8Array[]): Uint8Array {
@@ -72,6 +87,23 @@ function write(response: HttpResponse, frames: readonly Uint8Array[]): Promise<v
       if (error) reject(new PeerClosedError({ cause: error }));
       else resolve();
     });
+  });
+}
+
+function isGrpcFailure({ "grpc-status": status = "0" }: Readonly<Record<string, string>>): boolean {
+  return status !== "0";
+}
+
+/**
+ * Answers a gRPC call that failed before its first message: one HEADERS frame, which leaves the call to the retry
+ * policy of the client. Resolves when the frame is with HTTP/2, or the peer is gone.
+ */
+function sendTrailersOnly(response: HttpResponse, headers: Readonly<Record<string, string>>): Promise<void> {
+  return new Promise((resolve) => {
+    response.once("close", resolve);
+    if ("stream" in response) response.stream.once("finish", () => setImmediate(resolve));
+    else response.once("finish", resolve);
+    endWithHeaders(response, headers);
   });
 }
 

@@ -59,12 +59,6 @@ export class ResponseWriter {
     return this.#ended;
   }
 
-  /** Sends the headers, unless they have left. */
-  begin(): void {
-    if (this.#gone) throw new PeerClosedError();
-    if (!this.#stream.headersSent) this.#stream.respond(this.#headers(), RESPOND_OPTIONS);
-  }
-
   /**
    * Sends messages in one write, once the write before has left. Gives a promise only where
    * there is something to wait for.
@@ -92,7 +86,7 @@ export class ResponseWriter {
   }
 
   #write(chunk: Buffer): void {
-    this.begin();
+    this.#begin();
     this.#unflushed = true;
     this.#stream.write(chunk, this.#flush);
   }
@@ -100,17 +94,21 @@ export class ResponseWriter {
   /** Sends the last message and the end in one write. */
   async sendLast(message: Message): Promise<void> {
     const chunk = await this.#encode([message]);
-    this.begin();
+    this.#begin();
     this.#end(undefined);
     this.#stream.end(chunk);
   }
 
-  /** Ends the response with the status OK, or with that of an error; without message and headers before, in the headers. */
+  /**
+   * Ends the response with the status OK, or with that of an error. A call that fails before its first message gets a
+   * Trailers-Only response, one HEADERS frame that also holds the headers of the service: initial metadata would
+   * commit the call, and the retry policy of a client would never apply.
+   */
   end(error?: ConnectError): void {
     if (this.#gone) return;
     this.#end(error);
-    // What a service says in headers stays there: callers take a Trailers-Only answer for trailers.
-    if (this.#context.ownHeader !== undefined) this.begin();
+    // Clients read a Trailers-Only response as trailers: the headers of a call that succeeded need a frame of their own.
+    if (error === undefined && this.#context.ownHeader !== undefined) this.#begin();
     if (this.#stream.headersSent) {
       this.#stream.end();
       return;
@@ -128,6 +126,12 @@ export class ResponseWriter {
   /** Whether nothing more can be sent. A stream says so before its events do. */
   get #gone(): boolean {
     return this.#closed || this.#stream.closed || this.#stream.destroyed;
+  }
+
+  /** Sends the headers, unless they are sent already. */
+  #begin(): void {
+    if (this.#gone) throw new PeerClosedError();
+    if (!this.#stream.headersSent) this.#stream.respond(this.#headers(), RESPOND_OPTIONS);
   }
 
   #end(error: ConnectError | undefined): void {

@@ -2,6 +2,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { endWithHeaders } from "../http/end-with-headers.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { Call } from "../telemetry/call.ts";
 import { boundedText } from "./bounded-text.ts";
@@ -61,9 +62,8 @@ export function refusalOf(status: number, handler: UniversalHandler): Refusal {
 }
 
 /**
- * Sends a refusal: to gRPC as a status in the trailers, to gRPC-Web in the headers, to everyone
- * else as an HTTP status with the JSON that Connect has for errors, or with plain text. The
- * body of the request is not read.
+ * Sends a refusal: to gRPC and gRPC-Web as a status in the headers (Trailers-Only), to everyone else as an HTTP status
+ * with the JSON that Connect has for errors, or with plain text. The body of the request is not read.
  */
 export function sendRefusal(
   call: Call,
@@ -74,12 +74,7 @@ export function sendRefusal(
   call.code = refusal.code;
   const requestType = request.headers["content-type"] ?? "";
   if (GRPC_TYPE.test(requestType)) {
-    response.writeHead(200, { "content-type": requestType });
-    response.addTrailers(grpcStatusOf(refusal));
-    response.end();
-  } else if (GRPC_WEB_TYPE.test(requestType)) {
-    response.writeHead(200, { "content-type": requestType, ...grpcStatusOf(refusal) });
-    response.end();
+    endWithHeaders(response, { "content-type": requestType, ...grpcStatusOf(refusal) });
   } else {
     const { type, body } = pageOf(refusal);
     response.writeHead(refusal.status, { ...refusal.headers, "content-type": type });
@@ -88,8 +83,7 @@ export function sendRefusal(
 }
 
 const MAX_PATH_BYTES = 256;
-const GRPC_TYPE = /^application\/grpc(\+(proto|json))?$/;
-const GRPC_WEB_TYPE = /^application\/grpc-web(\+(proto|json))?$/;
+const GRPC_TYPE = /^application\/grpc(-web)?(\+(proto|json))?$/;
 
 function grpcStatusOf({ code, message }: Refusal): Record<string, string> {
   return { "grpc-status": String(code), "grpc-message": encodeGrpcMessage(message) };

@@ -244,27 +244,6 @@ describe("a stream of answers", () => {
     expect(trailers["grpc-status"]).toBe("0");
   });
 
-  it("begins with its headers where the service says that it has begun", async () => {
-    const { promise: proceed, resolve } = Promise.withResolvers<void>();
-    const batches = async function* () {
-      yield [];
-      await proceed;
-      yield [output(1)];
-    };
-    const { session } = await connect({
-      streamingOutputCall: () => ({
-        batches,
-        [Symbol.asyncIterator]: () => batches()[Symbol.asyncIterator]() as never,
-      }),
-    });
-    const stream = call(session, "StreamingOutputCall", outputRequest);
-    const response = new Promise((begun) => stream.once("response", begun));
-    const answer = readAnswer(stream);
-    expect(await response).toMatchObject({ ":status": 200 });
-    resolve();
-    expect(framesOf((await answer).body)).toHaveLength(1);
-  });
-
   it("has its error in the trailers once it has begun", async () => {
     const { session } = await connect({
       async *streamingOutputCall() {
