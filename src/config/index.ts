@@ -1,16 +1,16 @@
-/** What a configuration may say, and the Client that is built from it. */
+/** The configuration of a sidecar, and the Client that is built from it. */
 import { Client } from "../client/client.ts";
 import { createAdapter } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import type { Config } from "./config.ts";
+import type { ClientConfig } from "./config.ts";
 import { mistakes } from "./load-config.ts";
 
-export type { Config } from "./config.ts";
+export type { ClientConfig, Config } from "./config.ts";
 export { type ConfigFlags, loadConfig } from "./load-config.ts";
 
 /** Makes the adapters and the Client. Throws ConfigurationError naming every provider that cannot be made. */
-export function buildClient({ providers, defaultProvider, remedy }: Config): Client {
+export function buildClient({ providers, defaultProvider, remedy }: ClientConfig): Client {
   const adapters: Record<string, ProviderAdapter> = {};
   const problems: string[] = [];
   for (const [name, settings] of providers) {

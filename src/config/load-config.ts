@@ -4,7 +4,7 @@ import { describeMissing, type Environment, readProviders } from "../client/from
 import type { ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isObject } from "../kit/json/json.ts";
-import { type Config, defaultAdminListen, defaultListen } from "./config.ts";
+import { type Config, defaultAdminListen, defaultListen, type ListenersConfig } from "./config.ts";
 import { configVariable, findMistypedVariables, locateVariable, readVariables } from "./environment.ts";
 import { describeIssues, formatPath, type Locate } from "./problems.ts";
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
@@ -43,17 +43,24 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   if (problems.length > 0) throw mistakes(problems);
   const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
   return {
-    listen: settings.listen ?? [defaultListen],
-    adminListen: settings.admin_listen === "off" ? undefined : (settings.admin_listen ?? defaultAdminListen),
-    logLevel: settings.log_level ?? "info",
-    drainTimeoutMs: settings.drain_timeout,
-    limits: settings.limits ?? {},
+    listeners: listenersOf(settings),
     reflection: settings.reflection,
-    cors: settings.cors,
-    providers: mergeProviders(registered.providers, settings, file.keys),
-    defaultProvider: settings.default_provider,
-    remedy: describeMissing(registered),
+    log: { level: settings.log_level ?? "info" },
+    shutdown: { timeoutMs: settings.drain_timeout },
+    client: {
+      providers: mergeProviders(registered.providers, settings, file.keys),
+      defaultProvider: settings.default_provider,
+      remedy: describeMissing(registered),
+    },
     notices: [...registered.notices, ...findMistypedVariables(environment)],
+  };
+}
+
+function listenersOf({ listen, admin_listen: admin, cors, limits }: Settings): ListenersConfig {
+  return {
+    data: { addresses: listen ?? [defaultListen], cors },
+    admin: admin === "off" ? undefined : { address: admin ?? defaultAdminListen },
+    limits: limits ?? {},
   };
 }
 

@@ -26,7 +26,7 @@ async function mistakesIn(text: string, environment = {}): Promise<string[]> {
 
 async function mistakesOf(environment = {}, flags: ConfigFlags = {}): Promise<string[]> {
   try {
-    buildClient(await loadConfig({ environment, flags }));
+    buildClient((await loadConfig({ environment, flags })).client);
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -40,14 +40,16 @@ describe("loadConfig()", () => {
   it("has defaults for everything", async () => {
     const config = await loadConfig({ environment: {} });
     expect(config).toMatchObject({
-      listen: ["127.0.0.1:6190"],
-      adminListen: "0.0.0.0:6191",
-      logLevel: "info",
-      limits: {},
-      defaultProvider: undefined,
+      listeners: {
+        data: { addresses: ["127.0.0.1:6190"] },
+        admin: { address: "0.0.0.0:6191" },
+        limits: {},
+      },
+      log: { level: "info" },
+      client: { defaultProvider: undefined },
       notices: [],
     });
-    expect(config.providers.size).toBe(0);
+    expect(config.client.providers.size).toBe(0);
   });
 
   it("reads a file that says everything", async () => {
@@ -90,56 +92,63 @@ providers:
     timeouts: { connect: 1s, between_bytes: 10m }
 `);
     const loaded = await loadConfig({ environment: { EU_KEY: "sk-eu", TEAM: "rocket" }, flags: { config } });
-    expect({ ...loaded, providers: [...loaded.providers] }).toEqual({
-      listen: ["127.0.0.1:7000", "unix:///run/outrigger.sock"],
-      adminListen: undefined,
-      defaultProvider: "eu",
-      logLevel: "debug",
-      drainTimeoutMs: 90_000,
-      reflection: false,
-      limits: {
-        maxMessageBytes: 64 * 1024 * 1024,
-        maxConcurrentStreams: 50,
-        maxHeaderListBytes: 8192,
-        maxSessionMemoryMiB: 16,
-        streamResetBurst: 10,
-        streamResetRate: 5,
-        keepaliveIntervalMs: 5000,
-        maxConnectionIdleMs: 600_000,
-        maxConnectionAgeMs: 3_600_000,
-        maxConnectionAgeGraceMs: 30_000,
-        protocolTimeoutMs: 1000,
-        headersTimeoutMs: 2000,
-        requestTimeoutMs: 3000,
-        idleTimeoutMs: 4000,
+    const { client } = loaded;
+    expect({ ...loaded, client: { ...client, providers: [...client.providers] } }).toEqual({
+      listeners: {
+        data: {
+          addresses: ["127.0.0.1:7000", "unix:///run/outrigger.sock"],
+          cors: { allowedOrigins: ["https://app.example.com", "*"] },
+        },
+        admin: undefined,
+        limits: {
+          maxMessageBytes: 64 * 1024 * 1024,
+          maxConcurrentStreams: 50,
+          maxHeaderListBytes: 8192,
+          maxSessionMemoryMiB: 16,
+          streamResetBurst: 10,
+          streamResetRate: 5,
+          keepaliveIntervalMs: 5000,
+          maxConnectionIdleMs: 600_000,
+          maxConnectionAgeMs: 3_600_000,
+          maxConnectionAgeGraceMs: 30_000,
+          protocolTimeoutMs: 1000,
+          headersTimeoutMs: 2000,
+          requestTimeoutMs: 3000,
+          idleTimeoutMs: 4000,
+        },
       },
-      cors: { allowedOrigins: ["https://app.example.com", "*"] },
-      providers: [
-        [
-          "main",
-          {
-            api: "openai-responses",
-            apiKey: "sk-main",
-            timeouts: { connectMs: 5000, requestMs: 0 },
-            allowFilesUnder: ["/data/images"],
-          },
+      log: { level: "debug" },
+      shutdown: { timeoutMs: 90_000 },
+      reflection: false,
+      client: {
+        defaultProvider: "eu",
+        providers: [
+          [
+            "main",
+            {
+              api: "openai-responses",
+              apiKey: "sk-main",
+              timeouts: { connectMs: 5000, requestMs: 0 },
+              allowFilesUnder: ["/data/images"],
+            },
+          ],
+          [
+            "eu",
+            {
+              api: "openai-responses",
+              apiKey: "sk-eu",
+              baseUrl: "https://eu.api.openai.com/v1",
+              organization: "org-1",
+              project: "proj-1",
+              defaultHeaders: { "X-Team": "rockets" },
+              timeouts: { connectMs: 1000, requestMs: 0, betweenBytesMs: 600_000 },
+              allowFilesUnder: ["/data/images"],
+            },
+          ],
         ],
-        [
-          "eu",
-          {
-            api: "openai-responses",
-            apiKey: "sk-eu",
-            baseUrl: "https://eu.api.openai.com/v1",
-            organization: "org-1",
-            project: "proj-1",
-            defaultHeaders: { "X-Team": "rockets" },
-            timeouts: { connectMs: 1000, requestMs: 0, betweenBytesMs: 600_000 },
-            allowFilesUnder: ["/data/images"],
-          },
-        ],
-      ],
-      remedy:
-        "None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL.",
+        remedy:
+          "None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL.",
+      },
       notices: [],
     });
   });
@@ -153,7 +162,10 @@ providers:
       OUTRIGGER_LOG_LEVEL: "",
     };
     const loaded = await loadConfig({ environment, flags: { adminListen: "off" } });
-    expect(loaded).toMatchObject({ listen: [":3", "[::1]:4"], adminListen: undefined, logLevel: "warn" });
+    expect(loaded).toMatchObject({
+      listeners: { data: { addresses: [":3", "[::1]:4"] }, admin: undefined },
+      log: { level: "warn" },
+    });
   });
 
   it("registers the providers of the variables first, and lets the file replace one", async () => {
@@ -163,7 +175,7 @@ providers:
   openai: { api: openai-responses, api_key: from-file, base_url: "http://127.0.0.1:1/v1" }
 `);
     const environment = { OPENAI_API_KEY: "from-variable", OPENAI_ORG_ID: "org" };
-    const { providers } = await loadConfig({ environment, flags: { config } });
+    const { providers } = (await loadConfig({ environment, flags: { config } })).client;
     expect([...providers.keys()]).toEqual(["openai", "zeta"]);
     expect(providers.get("openai")).toEqual({
       api: "openai-responses",
@@ -176,8 +188,8 @@ providers:
   it("reads keys from files, without their line break", async () => {
     await writeFile(join(folder, "key"), "sk-secret\r\n");
     const relative = "providers: { main: { api: openai-responses, api_key_file: key } }";
-    const { providers } = await loadConfig({ environment: {}, flags: { config: await fileOf(relative) } });
-    expect(providers.get("main")?.apiKey).toBe("sk-secret");
+    const { client } = await loadConfig({ environment: {}, flags: { config: await fileOf(relative) } });
+    expect(client.providers.get("main")?.apiKey).toBe("sk-secret");
   });
 
   it("says which key files cannot be used", async () => {
@@ -269,9 +281,9 @@ providers:
       `providers: { main: { api: openai-responses, api_key: 'a$\${KEY}b' } }\n`;
     const environment = { STREAMS: "12", REFLECTION: "false" };
     const config = await loadConfig({ environment, flags: { config: await fileOf(text) } });
-    expect(config.limits).toEqual({ maxConcurrentStreams: 12 });
+    expect(config.listeners.limits).toEqual({ maxConcurrentStreams: 12 });
     expect(config.reflection).toBe(false);
-    expect(config.providers.get("main")?.apiKey).toBe(`a\${KEY}b`);
+    expect(config.client.providers.get("main")?.apiKey).toBe(`a\${KEY}b`);
   });
 
   it("refuses a default provider that there is not, and says who said it", async () => {
@@ -316,7 +328,7 @@ providers:
   google: { api: gemini, api_key: g }
   local: { api: openai-chat, base_url: "http://127.0.0.1:8000/v1", profile: vllm, query: { v: "1" } }
 `);
-    const { providers } = await loadConfig({ environment: {}, flags: { config } });
+    const { providers } = (await loadConfig({ environment: {}, flags: { config } })).client;
     expect([...providers.values()]).toEqual([
       { api: "anthropic-messages", apiKey: "a", apiVersion: "2023-06-01", timeouts: {} },
       { api: "gemini", apiKey: "g", timeouts: {} },
@@ -347,12 +359,12 @@ providers:
       OUTRIGGER_PORT: "tcp://10.0.0.1:6190",
       OUTRIGGER_SERVICE_HOST: "10.0.0.1",
     };
-    const { notices, remedy } = await loadConfig({ environment });
+    const { notices, client } = await loadConfig({ environment });
     expect(notices).toEqual([
       "OPENAI_BASE_URL is set, but OPENAI_API_KEY is not: the provider openai is not registered.",
       "OUTRIGGER_LISTN is set and has no meaning; did you mean OUTRIGGER_LISTEN?",
     ]);
-    expect(remedy).toBe(
+    expect(client.remedy).toBe(
       `None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL. ${notices[0]}`,
     );
   });
@@ -366,7 +378,7 @@ providers:
   first: { api: openai-responses, api_key: a }
   second: { api: openai-responses, api_key: b }
 `);
-    await using client = buildClient(await loadConfig({ environment: {}, flags: { config } }));
+    await using client = buildClient((await loadConfig({ environment: {}, flags: { config } })).client);
     expect(client.providerNames).toEqual(["first", "second"]);
     expect(client.defaultProvider).toBe("second");
   });

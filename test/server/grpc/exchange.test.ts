@@ -405,7 +405,7 @@ describe("a caller who leaves", () => {
     await until(() => seen.reason !== undefined);
     expect(seen.reason).toMatchObject({ name: "AbortError" });
     await until(() => service.metrics.render().includes("outrigger_inflight 0"));
-    expect(service.log).toMatchObject([{ msg: "caller left", code: "CANCELLED" }]);
+    expect(service.log).toMatchObject([{ msg: "client disconnected", code: "CANCELLED" }]);
   });
 
   it.each([
@@ -423,7 +423,7 @@ describe("a caller who leaves", () => {
     leave(peer);
     await until(() => service.log.length > 0);
     expect(seen.reason).toMatchObject({ name: "AbortError" });
-    expect(service.log).toMatchObject([{ msg: "caller left", code: "CANCELLED" }]);
+    expect(service.log).toMatchObject([{ msg: "client disconnected", code: "CANCELLED" }]);
   });
 
   it.each(ways)("by %s while he does not read ends the service's stream", async (_name, leave) => {
