@@ -1,3 +1,4 @@
+import type { ModelAlias } from "../client/model-aliases.ts";
 import type { ProviderSettings } from "../client/providers.ts";
 import type { Settings } from "./schema.ts";
 
@@ -36,8 +37,15 @@ export interface ClientConfig {
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Undefined: the first provider. */
   readonly defaultProvider: string | undefined;
+  readonly middleware: MiddlewareConfig;
   /** What to do where there is no provider. */
   readonly remedy: string;
+}
+
+/** The middleware of the Client, by kinds. */
+export interface MiddlewareConfig {
+  /** Models by the names that requests use for them. */
+  readonly modelAliases: ReadonlyMap<string, ModelAlias>;
 }
 
 /** Default address of the data listener. Containers of a pod share it, and nothing else can reach it. */

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildClient, type ConfigFlags, loadConfig } from "../../src/config/index.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
+import { userMessage } from "../../src/core/message.ts";
+import { startSimulator } from "../../src/simulator/index.ts";
 
 let folder: string;
 
@@ -80,6 +82,10 @@ cors:
 timeouts: { connect: 5s, request: 0 }
 media:
   allow_files_under: [/data/images]
+middleware:
+  model_aliases:
+    fast: { provider: eu, model: gpt-5.2-mini }
+    any: { model: gpt-5.2 }
 providers:
   main: { api: openai-responses, api_key: sk-main }
   eu:
@@ -122,6 +128,12 @@ providers:
       reflection: false,
       client: {
         defaultProvider: "eu",
+        middleware: {
+          modelAliases: new Map([
+            ["fast", { provider: "eu", model: "gpt-5.2-mini" }],
+            ["any", { model: "gpt-5.2" }],
+          ]),
+        },
         providers: [
           [
             "main",
@@ -239,7 +251,7 @@ providers:
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
       'outrigger.yaml:15:3 providers.bad name: expected a name of at most 64 letters, digits, ".", "_" or "-"',
-      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, default_provider, log_level, drain_timeout, reflection, limits, cors, timeouts, media, providers; did you mean "listen"?',
+      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, default_provider, log_level, drain_timeout, reflection, limits, cors, timeouts, media, middleware, providers; did you mean "listen"?',
       "outrigger.yaml:11:3 providers.main: expected api_key or api_key_file, found neither",
       'OUTRIGGER_LISTEN: expected an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock", found "6190"',
       '--log-level: expected trace, debug, info, warn, error, fatal, silent, found "inf"; did you mean "info"?',
@@ -293,6 +305,22 @@ providers:
     ]);
     expect(await mistakesIn("default_provider: openai")).toEqual([
       'outrigger.yaml:1:1 default_provider: expected a provider, but there is none, found "openai"',
+    ]);
+  });
+
+  it("names the alias of a model whose provider does not exist", async () => {
+    const text = `
+middleware:
+  model_aliases:
+    fast: { provider: other, model: m }
+    empty: { provider: main }
+providers: { main: { api: openai-responses, api_key: k } }
+`;
+    expect(await mistakesIn(text.replace("    empty: { provider: main }\n", ""))).toEqual([
+      'outrigger.yaml:4:13 middleware.model_aliases.fast.provider: expected main, found "other"',
+    ]);
+    expect(await mistakesIn(text)).toEqual([
+      "outrigger.yaml:5:5 middleware.model_aliases.empty.model: expected a text, found nothing",
     ]);
   });
 
@@ -381,5 +409,19 @@ providers:
     await using client = buildClient((await loadConfig({ environment: {}, flags: { config } })).client);
     expect(client.providerNames).toEqual(["first", "second"]);
     expect(client.defaultProvider).toBe("second");
+  });
+
+  it("builds a client with the model aliases of the configuration", async () => {
+    const simulator = await startSimulator();
+    const config = await fileOf(`
+middleware: { model_aliases: { fast: { provider: second, model: sim-text } } }
+providers:
+  first: { api: openai-responses, api_key: a, base_url: "http://127.0.0.1:1/v1" }
+  second: { api: openai-responses, api_key: b, base_url: "${simulator.openaiBaseUrl}" }
+`);
+    await using client = buildClient((await loadConfig({ environment: {}, flags: { config } })).client);
+    const response = await client.complete({ model: "fast", messages: [userMessage("hi")] });
+    expect(response).toMatchObject({ provider: "second", model: "sim-text" });
+    await simulator.close();
   });
 });
