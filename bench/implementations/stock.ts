@@ -7,32 +7,40 @@ import { createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { defaultCatalog } from "../../src/catalog/catalog.ts";
 import { Client } from "../../src/client/client.ts";
+import { registerServices } from "../../src/server/connect/register-services.ts";
 import { requestIdOf } from "../../src/server/http/id-headers.ts";
-import { createServices } from "../../src/server/services/services.ts";
-import { type Call, callKey, createCall } from "../../src/server/telemetry/call.ts";
-import { createCallObserver } from "../../src/server/telemetry/call-observer.ts";
-import { createLogger } from "../../src/server/telemetry/logging.ts";
+import {
+  createHealthService,
+  createReflectionServices,
+} from "../../src/server/services/built-in-services.ts";
+import { createCatalogService } from "../../src/server/services/catalog-service.ts";
+import { createHealth } from "../../src/server/services/health-service.ts";
+import { createInferenceService } from "../../src/server/services/inference-service.ts";
+import { createCall } from "../../src/server/telemetry/call.ts";
+import { CallRecorder, recorderKey } from "../../src/server/telemetry/call-recorder.ts";
+import { createCallLog, createLogger } from "../../src/server/telemetry/logging.ts";
 import { createMetrics } from "../../src/server/telemetry/metrics.ts";
 import { listenAddress } from "./listen-address.ts";
 
 const logger = createLogger();
-const observer = createCallObserver({ logger, metrics: createMetrics("bench") });
-const services = createServices({ inference: Client.fromEnv(), catalog: defaultCatalog });
-const calls = new WeakMap<object, Call>();
+const observers = [createMetrics("bench"), createCallLog(logger)];
+const ours = [createInferenceService(Client.fromEnv()), createCatalogService(defaultCatalog)];
+const health = createHealth(ours.map(({ desc }) => desc.typeName));
+const services = [...ours, createHealthService(health)];
+const recorders = new WeakMap<object, CallRecorder>();
 
 const handle = connectNodeAdapter({
-  routes: services.routes,
+  routes: (router) => registerServices(router, [...services, ...createReflectionServices(services)]),
   contextValues(request) {
-    return createContextValues().set(callKey, calls.get(request));
+    return createContextValues().set(recorderKey, recorders.get(request));
   },
 });
 
 const server = createServer((request, response) => {
-  const call = callOf(request);
-  calls.set(request, call);
-  response.setHeader("x-request-id", call.requestId);
-  observer.begin(call);
-  response.once("close", () => observer.end(call));
+  const recorder = recorderOf(request);
+  recorders.set(request, recorder);
+  response.setHeader("x-request-id", recorder.call.requestId);
+  response.once("close", () => recorder.end({ code: undefined, disconnected: false }));
   handle(request, response);
 });
 
@@ -40,12 +48,12 @@ server.listen(listenAddress(), () => logger.info("listening"));
 
 process.once("SIGTERM", () => process.exit(0));
 
-function callOf(request: Http2ServerRequest): Call {
+function recorderOf(request: Http2ServerRequest): CallRecorder {
   const call = createCall({
     rpc: request.url.slice(1),
     requestId: requestIdOf(request.headers["x-request-id"]),
     httpVersion: "2.0",
+    protocol: "grpc",
   });
-  call.protocol = "grpc";
-  return call;
+  return new CallRecorder(call, observers);
 }

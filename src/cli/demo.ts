@@ -1,17 +1,15 @@
-import { defaultCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
 import { createAdapter } from "../client/providers.ts";
 import { loadConfig } from "../config/index.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
-import { startServer } from "../server/index.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import { type Simulator, startSimulator } from "../simulator/index.ts";
 import { demoText } from "./demo-text.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
+import { startSidecar } from "./sidecar.ts";
 import { stopSignal } from "./stop-signal.ts";
 import type { Terminal } from "./terminal.ts";
-import { version } from "./version.ts";
 
 const FLAGS = {
   listen: { type: "string", multiple: true },
@@ -26,28 +24,20 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
     environment: demoEnvironment(env),
     flags: { listen: flags.listen, adminListen: flags["admin-listen"], logLevel: flags["log-level"] },
   });
-  // The way to the simulator is a loopback: a proxy of this machine is not for it.
+  // The simulator is on loopback: the proxy of this machine must not be used for it.
   process.env.no_proxy = "*";
   const simulator = await startSimulator();
-  const client = new Client({ providers: providersOf(simulator), defaultProvider: "openai" });
-  try {
-    const logger = createLogger({ level: config.logLevel, destination: process.stderr });
-    const server = await startServer({
-      ...config,
-      inference: client,
-      catalog: defaultCatalog,
-      logger,
-      version,
-    });
-    const stopped = stopSignal();
-    stdout.write(demoText({ ...server, simulatorUrl: simulator.url }));
-    await stopped;
-    await server.drain();
-    await server.close();
-  } finally {
-    await client.close();
-    await simulator.close();
-  }
+  const sidecar = await startSidecar({
+    config,
+    client: new Client({ providers: providersOf(simulator), defaultProvider: "openai" }),
+    logger: createLogger({ level: config.log.level, destination: process.stderr }),
+    parts: [{ name: "simulator", close: () => simulator.close() }],
+  });
+  const stopped = stopSignal();
+  stdout.write(demoText({ ...sidecar, simulatorUrl: simulator.url }));
+  await stopped;
+  await sidecar.drain();
+  await sidecar.close();
   return exitCodes.ok;
 }
 
@@ -66,7 +56,7 @@ function providersOf(simulator: Simulator): Record<string, ProviderAdapter> {
   };
 }
 
-/** The few variables that a demo obeys. Its admin port is not open to the network. */
+/** The variables that a demo reads. Its admin port is not open to the network. */
 function demoEnvironment(env: Terminal["env"]): Terminal["env"] {
   return {
     OUTRIGGER_LISTEN: env.OUTRIGGER_LISTEN,

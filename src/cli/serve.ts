@@ -1,10 +1,9 @@
-import { defaultCatalog } from "../catalog/catalog.ts";
 import { buildClient, loadConfig } from "../config/index.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import { startServer } from "../server/index.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
+import { startSidecar } from "./sidecar.ts";
 import { stopSignal } from "./stop-signal.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
@@ -30,23 +29,17 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
       logLevel: flags["log-level"],
     },
   });
-  if (config.providers.size === 0) throw noProvider(config.remedy);
-  await using client = buildClient(config);
-  const logger = createLogger({ level: config.logLevel });
-  const server = await startServer({
-    ...config,
-    inference: client,
-    catalog: defaultCatalog,
-    logger,
-    version,
-  });
+  if (config.client.providers.size === 0) throw noProvider(config.client.remedy);
+  const client = buildClient(config.client);
+  const logger = createLogger({ level: config.log.level });
+  const sidecar = await startSidecar({ config, client, logger });
   const stopped = stopSignal();
   for (const notice of config.notices) logger.warn(notice);
   const { providerNames: providers, defaultProvider } = client;
   logger.info({ version, providers, default_provider: defaultProvider }, "serving");
   logger.info({ signal: await stopped }, "stopping");
-  await server.drain();
-  await server.close();
+  await sidecar.drain();
+  await sidecar.close();
   logger.info("stopped");
   return exitCodes.ok;
 }

@@ -1,33 +1,55 @@
+import type { ModelAlias } from "../client/model-aliases.ts";
 import type { ProviderSettings } from "../client/providers.ts";
 import type { Settings } from "./schema.ts";
 
-/** Everything that a sidecar is told, from flags, variables, a file and the defaults, in this order. */
+/** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */
 export interface Config {
-  /** Addresses of the door. At least one. */
-  readonly listen: readonly string[];
-  /** Address of health and metrics. Undefined: there is no admin listener. */
-  readonly adminListen: string | undefined;
-  readonly logLevel: NonNullable<Settings["log_level"]>;
-  /** Longest wait for calls in flight when the sidecar stops. Undefined: the server's default. */
-  readonly drainTimeoutMs: number | undefined;
+  readonly listeners: ListenersConfig;
+  /** Whether gRPC reflection is served. Undefined: the server's default. */
+  readonly reflection: boolean | undefined;
+  readonly log: { readonly level: NonNullable<Settings["log_level"]> };
+  readonly shutdown: {
+    /** Longest wait for calls in flight when the sidecar stops. Undefined: the server's default. */
+    readonly timeoutMs: number | undefined;
+  };
+  readonly client: ClientConfig;
+  /** Settings that have no effect, for the log. */
+  readonly notices: readonly string[];
+}
+
+/** Where the sidecar listens, and for whom. */
+export interface ListenersConfig {
+  readonly data: {
+    /** At least one. */
+    readonly addresses: readonly string[];
+    /** Undefined: no browser may call. */
+    readonly cors: Settings["cors"];
+  };
+  /** Health and metrics. Undefined: there is no admin listener. */
+  readonly admin: { readonly address: string } | undefined;
   /** Changes to the server's limits. */
   readonly limits: NonNullable<Settings["limits"]>;
-  /** Undefined: the server's default. */
-  readonly reflection: boolean | undefined;
-  /** Undefined: no browser may call. */
-  readonly cors: Settings["cors"];
+}
+
+/** What the Client is made of. */
+export interface ClientConfig {
   /** The providers by name, in the order of registration; those of the variables first. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Undefined: the first provider. */
   readonly defaultProvider: string | undefined;
+  readonly middleware: MiddlewareConfig;
   /** What to do where there is no provider. */
   readonly remedy: string;
-  /** What is set and has no effect, for the log. */
-  readonly notices: readonly string[];
 }
 
-/** Where the door is unless something else is said. Containers of a pod share this address, and nobody else reaches it. */
+/** The middleware of the Client, by kinds. */
+export interface MiddlewareConfig {
+  /** Models by the names that requests use for them. */
+  readonly modelAliases: ReadonlyMap<string, ModelAlias>;
+}
+
+/** Default address of the data listener. Containers of a pod share it, and nothing else can reach it. */
 export const defaultListen = "127.0.0.1:6190";
 
-/** Where health and metrics are unless something else is said: the kubelet and Prometheus come to the pod's address. */
+/** Default address of the admin listener: the kubelet and Prometheus come to the pod's address. */
 export const defaultAdminListen = "0.0.0.0:6191";

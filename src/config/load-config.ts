@@ -1,16 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describeMissing, type Environment, readProviders } from "../client/from-env.ts";
+import type { ModelAlias } from "../client/model-aliases.ts";
 import type { ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isObject } from "../kit/json/json.ts";
-import { type Config, defaultAdminListen, defaultListen } from "./config.ts";
+import { type Config, defaultAdminListen, defaultListen, type ListenersConfig } from "./config.ts";
 import { configVariable, findMistypedVariables, locateVariable, readVariables } from "./environment.ts";
 import { describeIssues, formatPath, type Locate } from "./problems.ts";
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
 import { compact, type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
 
-/** What flags of the command line may say. */
+/** The flags of the command line. */
 export interface ConfigFlags {
   /** Path of the configuration file. */
   readonly config?: string | undefined;
@@ -20,7 +21,7 @@ export interface ConfigFlags {
   readonly logLevel?: string | undefined;
 }
 
-/** Where a configuration comes from. */
+/** The sources of a configuration. */
 interface ConfigSources {
   readonly environment: Environment;
   readonly flags?: ConfigFlags;
@@ -39,21 +40,29 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const registered = readProviders(environment);
   const names = [...registered.providers.keys(), ...file.providerNames];
   const problems = [file, variables, given, registered].flatMap((source) => source.problems);
-  problems.push(...checkDefaultProvider([given, variables, file], names));
+  problems.push(...checkDefaultProvider([given, variables, file], names), ...checkAliases(file, names));
   if (problems.length > 0) throw mistakes(problems);
   const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
   return {
-    listen: settings.listen ?? [defaultListen],
-    adminListen: settings.admin_listen === "off" ? undefined : (settings.admin_listen ?? defaultAdminListen),
-    logLevel: settings.log_level ?? "info",
-    drainTimeoutMs: settings.drain_timeout,
-    limits: settings.limits ?? {},
+    listeners: listenersOf(settings),
     reflection: settings.reflection,
-    cors: settings.cors,
-    providers: mergeProviders(registered.providers, settings, file.keys),
-    defaultProvider: settings.default_provider,
-    remedy: describeMissing(registered),
+    log: { level: settings.log_level ?? "info" },
+    shutdown: { timeoutMs: settings.drain_timeout },
+    client: {
+      providers: mergeProviders(registered.providers, settings, file.keys),
+      defaultProvider: settings.default_provider,
+      middleware: { modelAliases: aliasesOf(settings) },
+      remedy: describeMissing(registered),
+    },
     notices: [...registered.notices, ...findMistypedVariables(environment)],
+  };
+}
+
+function listenersOf({ listen, admin_listen: admin, cors, limits }: Settings): ListenersConfig {
+  return {
+    data: { addresses: listen ?? [defaultListen], cors },
+    admin: admin === "off" ? undefined : { address: admin ?? defaultAdminListen },
+    limits: limits ?? {},
   };
 }
 
@@ -64,7 +73,7 @@ export function mistakes(problems: readonly string[]): ConfigurationError {
   return new ConfigurationError(`the configuration has ${problems.length} mistakes:${lines}`);
 }
 
-/** What one source says, or what is wrong with it. */
+/** The settings of one source, or its mistakes. */
 interface Source {
   readonly settings: Settings;
   readonly problems: readonly string[];
@@ -115,8 +124,25 @@ function checkDefaultProvider(sources: readonly Source[], names: readonly string
   const source = sources.find(({ settings }) => settings.default_provider !== undefined);
   const chosen = source?.settings.default_provider;
   if (source === undefined || chosen === undefined || names.includes(chosen)) return [];
-  const expected = names.length === 0 ? "a provider, but there is none" : [...new Set(names)].join(", ");
-  return [`${source.locate(["default_provider"])}: expected ${expected}, found ${JSON.stringify(chosen)}`];
+  const where = source.locate(["default_provider"]);
+  return [`${where}: expected ${describeNames(names)}, found ${JSON.stringify(chosen)}`];
+}
+
+/** Whether the providers of all model aliases exist. */
+function checkAliases({ settings, locate }: Source, names: readonly string[]): string[] {
+  return [...aliasesOf(settings)].flatMap(([name, { provider }]) => {
+    if (provider === undefined || names.includes(provider)) return [];
+    const where = locate(["middleware", "model_aliases", name, "provider"]);
+    return [`${where}: expected ${describeNames(names)}, found ${JSON.stringify(provider)}`];
+  });
+}
+
+function aliasesOf({ middleware }: Settings): ReadonlyMap<string, ModelAlias> {
+  return new Map(Object.entries(middleware?.modelAliases ?? {}));
+}
+
+function describeNames(names: readonly string[]): string {
+  return names.length === 0 ? "a provider, but there is none" : [...new Set(names)].join(", ");
 }
 
 function treeOf({ listen, adminListen, defaultProvider, logLevel }: ConfigFlags): unknown {

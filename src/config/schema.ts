@@ -1,6 +1,6 @@
 /**
- * What a configuration may say, in the words of the file. Variables and flags say a part of it.
- * Written with zod/mini: of its functions a sidecar loads those that are used here, of zod's methods all.
+ * The fields of a configuration, as the file has them. Variables and flags set some of them. Written with zod/mini: a
+ * sidecar loads only those of its functions that are used here.
  */
 import * as z from "zod/mini";
 import { profileNames, type WireApi, wireApis } from "../client/providers.ts";
@@ -20,7 +20,7 @@ import {
 } from "./leaves.ts";
 import { didYouMean } from "./suggest.ts";
 
-/** How much the log tells. */
+/** Levels of the log. */
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** A mapping of known fields. An unknown field is an error, one line of its message for each. */
@@ -159,7 +159,20 @@ const providers = z.record(providerName, provider, {
       : "expected a mapping of provider names to their settings",
 });
 
-/** All that a file, the variables and the flags may say. Whatever is left out is unset. */
+const modelAlias = fields({ provider: z.optional(text), model: text });
+
+const middleware = z.pipe(
+  fields({
+    model_aliases: z.optional(
+      z.record(z.string().check(z.minLength(1)), modelAlias, {
+        error: "expected a mapping of model names to the models that they stand for",
+      }),
+    ),
+  }),
+  z.transform(({ model_aliases }) => ({ modelAliases: model_aliases ?? {} })),
+);
+
+/** All fields of a file, the variables and the flags. Fields that are left out are unset. */
 export const settingsSchema = fields({
   listen: z.optional(z.pipe(z.transform(asList), list(address, "an address or a list of addresses"))),
   admin_listen: z.optional(addressOrOff),
@@ -181,10 +194,11 @@ export const settingsSchema = fields({
       z.transform(({ allow_files_under }) => compact({ allowFilesUnder: allow_files_under })),
     ),
   ),
+  middleware: z.optional(middleware),
   providers: z.optional(providers),
 });
 
-/** What one source of the configuration says. */
+/** The settings of one source of the configuration. */
 export type Settings = z.output<typeof settingsSchema>;
 
 /** A provider entry of the file, before its key is read. */

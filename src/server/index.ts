@@ -1,3 +1,8 @@
-/** The doors of the sidecar. */
-export type { Catalog, CorsOptions, Inference, Limits, RunningServer, ServerOptions } from "./options.ts";
+/** The listeners of the sidecar: its services over gRPC, gRPC-Web, Connect and JSON, health, and shutdown. */
+export type { HttpApi, HttpRoute } from "./http/http-api.ts";
+export type { CorsOptions, Limits, ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
+export { type Catalog, createCatalogService } from "./services/catalog-service.ts";
+export { createInferenceService, type Inference } from "./services/inference-service.ts";
+export type { Service } from "./services/service.ts";
+export type { ShutdownPart } from "./shutdown.ts";
 export { startServer } from "./start-server.ts";

@@ -1,32 +1,21 @@
 import type { Logger } from "pino";
-import type { Catalog as ModelCatalog } from "../catalog/catalog.ts";
-import type { CallOptions } from "../core/adapter.ts";
-import type { EventStream } from "../core/event-stream.ts";
-import type { Request } from "../gen/outrigger/v1/request_pb.ts";
-import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { HttpApi } from "./http/http-api.ts";
+import type { Service } from "./services/service.ts";
+import type { ShutdownPart } from "./shutdown.ts";
+import type { CallObserver } from "./telemetry/call-observer.ts";
+import type { Metrics } from "./telemetry/metrics.ts";
 
-/** What answers the calls of InferenceService. A Client is one. */
-export interface Inference {
-  /** The whole answer. Throws SDKError. */
-  complete(request: Request, options?: CallOptions): Promise<Response>;
-  /** The answer as events, under the laws of a stream. Ends early when its iteration is left. */
-  stream(request: Request, options?: CallOptions): EventStream;
-}
-
-/** What answers the calls of CatalogService: the lookups of the model catalog. */
-export type Catalog = Pick<ModelCatalog, "getModelInfo" | "listModels" | "getLatestModel">;
-
-/** What a connection and a message may cost. */
+/** Limits of connections and messages. */
 export interface Limits {
-  /** Largest message that a caller may send, after decompression. Default 32 MiB: images travel in requests. */
+  /** Largest message of a client, after decompression. Default 32 MiB: images travel in requests. */
   readonly maxMessageBytes: number;
   /** Streams that one HTTP/2 connection may have open. Default 1000. */
   readonly maxConcurrentStreams: number;
   /** Largest header list of a request. Default 64 KiB. */
   readonly maxHeaderListBytes: number;
   /**
-   * Resets that one HTTP/2 connection may send at once before it is closed as an attack.
-   * Default 100000: Node's 1000 kills the innocent streams of a client that cancels a lot.
+   * Resets that one HTTP/2 connection may send at once before it is closed as an attack. Default 100000: Node's 1000
+   * closes the connection of a client that cancels often, and all its streams.
    */
   readonly streamResetBurst: number;
   /** Resets per second by which the burst refills. Default 10000. */
@@ -36,15 +25,15 @@ export interface Limits {
   /** A peer that has not answered one HTTP/2 ping when the next is due is dead. Default 30 s. */
   readonly keepaliveIntervalMs: number;
   /**
-   * An HTTP/2 connection without a stream for that long is sent away (GOAWAY). Default 30
-   * minutes, after which gRPC clients give up an idle connection by themselves; Infinity for never.
+   * An HTTP/2 connection without a stream for that long gets a GOAWAY. Default 30 minutes, after which gRPC clients close
+   * idle connections themselves; Infinity for never.
    */
   readonly maxConnectionIdleMs: number;
-  /** An HTTP/2 connection of that age, a tenth more or less, is sent away; calls in flight finish. Default: never. */
+  /** An HTTP/2 connection of that age, a tenth more or less, gets a GOAWAY; calls in flight finish. Default: never. */
   readonly maxConnectionAgeMs: number;
-  /** How long calls in flight may take to finish on a connection that was sent away for its age. Default: for ever. */
+  /** Time for calls in flight on a connection that got a GOAWAY for its age. Default: no limit. */
   readonly maxConnectionAgeGraceMs: number;
-  /** Longest wait for the bytes that tell which HTTP a new connection speaks. Default 10 s. */
+  /** Longest wait for the first bytes of a connection, which show its HTTP version. Default 10 s. */
   readonly protocolTimeoutMs: number;
   /** Longest wait for all headers of an HTTP/1.1 request. Default 10 s. */
   readonly headersTimeoutMs: number;
@@ -54,7 +43,7 @@ export interface Limits {
   readonly idleTimeoutMs: number;
 }
 
-/** The limits of a server that was told none. */
+/** The limits of a server without settings of its own. */
 export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 32 * 1024 * 1024,
   maxConcurrentStreams: 1000,
@@ -78,42 +67,56 @@ export interface CorsOptions {
   readonly allowedOrigins: readonly string[];
 }
 
+/** Where a server listens, and for whom. */
+export interface ListenersOptions {
+  /** Serves the services and the HTTP APIs. */
+  readonly data: {
+    /** `127.0.0.1:6190`, `[::1]:0`, `:6190`, `unix:///run/outrigger.sock`. At least one. */
+    readonly addresses: readonly string[];
+    /** Default: no browser may call. */
+    readonly cors?: CorsOptions | undefined;
+  };
+  /** Serves health and metrics. Undefined: there is no such listener. */
+  readonly admin?: { readonly address: string } | undefined;
+  /** Changes to the default limits, for both listeners. */
+  readonly limits?: Partial<Limits> | undefined;
+}
+
 /** Everything that a server is made of. */
 export interface ServerOptions {
-  /** Answers InferenceService. Closing it is the caller's affair. */
-  readonly inference: Inference;
-  /** Answers CatalogService. */
-  readonly catalog: Catalog;
-  /** Addresses of the door: `127.0.0.1:6190`, `[::1]:0`, `:6190`, `unix:///run/outrigger.sock`. At least one. */
-  readonly listen: readonly string[];
-  /** Address of health and metrics. Undefined: there is no admin listener. */
-  readonly adminListen?: string | undefined;
-  /** Changes to the default limits. */
-  readonly limits?: Partial<Limits> | undefined;
-  /** Longest wait for calls in flight when the server drains. Default 30 s. */
-  readonly drainTimeoutMs?: number | undefined;
+  readonly listeners: ListenersOptions;
+  /** Served on the data listener by gRPC, gRPC-Web, Connect and JSON. */
+  readonly services: readonly Service[];
+  /** Further HTTP APIs of the data listener. */
+  readonly apis?: readonly HttpApi[] | undefined;
+  /** Follow all calls of both listeners, probes included. */
+  readonly observers?: readonly CallObserver[] | undefined;
+  /** What `/metrics` of the admin listener shows. Undefined: there is no such page. */
+  readonly metrics?: Pick<Metrics, "render"> | undefined;
+  readonly shutdown?: {
+    /** Longest wait for work under way when the server drains. Default 30 s. */
+    readonly timeoutMs?: number | undefined;
+    /** Further parts that end with the server, after its listeners. Closed also where the server cannot be started. */
+    readonly parts?: readonly ShutdownPart[] | undefined;
+  };
   /** Whether gRPC reflection is served. Default true. */
   readonly reflection?: boolean | undefined;
-  /** Default: no browser may call. */
-  readonly cors?: CorsOptions | undefined;
-  /** Gets one line per call and the server's own events. */
+  /** Gets the server's own events. Calls are logged by an observer, see `createCallLog`. */
   readonly logger: Logger;
-  /** Version of the program, for `outrigger_build_info`. */
-  readonly version: string;
 }
 
 /** A server that accepts calls. */
 export interface RunningServer {
-  /** The bound addresses, with real ports, in the order of `listen`. */
+  /** The bound data addresses, with real ports, in the order of the options. */
   readonly addresses: readonly string[];
   /** The bound admin address; undefined where there is none. */
   readonly adminAddress: string | undefined;
   /**
-   * Lets go: not ready, health watches end, no new connections and calls, calls in flight
-   * finish. Resolves when the last connection is closed, at the latest after the drain
-   * timeout, when what is left is cut off. The admin listener stays. Never rejects.
+   * Ends the service: not ready, health watches end, no new connections and calls, calls in flight finish. Resolves when
+   * all parts are done, at the latest after the timeout, when what is left is cut off. The admin listener stays. Never
+   * rejects.
    */
   drain(): Promise<void>;
-  /** Cuts off everything, the admin listener too. Resolves when all sockets are closed. Never rejects. */
+  /** Cuts off everything, and closes all parts. Never rejects. */
   close(): Promise<void>;
 }

@@ -1,98 +1,110 @@
 import { ConfigurationError } from "../core/errors.ts";
-import { createConnectTransport } from "./connect/transport.ts";
-import { drain } from "./drain.ts";
+import { createConnectApi } from "./connect/connect-api.ts";
 import { createGrpcTransport } from "./grpc/transport.ts";
-import { createAdminHandler } from "./http/admin.ts";
+import { createAdminApi } from "./http/admin-api.ts";
 import { createOriginCheck } from "./http/origin.ts";
 import { createRequestHandler } from "./http/request-handler.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
 import { DEFAULT_LIMITS, type Limits, type RunningServer, type ServerOptions } from "./options.ts";
-import { createServices, type Services } from "./services/services.ts";
-import { type CallObserver, createCallObserver } from "./telemetry/call-observer.ts";
-import { createIdleMemory, type IdleMemory } from "./telemetry/idle-memory.ts";
-import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { createHealthService, createReflectionServices } from "./services/built-in-services.ts";
+import { createHealth, type Health } from "./services/health-service.ts";
+import type { Service } from "./services/service.ts";
+import { Shutdown, type ShutdownPart } from "./shutdown.ts";
+import type { CallObserver } from "./telemetry/call-observer.ts";
 
 const DEFAULT_DRAIN_TIMEOUT_MS = 30_000;
 
 /**
- * Starts the server: opens the door, and the admin listener where one is asked for. Opens
- * both or none.
+ * Starts a server: opens the data listener, and the admin listener where one is asked for. Where one of them cannot be
+ * opened, everything is closed again, the parts of `shutdown` included.
  * @throws ConfigurationError for an address that is wrong, missing or cannot be bound.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  if (options.listen.length === 0) {
-    throw new ConfigurationError("listen: is empty, expected at least one address");
-  }
-  const parts = assemble(options);
-  const door = await openDoor(options, parts);
-  const admin = await openAdmin(options, parts).catch(async (error: unknown) => {
-    await door.close();
+  const { logger } = options;
+  const shared = shareParts(options);
+  const opened: ShutdownPart[] = [];
+  try {
+    const data = await openData(options, shared);
+    opened.push(dataPart(data, shared.health));
+    const admin = await openAdmin(options, shared);
+    if (admin !== undefined) opened.push({ name: "admin listener", close: () => admin.close() });
+    const [adminAddress] = admin?.addresses ?? [];
+    logger.info({ addresses: data.addresses, admin_address: adminAddress }, "listening");
+    // A program that starts the sidecar may be waiting for this line.
+    logger.flush();
+    const shutdown = createShutdown(options, opened);
+    const { addresses } = data;
+    return { addresses, adminAddress, drain: () => shutdown.drain(), close: () => shutdown.close() };
+  } catch (error) {
+    await createShutdown(options, opened).close();
     throw error;
-  });
-  options.logger.info({ addresses: door.addresses, admin_address: admin?.addresses[0] }, "listening");
-  // Whoever started us may be waiting for this line.
-  options.logger.flush();
-  return runningServer(options, parts, door, admin);
+  }
 }
 
-interface Parts {
+function createShutdown({ shutdown = {}, logger }: ServerOptions, opened: readonly ShutdownPart[]): Shutdown {
+  const { timeoutMs = DEFAULT_DRAIN_TIMEOUT_MS, parts = [] } = shutdown;
+  return new Shutdown({ parts: [...opened, ...parts], timeoutMs, logger });
+}
+
+/** What both listeners use. */
+interface Shared {
   readonly limits: Limits;
-  readonly services: Services;
-  readonly metrics: Metrics;
-  readonly idleMemory: IdleMemory;
-  readonly observer: CallObserver;
+  readonly health: Health;
+  readonly healthService: Service;
+  readonly observers: readonly CallObserver[];
 }
 
-function assemble(options: ServerOptions): Parts {
-  const metrics = createMetrics(options.version);
-  const idleMemory = createIdleMemory();
-  return {
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
-    services: createServices(options),
-    metrics,
-    idleMemory,
-    observer: createCallObserver({ logger: options.logger, metrics, idleMemory }),
-  };
+function shareParts({ listeners, services, observers = [] }: ServerOptions): Shared {
+  const limits = { ...DEFAULT_LIMITS, ...listeners.limits };
+  const names = services.filter(({ isInHealth }) => isInHealth).map(({ desc }) => desc.typeName);
+  const health = createHealth(names);
+  return { limits, health, healthService: createHealthService(health), observers };
 }
 
-function openDoor({ listen, cors }: ServerOptions, parts: Parts): Promise<Listener> {
-  const { limits, services, observer } = parts;
-  const transport = createConnectTransport(services.routes, limits);
-  const handler = createRequestHandler({ transport, checkOrigin: createOriginCheck(cors), observer });
-  const streams = createGrpcTransport({ routes: services.routes, limits, observer });
-  return openListener({ field: "listen", addresses: listen, limits, handler, streams });
+function openData(options: ServerOptions, shared: Shared): Promise<Listener> {
+  const { addresses, cors } = options.listeners.data;
+  if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
+  const { limits, observers } = shared;
+  const services = allServices(options, shared);
+  const apis = [createConnectApi(services, limits), ...(options.apis ?? [])];
+  const handler = createRequestHandler({ apis, checkOrigin: createOriginCheck(cors), observers });
+  const streams = createGrpcTransport({ services, limits, observers });
+  return openListener({ field: "listen", addresses, limits, handler, streams });
 }
 
-async function openAdmin({ adminListen }: ServerOptions, parts: Parts): Promise<Listener | undefined> {
-  if (adminListen === undefined) return undefined;
-  const { limits, services, observer, metrics } = parts;
-  const transport = createConnectTransport(services.adminRoutes, limits);
-  const handler = createAdminHandler({
-    isReady: () => services.health.serving,
-    renderMetrics: () => metrics.render(),
-    fallback: createRequestHandler({ transport, checkOrigin: createOriginCheck(undefined), observer }),
+function allServices(
+  { services, reflection = true }: ServerOptions,
+  { healthService }: Shared,
+): readonly Service[] {
+  const served = [...services, healthService];
+  return reflection ? [...served, ...createReflectionServices(served)] : served;
+}
+
+async function openAdmin(
+  { listeners, metrics }: ServerOptions,
+  { limits, health, healthService, observers }: Shared,
+): Promise<Listener | undefined> {
+  if (listeners.admin === undefined) return undefined;
+  const pages = createAdminApi({
+    isReady: () => health.serving,
+    renderMetrics: metrics === undefined ? undefined : () => metrics.render(),
   });
-  return openListener({ field: "admin_listen", addresses: [adminListen], limits, handler });
+  const apis = [pages, createConnectApi([healthService], limits)];
+  const handler = createRequestHandler({ apis, checkOrigin: createOriginCheck(undefined), observers });
+  return openListener({ field: "admin_listen", addresses: [listeners.admin.address], limits, handler });
 }
 
-function runningServer(
-  { drainTimeoutMs = DEFAULT_DRAIN_TIMEOUT_MS, logger }: ServerOptions,
-  { services: { health }, idleMemory }: Parts,
-  listener: Listener,
-  admin: Listener | undefined,
-): RunningServer {
-  let draining: Promise<void> | undefined;
+/** The data listener. Before it ends, the server is no longer ready and health watches end. */
+function dataPart(listener: Listener, health: Health): ShutdownPart {
   return {
-    addresses: listener.addresses,
-    adminAddress: admin?.addresses[0],
+    name: "data listener",
     drain() {
-      draining ??= drain({ health, listener, timeoutMs: drainTimeoutMs, logger });
-      return draining;
-    },
-    async close() {
       health.shutDown();
-      await Promise.all([listener.close(), admin?.close()]);
-      idleMemory.stop();
+      return listener.drain();
+    },
+    close() {
+      health.shutDown();
+      return listener.close();
     },
   };
 }

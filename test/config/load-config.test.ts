@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildClient, type ConfigFlags, loadConfig } from "../../src/config/index.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
+import { userMessage } from "../../src/core/message.ts";
+import { startSimulator } from "../../src/simulator/index.ts";
 
 let folder: string;
 
@@ -26,7 +28,7 @@ async function mistakesIn(text: string, environment = {}): Promise<string[]> {
 
 async function mistakesOf(environment = {}, flags: ConfigFlags = {}): Promise<string[]> {
   try {
-    buildClient(await loadConfig({ environment, flags }));
+    buildClient((await loadConfig({ environment, flags })).client);
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -40,14 +42,16 @@ describe("loadConfig()", () => {
   it("has defaults for everything", async () => {
     const config = await loadConfig({ environment: {} });
     expect(config).toMatchObject({
-      listen: ["127.0.0.1:6190"],
-      adminListen: "0.0.0.0:6191",
-      logLevel: "info",
-      limits: {},
-      defaultProvider: undefined,
+      listeners: {
+        data: { addresses: ["127.0.0.1:6190"] },
+        admin: { address: "0.0.0.0:6191" },
+        limits: {},
+      },
+      log: { level: "info" },
+      client: { defaultProvider: undefined },
       notices: [],
     });
-    expect(config.providers.size).toBe(0);
+    expect(config.client.providers.size).toBe(0);
   });
 
   it("reads a file that says everything", async () => {
@@ -78,6 +82,10 @@ cors:
 timeouts: { connect: 5s, request: 0 }
 media:
   allow_files_under: [/data/images]
+middleware:
+  model_aliases:
+    fast: { provider: eu, model: gpt-5.2-mini }
+    any: { model: gpt-5.2 }
 providers:
   main: { api: openai-responses, api_key: sk-main }
   eu:
@@ -90,56 +98,69 @@ providers:
     timeouts: { connect: 1s, between_bytes: 10m }
 `);
     const loaded = await loadConfig({ environment: { EU_KEY: "sk-eu", TEAM: "rocket" }, flags: { config } });
-    expect({ ...loaded, providers: [...loaded.providers] }).toEqual({
-      listen: ["127.0.0.1:7000", "unix:///run/outrigger.sock"],
-      adminListen: undefined,
-      defaultProvider: "eu",
-      logLevel: "debug",
-      drainTimeoutMs: 90_000,
-      reflection: false,
-      limits: {
-        maxMessageBytes: 64 * 1024 * 1024,
-        maxConcurrentStreams: 50,
-        maxHeaderListBytes: 8192,
-        maxSessionMemoryMiB: 16,
-        streamResetBurst: 10,
-        streamResetRate: 5,
-        keepaliveIntervalMs: 5000,
-        maxConnectionIdleMs: 600_000,
-        maxConnectionAgeMs: 3_600_000,
-        maxConnectionAgeGraceMs: 30_000,
-        protocolTimeoutMs: 1000,
-        headersTimeoutMs: 2000,
-        requestTimeoutMs: 3000,
-        idleTimeoutMs: 4000,
+    const { client } = loaded;
+    expect({ ...loaded, client: { ...client, providers: [...client.providers] } }).toEqual({
+      listeners: {
+        data: {
+          addresses: ["127.0.0.1:7000", "unix:///run/outrigger.sock"],
+          cors: { allowedOrigins: ["https://app.example.com", "*"] },
+        },
+        admin: undefined,
+        limits: {
+          maxMessageBytes: 64 * 1024 * 1024,
+          maxConcurrentStreams: 50,
+          maxHeaderListBytes: 8192,
+          maxSessionMemoryMiB: 16,
+          streamResetBurst: 10,
+          streamResetRate: 5,
+          keepaliveIntervalMs: 5000,
+          maxConnectionIdleMs: 600_000,
+          maxConnectionAgeMs: 3_600_000,
+          maxConnectionAgeGraceMs: 30_000,
+          protocolTimeoutMs: 1000,
+          headersTimeoutMs: 2000,
+          requestTimeoutMs: 3000,
+          idleTimeoutMs: 4000,
+        },
       },
-      cors: { allowedOrigins: ["https://app.example.com", "*"] },
-      providers: [
-        [
-          "main",
-          {
-            api: "openai-responses",
-            apiKey: "sk-main",
-            timeouts: { connectMs: 5000, requestMs: 0 },
-            allowFilesUnder: ["/data/images"],
-          },
+      log: { level: "debug" },
+      shutdown: { timeoutMs: 90_000 },
+      reflection: false,
+      client: {
+        defaultProvider: "eu",
+        middleware: {
+          modelAliases: new Map([
+            ["fast", { provider: "eu", model: "gpt-5.2-mini" }],
+            ["any", { model: "gpt-5.2" }],
+          ]),
+        },
+        providers: [
+          [
+            "main",
+            {
+              api: "openai-responses",
+              apiKey: "sk-main",
+              timeouts: { connectMs: 5000, requestMs: 0 },
+              allowFilesUnder: ["/data/images"],
+            },
+          ],
+          [
+            "eu",
+            {
+              api: "openai-responses",
+              apiKey: "sk-eu",
+              baseUrl: "https://eu.api.openai.com/v1",
+              organization: "org-1",
+              project: "proj-1",
+              defaultHeaders: { "X-Team": "rockets" },
+              timeouts: { connectMs: 1000, requestMs: 0, betweenBytesMs: 600_000 },
+              allowFilesUnder: ["/data/images"],
+            },
+          ],
         ],
-        [
-          "eu",
-          {
-            api: "openai-responses",
-            apiKey: "sk-eu",
-            baseUrl: "https://eu.api.openai.com/v1",
-            organization: "org-1",
-            project: "proj-1",
-            defaultHeaders: { "X-Team": "rockets" },
-            timeouts: { connectMs: 1000, requestMs: 0, betweenBytesMs: 600_000 },
-            allowFilesUnder: ["/data/images"],
-          },
-        ],
-      ],
-      remedy:
-        "None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL.",
+        remedy:
+          "None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL.",
+      },
       notices: [],
     });
   });
@@ -153,7 +174,10 @@ providers:
       OUTRIGGER_LOG_LEVEL: "",
     };
     const loaded = await loadConfig({ environment, flags: { adminListen: "off" } });
-    expect(loaded).toMatchObject({ listen: [":3", "[::1]:4"], adminListen: undefined, logLevel: "warn" });
+    expect(loaded).toMatchObject({
+      listeners: { data: { addresses: [":3", "[::1]:4"] }, admin: undefined },
+      log: { level: "warn" },
+    });
   });
 
   it("registers the providers of the variables first, and lets the file replace one", async () => {
@@ -163,7 +187,7 @@ providers:
   openai: { api: openai-responses, api_key: from-file, base_url: "http://127.0.0.1:1/v1" }
 `);
     const environment = { OPENAI_API_KEY: "from-variable", OPENAI_ORG_ID: "org" };
-    const { providers } = await loadConfig({ environment, flags: { config } });
+    const { providers } = (await loadConfig({ environment, flags: { config } })).client;
     expect([...providers.keys()]).toEqual(["openai", "zeta"]);
     expect(providers.get("openai")).toEqual({
       api: "openai-responses",
@@ -176,8 +200,8 @@ providers:
   it("reads keys from files, without their line break", async () => {
     await writeFile(join(folder, "key"), "sk-secret\r\n");
     const relative = "providers: { main: { api: openai-responses, api_key_file: key } }";
-    const { providers } = await loadConfig({ environment: {}, flags: { config: await fileOf(relative) } });
-    expect(providers.get("main")?.apiKey).toBe("sk-secret");
+    const { client } = await loadConfig({ environment: {}, flags: { config: await fileOf(relative) } });
+    expect(client.providers.get("main")?.apiKey).toBe("sk-secret");
   });
 
   it("says which key files cannot be used", async () => {
@@ -227,7 +251,7 @@ providers:
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
       'outrigger.yaml:15:3 providers.bad name: expected a name of at most 64 letters, digits, ".", "_" or "-"',
-      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, default_provider, log_level, drain_timeout, reflection, limits, cors, timeouts, media, providers; did you mean "listen"?',
+      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, default_provider, log_level, drain_timeout, reflection, limits, cors, timeouts, media, middleware, providers; did you mean "listen"?',
       "outrigger.yaml:11:3 providers.main: expected api_key or api_key_file, found neither",
       'OUTRIGGER_LISTEN: expected an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock", found "6190"',
       '--log-level: expected trace, debug, info, warn, error, fatal, silent, found "inf"; did you mean "info"?',
@@ -269,9 +293,9 @@ providers:
       `providers: { main: { api: openai-responses, api_key: 'a$\${KEY}b' } }\n`;
     const environment = { STREAMS: "12", REFLECTION: "false" };
     const config = await loadConfig({ environment, flags: { config: await fileOf(text) } });
-    expect(config.limits).toEqual({ maxConcurrentStreams: 12 });
+    expect(config.listeners.limits).toEqual({ maxConcurrentStreams: 12 });
     expect(config.reflection).toBe(false);
-    expect(config.providers.get("main")?.apiKey).toBe(`a\${KEY}b`);
+    expect(config.client.providers.get("main")?.apiKey).toBe(`a\${KEY}b`);
   });
 
   it("refuses a default provider that there is not, and says who said it", async () => {
@@ -281,6 +305,22 @@ providers:
     ]);
     expect(await mistakesIn("default_provider: openai")).toEqual([
       'outrigger.yaml:1:1 default_provider: expected a provider, but there is none, found "openai"',
+    ]);
+  });
+
+  it("names the alias of a model whose provider does not exist", async () => {
+    const text = `
+middleware:
+  model_aliases:
+    fast: { provider: other, model: m }
+    empty: { provider: main }
+providers: { main: { api: openai-responses, api_key: k } }
+`;
+    expect(await mistakesIn(text.replace("    empty: { provider: main }\n", ""))).toEqual([
+      'outrigger.yaml:4:13 middleware.model_aliases.fast.provider: expected main, found "other"',
+    ]);
+    expect(await mistakesIn(text)).toEqual([
+      "outrigger.yaml:5:5 middleware.model_aliases.empty.model: expected a text, found nothing",
     ]);
   });
 
@@ -316,7 +356,7 @@ providers:
   google: { api: gemini, api_key: g }
   local: { api: openai-chat, base_url: "http://127.0.0.1:8000/v1", profile: vllm, query: { v: "1" } }
 `);
-    const { providers } = await loadConfig({ environment: {}, flags: { config } });
+    const { providers } = (await loadConfig({ environment: {}, flags: { config } })).client;
     expect([...providers.values()]).toEqual([
       { api: "anthropic-messages", apiKey: "a", apiVersion: "2023-06-01", timeouts: {} },
       { api: "gemini", apiKey: "g", timeouts: {} },
@@ -347,12 +387,12 @@ providers:
       OUTRIGGER_PORT: "tcp://10.0.0.1:6190",
       OUTRIGGER_SERVICE_HOST: "10.0.0.1",
     };
-    const { notices, remedy } = await loadConfig({ environment });
+    const { notices, client } = await loadConfig({ environment });
     expect(notices).toEqual([
       "OPENAI_BASE_URL is set, but OPENAI_API_KEY is not: the provider openai is not registered.",
       "OUTRIGGER_LISTN is set and has no meaning; did you mean OUTRIGGER_LISTEN?",
     ]);
-    expect(remedy).toBe(
+    expect(client.remedy).toBe(
       `None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL. ${notices[0]}`,
     );
   });
@@ -366,8 +406,22 @@ providers:
   first: { api: openai-responses, api_key: a }
   second: { api: openai-responses, api_key: b }
 `);
-    await using client = buildClient(await loadConfig({ environment: {}, flags: { config } }));
+    await using client = buildClient((await loadConfig({ environment: {}, flags: { config } })).client);
     expect(client.providerNames).toEqual(["first", "second"]);
     expect(client.defaultProvider).toBe("second");
+  });
+
+  it("builds a client with the model aliases of the configuration", async () => {
+    const simulator = await startSimulator();
+    const config = await fileOf(`
+middleware: { model_aliases: { fast: { provider: second, model: sim-text } } }
+providers:
+  first: { api: openai-responses, api_key: a, base_url: "http://127.0.0.1:1/v1" }
+  second: { api: openai-responses, api_key: b, base_url: "${simulator.openaiBaseUrl}" }
+`);
+    await using client = buildClient((await loadConfig({ environment: {}, flags: { config } })).client);
+    const response = await client.complete({ model: "fast", messages: [userMessage("hi")] });
+    expect(response).toMatchObject({ provider: "second", model: "sim-text" });
+    await simulator.close();
   });
 });

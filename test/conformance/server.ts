@@ -1,17 +1,8 @@
-/**
- * Our door with others' services behind it: listener, request handler and transports as
- * src/server/start-server.ts puts them together, so that suites test what ships.
- */
-
-import { createConnectTransport } from "../../src/server/connect/transport.ts";
-import { createGrpcTransport } from "../../src/server/grpc/transport.ts";
-import { createOriginCheck } from "../../src/server/http/origin.ts";
-import { createRequestHandler } from "../../src/server/http/request-handler.ts";
-import { type Listener, openListener } from "../../src/server/listen/listener.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../src/server/options.ts";
-import type { Routes } from "../../src/server/services/services.ts";
-import { createCallObserver } from "../../src/server/telemetry/call-observer.ts";
-import { createLogger } from "../../src/server/telemetry/logging.ts";
+/** Our server with services of the suites, so that the suites test what ships. */
+import type { Limits } from "../../src/server/options.ts";
+import type { Service } from "../../src/server/services/service.ts";
+import { startServer } from "../../src/server/start-server.ts";
+import { createCallLog, createLogger } from "../../src/server/telemetry/logging.ts";
 import { createMetrics } from "../../src/server/telemetry/metrics.ts";
 
 /** The address that every server of a suite listens on. */
@@ -25,25 +16,20 @@ export interface ForeignServer {
   close(): Promise<void>;
 }
 
-/** Serves services that are not ours on a free port. Bugs of ours are logged on stderr. */
+/** Serves services on a free port. Bugs of ours are logged on stderr. */
 export async function startForeignServer(
-  routes: Routes,
-  changes: Partial<Limits> = {},
+  services: readonly Service[],
+  limits: Partial<Limits> = {},
 ): Promise<ForeignServer> {
-  const limits = { ...DEFAULT_LIMITS, ...changes };
   const logger = createLogger({ level: "error", destination: process.stderr });
-  const observer = createCallObserver({ logger, metrics: createMetrics("0.0.0-conformance") });
-  const transport = createConnectTransport(routes, limits);
-  const listener = await openListener({
-    field: "listen",
-    addresses: [`${HOST}:0`],
-    limits,
-    handler: createRequestHandler({ transport, checkOrigin: createOriginCheck(undefined), observer }),
-    streams: createGrpcTransport({ routes, limits, observer }),
+  const metrics = createMetrics("0.0.0-conformance");
+  const { addresses, close } = await startServer({
+    listeners: { data: { addresses: [`${HOST}:0`] }, limits },
+    services,
+    observers: [metrics, createCallLog(logger)],
+    reflection: false,
+    logger,
   });
-  return { port: portOf(listener), close: () => listener.close() };
-}
-
-function portOf({ addresses: [address = ""] }: Listener): number {
-  return Number(address.slice(address.lastIndexOf(":") + 1));
+  const [address = ""] = addresses;
+  return { port: Number(address.slice(address.lastIndexOf(":") + 1)), close };
 }

@@ -1,24 +1,26 @@
-import { Code, createContextValues } from "@connectrpc/connect";
+import { createContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { readBody } from "../http/request-body.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
-import { type Call, callKey } from "../telemetry/call.ts";
+import { recorderKey } from "../telemetry/call-recorder.ts";
 import { withoutEndlessDeadline } from "./deadline.ts";
+import { type ConnectExchange, exchangeKey } from "./exchange.ts";
 
-/** The request as Connect's handlers take it, with the call in its context values. */
+/** The request in the form of Connect's handlers, with the exchange and its recorder in the context values. */
 export function universalRequestOf(
-  call: Call,
+  exchange: ConnectExchange,
   request: HttpRequest,
   response: HttpResponse,
 ): UniversalServerRequest {
   return {
     httpVersion: request.httpVersion,
     method: request.method ?? "",
-    // Only path and query are read; the authority is the caller's to choose.
+    // Only path and query are read; the authority is chosen by the client.
     url: new URL(request.url ?? "/", "http://localhost").href,
     header: withoutEndlessDeadline(headersOf(request)),
-    body: { [Symbol.asyncIterator]: () => readBody(request, call) },
-    signal: departureOf(call, response),
-    contextValues: createContextValues().set(callKey, call),
+    body: { [Symbol.asyncIterator]: () => readBody(request, exchange) },
+    signal: disconnectSignalOf(exchange, response),
+    contextValues: createContextValues().set(exchangeKey, exchange).set(recorderKey, exchange.recorder),
   };
 }
 
@@ -31,49 +33,13 @@ function headersOf({ headers }: HttpRequest): Headers {
   return result;
 }
 
-/** A signal that is aborted when the peer leaves before all was said, which is noted in the call. */
-function departureOf(call: Call, response: HttpResponse): AbortSignal {
+/** A signal that is aborted when the peer closes the stream before the response is complete. Also notes that. */
+function disconnectSignalOf(exchange: ConnectExchange, response: HttpResponse): AbortSignal {
   const controller = new AbortController();
   response.once("close", () => {
     if (response.writableEnded) return;
-    call.abandoned = true;
-    call.code = Code.Canceled;
+    exchange.disconnected = true;
     controller.abort();
   });
   return controller.signal;
-}
-
-/**
- * The bytes of a body, until it ends or the call does: a sender who stalls is not waited for
- * beyond the deadline. Leaving early does not destroy the request, unlike `for await` over it:
- * on HTTP/1.1 the connection would go with it, and the answer that says what was wrong.
- */
-async function* readBody(request: HttpRequest, call: Call): AsyncGenerator<Uint8Array> {
-  while (!request.readableEnded) {
-    const chunk: Uint8Array | null = request.read();
-    if (chunk === null) await nextRead(request, call.signal);
-    else yield chunk;
-  }
-}
-
-/** Resolves when there is more to read, or the end. Rejects when the request breaks or the signal is aborted. */
-function nextRead(request: HttpRequest, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      request.off("readable", onRead).off("end", onRead).off("error", onError);
-      signal?.removeEventListener("abort", onAbort);
-    };
-    const onRead = () => {
-      stop();
-      resolve();
-    };
-    const onError = (error: Error) => {
-      stop();
-      reject(error);
-    };
-    const onAbort = () => onError(signal?.reason);
-    request.on("readable", onRead).on("end", onRead).on("error", onError);
-    signal?.addEventListener("abort", onAbort);
-    if (signal?.aborted) onAbort();
-  });
 }

@@ -7,18 +7,15 @@ import {
   createContextValues,
   type HandlerContext,
 } from "@connectrpc/connect";
-import { type Call, callKey } from "../telemetry/call.ts";
+import { type CallRecorder, recorderKey } from "../telemetry/call-recorder.ts";
 import { Metadata } from "./metadata.ts";
 
-/**
- * What a service sees of a gRPC call: the HandlerContext that it has under Connect. Whatever
- * a service may never ask for is made when it asks.
- */
+/** The HandlerContext of a gRPC call, the same that a service gets from Connect. Its parts are made on first use. */
 export class GrpcContext implements HandlerContext {
   readonly method: DescMethod;
   readonly protocolName = "grpc";
   readonly requestMethod = "POST";
-  readonly #call: Call;
+  readonly #recorder: CallRecorder;
   readonly #headers: IncomingHttpHeaders;
   #deadline: number | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -31,9 +28,9 @@ export class GrpcContext implements HandlerContext {
   #responseTrailer: Metadata | undefined;
   #values: ContextValues | undefined;
 
-  constructor(method: DescMethod, call: Call, headers: IncomingHttpHeaders) {
+  constructor(method: DescMethod, recorder: CallRecorder, headers: IncomingHttpHeaders) {
     this.method = method;
-    this.#call = call;
+    this.#recorder = recorder;
     this.#headers = headers;
   }
 
@@ -65,7 +62,7 @@ export class GrpcContext implements HandlerContext {
   }
 
   get values(): ContextValues {
-    this.#values ??= createContextValues().set(callKey, this.#call);
+    this.#values ??= createContextValues().set(recorderKey, this.#recorder);
     return this.#values;
   }
 
@@ -94,20 +91,20 @@ export class GrpcContext implements HandlerContext {
     return this.#responseTrailer;
   }
 
-  /** Calls back when the call is aborted before its end. One at a time; undefined for none. */
+  /** Called when the call is aborted before its end. One listener at a time; undefined for none. */
   set onAbort(listener: ((reason: unknown) => void) | undefined) {
     this.#onAbort = listener;
     if (this.#aborted) listener?.(this.#reason);
   }
 
-  /** Ends the call early, for all that hear its signal. Without effect on one that has ended. */
+  /** Ends the call early: aborts its signal. Without effect on a call that has ended. */
   abort(reason: unknown): void {
     if (this.#aborted) return;
     this.#stop(reason);
     this.#onAbort?.(reason);
   }
 
-  /** The call has come to its end. Its signal fires then too, as it does under Connect. */
+  /** The call has ended. Aborts its signal too, as Connect does. */
   finish(): void {
     if (!this.#aborted) this.#stop(FINISHED);
   }
@@ -120,8 +117,8 @@ export class GrpcContext implements HandlerContext {
   }
 }
 
-/** Why the signal of a caller who left is aborted. One for all: what matters is its name. */
-export const LEFT = new DOMException("the caller left", "AbortError");
+/** Reason of the signal of a call whose client disconnected. One instance for all calls: only its name matters. */
+export const DISCONNECTED = new DOMException("the client disconnected", "AbortError");
 
 const FINISHED = new DOMException("the call has ended", "AbortError");
 

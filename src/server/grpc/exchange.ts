@@ -3,69 +3,69 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
 import { batchesOf } from "../../core/batches.ts";
+import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { Limits } from "../options.ts";
-import { noteFailure } from "../status/status.ts";
-import type { Call } from "../telemetry/call.ts";
-import { GrpcContext, LEFT } from "./context.ts";
+import { failureOf } from "../status/status.ts";
+import type { CallRecorder } from "../telemetry/call-recorder.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
+import { DISCONNECTED, GrpcContext } from "./context.ts";
 import { timeoutOf } from "./deadline.ts";
 import { acceptsGzip, encodingOf } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
 import { RequestMessages } from "./request.ts";
-import { PeerClosedError, ResponseWriter } from "./response.ts";
+import { ResponseWriter } from "./response.ts";
 
-/** A method, ready to be called. */
+/** A method of a service, prepared for calls. */
 export interface GrpcMethod {
   readonly spec: MethodImplSpec;
-  /** Writes the messages that it answers with. */
+  /** Encodes its response messages. */
   readonly encode: MessageEncoder;
 }
 
 /** What a call arrived with. */
 export interface ExchangeOptions {
   readonly method: GrpcMethod;
-  readonly call: Call;
+  readonly recorder: CallRecorder;
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
   readonly limits: Limits;
 }
 
-/** Serves a call and writes its outcome into the Call. Resolves when its stream is closed; never rejects. */
-export async function serveExchange(options: ExchangeOptions): Promise<void> {
-  const { method, call, stream, headers } = options;
-  const context = new GrpcContext(method.spec.method, call, headers);
-  const response = new ResponseWriter(stream, call, context, {
+/** Serves a call. Resolves with its outcome when its stream is closed; never rejects. */
+export async function serveExchange(options: ExchangeOptions): Promise<TransportOutcome> {
+  const { method, recorder, stream, headers } = options;
+  const context = new GrpcContext(method.spec.method, recorder, headers);
+  const response = new ResponseWriter(stream, recorder, context, {
     encode: method.encode,
     contentType: headers["content-type"] ?? "",
   });
-  const closed = watchPeer(options, context, response);
+  const closed = watchPeer(stream, context, response);
+  let outcome = OK;
   try {
     await run(options, context, response);
   } catch (thrown) {
-    conclude(thrown, options, response);
+    outcome = sendFailure(thrown, options, response);
   }
   context.finish();
   await closed;
+  return response.disconnected ? disconnectedOutcome() : outcome;
 }
 
-/** Ends the call when its peer leaves. Resolves when the stream is closed. */
-function watchPeer(
-  { call, stream }: ExchangeOptions,
-  context: GrpcContext,
-  response: ResponseWriter,
-): Promise<void> {
-  const leave = () => {
+const OK: TransportOutcome = { code: undefined, disconnected: false };
+
+/** Ends the call when its peer closes the stream early. Resolves when the stream is closed. */
+function watchPeer(stream: ServerHttp2Stream, context: GrpcContext, response: ResponseWriter): Promise<void> {
+  const onClose = () => {
     if (response.ended) return;
-    call.abandoned = true;
-    call.code = Code.Canceled;
-    response.close();
-    context.abort(LEFT);
+    response.disconnect();
+    context.abort(DISCONNECTED);
   };
-  // A stream that breaks closes, which is all that there is to know of it.
+  // An error of a stream is followed by `close`, and tells no more.
   stream.on("error", () => {});
-  stream.once("aborted", leave);
+  stream.once("aborted", onClose);
   return new Promise((resolve) => {
     stream.once("close", () => {
-      leave();
+      onClose();
       resolve();
     });
   });
@@ -76,9 +76,9 @@ async function run(
   context: GrpcContext,
   response: ResponseWriter,
 ): Promise<void> {
-  context.expireIn(timeoutOf(oneOf(headers["grpc-timeout"])));
-  const encoding = encodingOf(oneOf(headers["grpc-encoding"]));
-  // Who compresses asks for the same; that a caller could read it is no wish of its own.
+  context.expireIn(timeoutOf(singleValueOf(headers["grpc-timeout"])));
+  const encoding = encodingOf(singleValueOf(headers["grpc-encoding"]));
+  // Compress only for clients that compress: accepting gzip is not a request for it.
   response.gzip = encoding === "gzip" && acceptsGzip(headers["grpc-accept-encoding"]);
   const { maxMessageBytes } = limits;
   const requests = new RequestMessages(stream, { desc: method.spec.method.input, encoding, maxMessageBytes });
@@ -123,26 +123,25 @@ async function sendAll<Init>(
   response.end();
 }
 
-/** Sends the status of a call that failed, if there is still someone to read it. */
-function conclude(thrown: unknown, { call, stream }: ExchangeOptions, response: ResponseWriter): void {
-  if (call.abandoned) return;
-  if (thrown instanceof PeerClosedError) {
-    call.abandoned = true;
-    call.code = Code.Canceled;
-    return;
-  }
-  const error = noteFailure(call, thrown);
+/** Sends the status of a call that failed, unless the peer is gone. */
+function sendFailure(
+  thrown: unknown,
+  { recorder, stream }: ExchangeOptions,
+  response: ResponseWriter,
+): TransportOutcome {
+  if (response.disconnected || thrown instanceof PeerClosedError) return disconnectedOutcome();
+  const { status, fault } = failureOf(thrown, recorder.call.rpc);
   try {
-    response.end(error);
-  } catch (fault) {
+    response.end(status);
+  } catch (headerFault) {
     // The service has set headers that HTTP/2 does not allow.
-    call.code = Code.Internal;
-    call.fault = fault;
     stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    return { code: Code.Internal, disconnected: false, fault: headerFault };
   }
+  return { code: status.code, disconnected: false, fault };
 }
 
-/** A header that has one value. Where a caller sent two, they have become one text, which is no value. */
-function oneOf(header: string | readonly string[] | undefined): string | undefined {
+/** The value of a header. Of a header that was sent twice Node makes one text, which then is no valid value. */
+function singleValueOf(header: string | readonly string[] | undefined): string | undefined {
   return header === undefined ? undefined : String(header);
 }

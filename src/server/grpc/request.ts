@@ -1,18 +1,19 @@
-/** The request side of a call: bytes of an HTTP/2 stream become messages, no faster than they are read. */
+/** The request side of a call: the bytes of an HTTP/2 stream as messages, read no faster than the service takes them. */
 import type { ServerHttp2Stream } from "node:http2";
 import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { parseFault } from "../internals/error-texts.ts";
 import { type Frame, FrameReader } from "./frames.ts";
 import { decompress, type Encoding } from "./gzip.ts";
 
-/** How the messages of a request are to be read. */
+/** How the messages of a request are read. */
 export interface RequestOptions {
   readonly desc: DescMessage;
   readonly encoding: Encoding;
   readonly maxMessageBytes: number;
 }
 
-// What a service gets that reads on after it has answered. Made once: an error's stack is dear.
+// For a service that reads on after it has answered. One instance: capturing a stack is expensive.
 const NOT_READ = new DOMException("the request is not read to its end", "AbortError");
 
 interface Waiter {
@@ -21,8 +22,8 @@ interface Waiter {
 }
 
 /**
- * The messages that a caller sends. While nobody reads, the stream is paused and HTTP/2's flow
- * control holds the sender: what is kept is one read of the network and one unfinished message.
+ * The messages of a client. While the service does not read, the stream is paused and HTTP/2's flow control stops the
+ * client: held are one read of the network and one unfinished message.
  */
 export class RequestMessages implements AsyncIterableIterator<Message> {
   readonly #stream: ServerHttp2Stream;
@@ -44,8 +45,8 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
 
   /**
    * The one message of a method that takes one.
-   * @throws ConnectError UNIMPLEMENTED where there is none or more than one, which means that
-   *   the caller has another idea of the method; and what `next` throws.
+   * @throws ConnectError UNIMPLEMENTED where there is none or more than one, since the client then has another signature
+   *   of the method; and what `next` throws.
    */
   async single(): Promise<Message> {
     const frame = await this.#nextFrame();
@@ -65,7 +66,7 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
     return { done: false, value: await this.#decode(frame) };
   }
 
-  /** The service wants no more: what still comes is dropped. */
+  /** The service reads no further: later messages are dropped. */
   async return(): Promise<IteratorResult<Message>> {
     this.drop();
     return { done: true, value: undefined };
@@ -75,7 +76,7 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
     return this;
   }
 
-  /** Ends the reading: whoever reads now or later gets the reason. */
+  /** Ends the reading: a read under way and all later ones reject with the reason. */
   fail(reason: unknown): void {
     if (this.#ended || this.#failed) return;
     this.#failed = true;
@@ -83,7 +84,7 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
     this.#wake();
   }
 
-  /** Lets pass by what still comes, so that the connection's other streams are not held up. */
+  /** Discards the rest, so that it does not block the other streams of the connection. */
   drop(): void {
     this.#frames.length = 0;
     if (this.#ended) return;
@@ -148,8 +149,7 @@ function parse(desc: DescMessage, bytes: Uint8Array): Message {
   try {
     return fromBinary(desc, bytes);
   } catch (error) {
-    // As Connect words it, so that one place describes both.
-    throw new ConnectError(`parse binary: ${error instanceof Error ? error.message : error}`, Code.Internal);
+    throw parseFault(error);
   }
 }
 

@@ -1,4 +1,4 @@
-/** The response side of a call: what a service gives leaves in as few writes as it became ready in. */
+/** The response side of a call: messages that became ready together leave in one write. */
 import {
   constants,
   type OutgoingHttpHeaders,
@@ -7,67 +7,61 @@ import {
 } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { REQUEST_ID_HEADER } from "../http/id-headers.ts";
-import type { Call } from "../telemetry/call.ts";
+import { PeerClosedError } from "../http/peer-closed-error.ts";
+import { hasSentLastFrame } from "../internals/node-http.ts";
+import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { GrpcContext } from "./context.ts";
 import { encodeFrame, encodeFrames } from "./encode-frames.ts";
 import { ACCEPTED_ENCODINGS } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
 import { trailersOf } from "./trailers.ts";
 
-/** The peer closed the stream before all was said. */
-export class PeerClosedError extends Error {
-  constructor() {
-    super("the peer closed the stream");
-  }
-}
-
 /** How the messages of a response are to be written. */
 export interface ResponseOptions {
   readonly encode: MessageEncoder;
-  /** As the request has it: the caller knows it. */
+  /** The content type of the request, which the response repeats. */
   readonly contentType: string;
 }
 
 /**
- * Writes one response. At most one write is unflushed at any time, so that a reader who stops
- * reading costs what one read of the provider's socket brought, and not a heap.
+ * Writes one response. At most one write is unflushed at any time, so that a reader that stops reading costs the bytes
+ * of one read of the provider's socket.
  */
 export class ResponseWriter {
   readonly #stream: ServerHttp2Stream;
-  readonly #call: Call;
+  readonly #recorder: CallRecorder;
   readonly #context: GrpcContext;
   readonly #options: ResponseOptions;
   #trailers: OutgoingHttpHeaders = {};
   #ended = false;
-  #closed = false;
   #unflushed = false;
   #onFlush: (() => void) | undefined;
 
   /** Whether messages are to be compressed. */
   gzip = false;
 
-  constructor(stream: ServerHttp2Stream, call: Call, context: GrpcContext, options: ResponseOptions) {
+  /** Whether the peer closed the stream before the response was complete. */
+  disconnected = false;
+
+  constructor(
+    stream: ServerHttp2Stream,
+    recorder: CallRecorder,
+    context: GrpcContext,
+    options: ResponseOptions,
+  ) {
     this.#stream = stream;
-    this.#call = call;
+    this.#recorder = recorder;
     this.#context = context;
     this.#options = options;
   }
 
-  /** Whether everything was said. */
+  /** Whether the response is complete: nothing more will be sent. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Sends the headers, unless they have left. */
-  begin(): void {
-    if (this.#gone) throw new PeerClosedError();
-    if (!this.#stream.headersSent) this.#stream.respond(this.#headers(), RESPOND_OPTIONS);
-  }
-
   /**
-   * Sends messages in one write, once the write before has left. Gives a promise only where
-   * there is something to wait for.
+   * Sends messages in one write, once the previous write is flushed. Returns a promise only where it has to wait.
    * @throws PeerClosedError, at once or by the promise.
    */
   send(messages: readonly Message[]): Promise<void> | undefined {
@@ -77,9 +71,9 @@ export class ResponseWriter {
     return undefined;
   }
 
-  /** Resolves when what was written has left: it is with the kernel, and flow control let it go. */
+  /** Resolves when the last write is flushed: flow control has let it pass, and it is with the kernel. */
   flushed(): Promise<void> {
-    if (!this.#unflushed || this.#closed) return Promise.resolve();
+    if (!this.#unflushed || this.disconnected) return Promise.resolve();
     return new Promise((resolve) => {
       this.#onFlush = resolve;
     });
@@ -92,7 +86,7 @@ export class ResponseWriter {
   }
 
   #write(chunk: Buffer): void {
-    this.begin();
+    this.#begin();
     this.#unflushed = true;
     this.#stream.write(chunk, this.#flush);
   }
@@ -100,17 +94,21 @@ export class ResponseWriter {
   /** Sends the last message and the end in one write. */
   async sendLast(message: Message): Promise<void> {
     const chunk = await this.#encode([message]);
-    this.begin();
+    this.#begin();
     this.#end(undefined);
     this.#stream.end(chunk);
   }
 
-  /** Ends the response with the status OK, or with that of an error; without message and headers before, in the headers. */
+  /**
+   * Ends the response with the status OK, or with that of an error. Before its first message that is a Trailers-Only
+   * response, one HEADERS frame: initial metadata would commit the call, and the retry policy of a client would never
+   * apply. A service that has set headers gets them sent as headers, as in grpc-go.
+   */
   end(error?: ConnectError): void {
     if (this.#gone) return;
     this.#end(error);
-    // What a service says in headers stays there: callers take a Trailers-Only answer for trailers.
-    if (this.#context.ownHeader !== undefined) this.begin();
+    // Clients read a Trailers-Only response as trailers.
+    if (this.#context.ownHeader !== undefined) this.#begin();
     if (this.#stream.headersSent) {
       this.#stream.end();
       return;
@@ -119,15 +117,21 @@ export class ResponseWriter {
     this.#resetUnread();
   }
 
-  /** The peer is gone: nobody waits for a flush any more. */
-  close(): void {
-    this.#closed = true;
+  /** The peer has closed the stream before the response was complete. Ends the wait for a flush. */
+  disconnect(): void {
+    this.disconnected = true;
     this.#flush();
   }
 
-  /** Whether nothing more can be sent. A stream says so before its events do. */
+  /** Whether nothing more can be sent. The state of a stream changes before it emits the event. */
   get #gone(): boolean {
-    return this.#closed || this.#stream.closed || this.#stream.destroyed;
+    return this.disconnected || this.#stream.closed || this.#stream.destroyed;
+  }
+
+  /** Sends the headers, unless they are sent already. */
+  #begin(): void {
+    if (this.#gone) throw new PeerClosedError();
+    if (!this.#stream.headersSent) this.#stream.respond(this.#headers(), RESPOND_OPTIONS);
   }
 
   #end(error: ConnectError | undefined): void {
@@ -141,23 +145,23 @@ export class ResponseWriter {
   }
 
   /**
-   * Tells a caller who is still sending to stop (RFC 9113 §8.1): the answer is whole without it.
-   * Not before its last frame has left: a reset overtakes what waits to be sent.
+   * Tells a client that is still sending to stop (RFC 9113 §8.1): the response is complete without the rest. Waits
+   * until the last frame has left, since a reset overtakes frames that are queued.
    */
-  #resetUnread(delayMs: number = FIRST_LOOK_MS): void {
+  #resetUnread(delayMs: number = FIRST_CHECK_MS): void {
     const stream = this.#stream;
     if (stream.readableEnded || stream.destroyed) return;
-    if (stream.state.localClose === 1) stream.close(constants.NGHTTP2_NO_ERROR);
-    else setTimeout(() => this.#resetUnread(Math.min(2 * delayMs, LONGEST_LOOK_MS)), delayMs);
+    if (hasSentLastFrame(stream)) stream.close(constants.NGHTTP2_NO_ERROR);
+    else setTimeout(() => this.#resetUnread(Math.min(2 * delayMs, LONGEST_CHECK_MS)), delayMs);
   }
 
   #headers(): OutgoingHttpHeaders {
     const headers: OutgoingHttpHeaders = { ":status": 200 };
     this.#context.ownHeader?.writeTo(headers);
-    // What gRPC says of itself is not the service's to say.
+    // Headers of the protocol override those of the service.
     headers["content-type"] = this.#options.contentType;
     headers["grpc-accept-encoding"] = ACCEPTED_ENCODINGS;
-    headers[REQUEST_ID_HEADER] = this.#call.requestId;
+    Object.assign(headers, this.#recorder.responseIds);
     if (this.gzip) headers["grpc-encoding"] = "gzip";
     return headers;
   }
@@ -178,12 +182,12 @@ export class ResponseWriter {
   };
 }
 
-// Node tells nobody when the last frame of a stream has left, so that it must be asked: soon at
-// first, and seldom where a reader has stopped. In milliseconds.
-const FIRST_LOOK_MS = 5;
-const LONGEST_LOOK_MS = 1000;
+// Node has no event for the last frame of a stream: its state is polled, soon at first, and seldom where the reader has
+// stopped. In milliseconds.
+const FIRST_CHECK_MS = 5;
+const LONGEST_CHECK_MS = 1000;
 
-// A clock's reading in each response is for caches, which gRPC has none of.
+// The date header is for caches, which gRPC does not use.
 const NO_DATE = { sendDate: false };
 const RESPOND_OPTIONS: ServerStreamResponseOptions = { ...NO_DATE, waitForTrailers: true };
 const TRAILERS_ONLY: ServerStreamResponseOptions = { ...NO_DATE, endStream: true };

@@ -1,28 +1,27 @@
 import type { IncomingHttpHeaders } from "node:http2";
-import { createServiceImplSpec } from "@connectrpc/connect";
 import { REQUEST_ID_HEADER, requestIdOf } from "../http/id-headers.ts";
 import type { StreamHandler } from "../listen/http-types.ts";
 import type { Limits } from "../options.ts";
-import type { Routes } from "../services/services.ts";
+import type { Service } from "../services/service.ts";
 import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
+import { CallRecorder } from "../telemetry/call-recorder.ts";
 import { type GrpcMethod, serveExchange } from "./exchange.ts";
 import { messageEncoderOf } from "./message-encoder.ts";
 
 /** What a gRPC transport is made of. */
 export interface GrpcTransportOptions {
-  readonly routes: Routes;
+  readonly services: readonly Service[];
   readonly limits: Limits;
-  readonly observer: CallObserver;
+  readonly observers: readonly CallObserver[];
 }
 
 /**
- * Serves gRPC straight on the streams of HTTP/2, with the services that Connect serves to
- * everyone else. Takes what is a call of a method that exists; whatever else comes is left
- * to the general way, which knows all the answers.
+ * Serves gRPC directly on the streams of HTTP/2. Takes calls of methods that exist, and leaves every other request to
+ * the HTTP APIs, which have the answers for unknown methods and wrong content types.
  */
-export function createGrpcTransport({ routes, limits, observer }: GrpcTransportOptions): StreamHandler {
-  const methods = methodsOf(routes);
+export function createGrpcTransport({ services, limits, observers }: GrpcTransportOptions): StreamHandler {
+  const methods = methodsOf(services);
   return (stream, headers) => {
     if (!isGrpc(headers)) return false;
     const method = methods.get(headers[":path"] ?? "");
@@ -31,15 +30,17 @@ export function createGrpcTransport({ routes, limits, observer }: GrpcTransportO
       rpc: rpcOf(method),
       requestId: requestIdOf(headers[REQUEST_ID_HEADER]),
       httpVersion: "2.0",
+      protocol: "grpc",
     });
-    call.protocol = "grpc";
-    observer.begin(call);
-    void serveExchange({ method, call, stream, headers, limits }).then(() => observer.end(call));
+    const recorder = new CallRecorder(call, observers);
+    void serveExchange({ method, recorder, stream, headers, limits }).then((outcome) =>
+      recorder.end(outcome),
+    );
     return true;
   };
 }
 
-/** Whether a request is gRPC with protobuf. A browser's is not: whoever names an origin is to be judged by it. */
+/** Whether a request is gRPC with protobuf. Requests with an origin are from browsers, and left to the check of origins. */
 function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHttpHeaders): boolean {
   return (
     (type === "application/grpc" || type === "application/grpc+proto") &&
@@ -49,18 +50,12 @@ function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHtt
 }
 
 /** The methods of all services by their paths. */
-function methodsOf(routes: Routes): ReadonlyMap<string, GrpcMethod> {
+function methodsOf(services: readonly Service[]): ReadonlyMap<string, GrpcMethod> {
   const methods = new Map<string, GrpcMethod>();
-  routes({
-    service(service, implementation) {
-      for (const spec of Object.values(createServiceImplSpec(service, implementation).methods)) {
-        methods.set(`/${service.typeName}/${spec.method.name}`, {
-          spec,
-          encode: messageEncoderOf(spec.method.output),
-        });
-      }
-    },
-  });
+  for (const spec of services.flatMap((service) => service.methods)) {
+    const { name, parent, output } = spec.method;
+    methods.set(`/${parent.typeName}/${name}`, { spec, encode: messageEncoderOf(output) });
+  }
   return methods;
 }
 

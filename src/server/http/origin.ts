@@ -1,7 +1,6 @@
 /**
- * Which browsers may call. The door listens on loopback, where every page that a user has open
- * can reach it, also by DNS rebinding: so a request that names its origin is turned away unless
- * that origin is allowed. Programs name none.
+ * Which browsers may call. The data listener is on loopback, where every page that a user has open can reach it, also by
+ * DNS rebinding: so a request that names its origin is rejected unless that origin is allowed. Programs name none.
  */
 import { cors } from "@connectrpc/connect";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
@@ -9,10 +8,10 @@ import type { CorsOptions } from "../options.ts";
 import { RETRY_AFTER_HEADER, RETRY_PUSHBACK_TRAILER } from "../status/status.ts";
 import { INFERENCE_ID_HEADER, REQUEST_ID_HEADER } from "./id-headers.ts";
 
-/** What is to happen with a request: it goes on, it was a preflight that is answered, or it is to be turned away. */
-export type OriginVerdict = "pass" | "answered" | "refused";
+/** What is to happen with a request: it goes on, it was a preflight that is answered now, or it is to be rejected. */
+export type OriginVerdict = "pass" | "answered" | "rejected";
 
-/** Judges requests by their `Origin`, answers preflights, and sets the headers that let an allowed page read the answer. */
+/** Checks the `Origin` of a request, answers preflights, and sets the headers by which an allowed page may read the response. */
 export type OriginCheck = (request: HttpRequest, response: HttpResponse) => OriginVerdict;
 
 /** @param options Undefined: no origin is allowed. */
@@ -21,7 +20,7 @@ export function createOriginCheck(options: CorsOptions | undefined): OriginCheck
   return (request, response) => {
     const { origin } = request.headers;
     if (origin === undefined) return "pass";
-    if (!allowed.has(origin) && !allowed.has("*")) return "refused";
+    if (!allowed.has(origin) && !allowed.has("*")) return "rejected";
     response.setHeader("access-control-allow-origin", origin);
     response.setHeader("vary", "origin");
     response.setHeader("access-control-expose-headers", EXPOSED_HEADERS);

@@ -1,53 +1,65 @@
 import type { HttpHandler, HttpRequest } from "../listen/http-types.ts";
-import { FORBIDDEN_ORIGIN, sendRefusal, unknownPath } from "../status/refusal.ts";
-import { type Call, createCall } from "../telemetry/call.ts";
+import { FORBIDDEN_ORIGIN } from "../status/rejection.ts";
+import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
+import { CallRecorder } from "../telemetry/call-recorder.ts";
+import { fallbackApi } from "./fallback-api.ts";
+import { type HttpApi, type HttpRoute, pathOf } from "./http-api.ts";
 import { REQUEST_ID_HEADER, requestIdOf } from "./id-headers.ts";
 import type { OriginCheck } from "./origin.ts";
-import type { Endpoint, Transport } from "./transport.ts";
 
-/** What stands behind a door. */
+/** What a request handler is made of. */
 export interface RequestHandlerOptions {
-  readonly transport: Transport;
+  /** Asked in this order for the route of a request. What none of them has is answered by `fallbackApi`. */
+  readonly apis: readonly HttpApi[];
   readonly checkOrigin: OriginCheck;
-  readonly observer: CallObserver;
+  readonly observers: readonly CallObserver[];
 }
 
-/** Takes every request of a listener: checks its origin, finds its RPC, serves it, and reports how it went. */
-export function createRequestHandler({
-  transport,
-  checkOrigin,
-  observer,
-}: RequestHandlerOptions): HttpHandler {
+/** Handles every request of a listener: finds its route, checks its origin, serves it, and reports it to observers. */
+export function createRequestHandler({ apis, checkOrigin, observers }: RequestHandlerOptions): HttpHandler {
   return (request, response) => {
-    // Whoever writes is told by a callback; without a listener the event would end the process.
+    // Writers get errors by a callback; without a listener the event would end the process.
     response.on("error", () => {});
-    const path = pathOf(request);
-    const endpoint = transport.find(path);
-    const call = callOf(request, endpoint);
+    const { api, route } = findRoute(apis, request);
+    const call = createCall({
+      rpc: route.name,
+      requestId: requestIdOf(request.headers[REQUEST_ID_HEADER]),
+      httpVersion: request.httpVersion,
+      protocol: protocolOf(request),
+    });
     response.setHeader(REQUEST_ID_HEADER, call.requestId);
     const verdict = checkOrigin(request, response);
     if (verdict === "answered") return;
-    observer.begin(call);
-    if (verdict === "refused") sendRefusal(call, request, response, FORBIDDEN_ORIGIN);
-    else if (endpoint === undefined) sendRefusal(call, request, response, unknownPath(path));
-    else {
-      void endpoint.serve(call, request, response).then(() => observer.end(call));
-      return;
-    }
-    observer.end(call);
+    const recorder = new CallRecorder(call, route.isObserved ? observers : []);
+    if (verdict === "rejected") recorder.end(api.reject(request, response, FORBIDDEN_ORIGIN));
+    else void route.serve(request, response, recorder).then((outcome) => recorder.end(outcome));
   };
 }
 
-function callOf(request: HttpRequest, endpoint: Endpoint | undefined): Call {
-  return createCall({
-    rpc: endpoint?.rpc ?? "unknown",
-    requestId: requestIdOf(request.headers[REQUEST_ID_HEADER]),
-    httpVersion: request.httpVersion,
-  });
+interface FoundRoute {
+  readonly api: HttpApi;
+  readonly route: HttpRoute;
 }
 
-function pathOf({ url = "" }: HttpRequest): string {
-  const end = url.indexOf("?");
-  return end < 0 ? url : url.slice(0, end);
+function findRoute(apis: readonly HttpApi[], request: HttpRequest): FoundRoute {
+  const path = pathOf(request);
+  for (const api of apis) {
+    const route = api.find(path, request.method ?? "");
+    if (route !== undefined) return { api, route };
+  }
+  return { api: fallbackApi, route: fallbackApi.find() };
+}
+
+const PROTOCOLS: readonly (readonly [RegExp, string])[] = [
+  [/^application\/grpc-web(?:-text)?(?:\+|$|;)/, "grpc-web"],
+  [/^application\/grpc(?:\+|$|;)/, "grpc"],
+  [/^application\/(?:connect\+)?(?:json|proto)(?:$|;)/, "connect"],
+];
+
+/** The RPC protocol of a request by its content type; that of a GET without one, as Connect has them, by its query. */
+function protocolOf({ headers, url = "" }: HttpRequest): string {
+  const type = headers["content-type"];
+  if (type === undefined) return /[?&]connect=v1(?:&|$)/.test(url) ? "connect" : "";
+  return PROTOCOLS.find(([pattern]) => pattern.test(type))?.[1] ?? "";
 }

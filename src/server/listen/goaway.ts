@@ -1,20 +1,20 @@
 import type { ServerHttp2Session } from "node:http2";
 
 /**
- * How long a peer may take to hear that it should go elsewhere, before new streams are refused.
- * Peers are near. Some (Node's own client among them) stop answering once they have heard it.
+ * Time for a peer to act on the first GOAWAY, before new streams are refused. Peers are near. Some (Node's own client
+ * among them) no longer answer pings after a GOAWAY.
  */
 const GRACE_MS = 200;
 
-// No stream can exceed it: all streams so far, and those under way, are still served.
+// No stream id is larger: all streams so far, and those that are on their way, are still served.
 const MAX_STREAM_ID = 2 ** 31 - 1;
 
 /**
- * Sends a peer away: streams in flight finish, then the connection closes. In the two steps of a
- * graceful shutdown (RFC 9113 §6.8): first word that the end is near, and only after a round
- * trip the number of the last stream, so that no stream under way is lost.
+ * Closes a connection once its streams have finished. In the two steps of a graceful shutdown (RFC 9113 §6.8): a first
+ * GOAWAY announces the end, and a second one names the last stream after a round trip, so that no stream that is on its
+ * way is lost.
  */
-export function sendAway(session: ServerHttp2Session): void {
+export function closeGracefully(session: ServerHttp2Session): void {
   if (session.destroyed || session.closed) return;
   session.goaway(0, MAX_STREAM_ID);
   const finish = () => {
@@ -22,6 +22,6 @@ export function sendAway(session: ServerHttp2Session): void {
     if (!session.destroyed) session.close();
   };
   const timer = setTimeout(finish, GRACE_MS);
-  // Called too, with an error, when the session is destroyed before the answer comes.
+  // Also called, with an error, when the session is destroyed first.
   session.ping(finish);
 }

@@ -1,10 +1,11 @@
-/** The two HTTP servers behind a listener. Both are handed their connections; neither listens itself. */
+/** The two HTTP servers behind a listener. Both get their connections from it; neither listens itself. */
 import { createServer as createHttp1Server, type Server as Http1Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server } from "node:http2";
+import { injectStream, startConnectionChecks } from "../internals/node-http.ts";
 import type { Limits } from "../options.ts";
 import type { HttpHandler, StreamHandler } from "./http-types.ts";
 
-/** A server of HTTP/1.1. Is to be closed when its last connection is. */
+/** An HTTP/1.1 server. To be closed when its last connection is closed. */
 export function createHttp1(limits: Limits, handler: HttpHandler): Http1Server {
   const server = createHttp1Server(
     {
@@ -16,18 +17,17 @@ export function createHttp1(limits: Limits, handler: HttpHandler): Http1Server {
     },
     handler,
   );
-  // This event is what starts its watch over slow requests and idle connections.
-  server.emit("listening");
+  startConnectionChecks(server);
   return server;
 }
 
 /**
- * A server of HTTP/2 without TLS, its limits set rather than inherited.
- * @param streams Asked first. What it does not take becomes a request and a response for the handler.
+ * An HTTP/2 server without TLS, with limits of our own.
+ * @param streams Asked first. Streams that it does not take become requests and responses for the handler.
  */
 export function createHttp2(limits: Limits, handler: HttpHandler, streams?: StreamHandler): Http2Server {
-  // Never has a connection of its own: it is what makes requests and responses of streams.
-  const general = createHttp2Server(handler);
+  // Has no connections: it turns streams into requests and responses.
+  const requests = createHttp2Server(handler);
   const server = createHttp2Server({
     settings: {
       maxConcurrentStreams: limits.maxConcurrentStreams,
@@ -37,13 +37,12 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
     streamResetBurst: limits.streamResetBurst,
     streamResetRate: limits.streamResetRate,
     maxSessionMemory: limits.maxSessionMemoryMiB,
-    // Cancelled streams count as open until Node has put them away, so that a client who cancels
-    // a lot is over its limit without knowing. Refused streams are tried again; the 101st would
-    // by default end the connection.
+    // Cancelled streams count as open until Node has cleaned up, so a client that cancels often exceeds its limit without
+    // knowing. Refused streams are retried; by default the 101st would end the connection.
     maxSessionRejectedStreams: limits.streamResetBurst,
   });
   server.on("stream", (stream, headers, ...rest) => {
-    if (!streams?.(stream, headers)) general.emit("stream", stream, headers, ...rest);
+    if (!streams?.(stream, headers)) injectStream(requests, stream, headers, ...rest);
   });
   server.on("session", (session) => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
   return server;
@@ -51,7 +50,7 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
 
 const MAX_CHECK_INTERVAL_MS = 5000;
 
-// Requests carry images. With the 64 KiB that HTTP/2 starts with, a sender waits for our answer
-// 512 times on the way to 32 MiB, and one slow upload holds up all others of its connection.
+// Requests carry images. With HTTP/2's initial window of 64 KiB a sender waits for 512 window updates on the way to
+// 32 MiB, and one slow upload delays all others of its connection.
 const STREAM_WINDOW_BYTES = 256 * 1024;
 const CONNECTION_WINDOW_BYTES = 1024 * 1024;

@@ -6,10 +6,10 @@ import type {
   ServerHttp2Stream,
 } from "node:http2";
 
-/** A request of either HTTP. */
+/** A request of HTTP/1.1 or HTTP/2. */
 export type HttpRequest = IncomingMessage | Http2ServerRequest;
 
-/** A response of either HTTP, with one signature where theirs differ. */
+/** A response of HTTP/1.1 or HTTP/2, with one signature where theirs differ. */
 export type HttpResponse = (
   | Omit<ServerResponse, OverloadedMethod>
   | Omit<Http2ServerResponse, OverloadedMethod>
@@ -22,7 +22,7 @@ export type HttpResponse = (
 /** Answers requests. Must not throw. */
 export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void;
 
-/** Answers streams of HTTP/2 without the request and response around them. Gives false for those that it does not take. Must not throw. */
+/** Serves HTTP/2 streams directly. Returns false for streams that it does not take. Must not throw. */
 export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
 
 type OverloadedMethod = "write" | "writeHead" | "end";

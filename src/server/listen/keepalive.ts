@@ -1,9 +1,9 @@
 import type { ServerHttp2Session } from "node:http2";
 
 /**
- * Finds peers that are gone without a word: pings every session, and destroys one that has not
- * answered when the next ping is due. One timer for all.
- * @returns Ends it.
+ * Detects peers that vanished: pings every session, and destroys one that has not answered when the next ping is due. One
+ * timer for all sessions.
+ * @returns Stops it.
  */
 export function startKeepalive(sessions: ReadonlySet<ServerHttp2Session>, intervalMs: number): () => void {
   const waiting = new WeakSet<ServerHttp2Session>();

@@ -1,12 +1,13 @@
-/** One port for everything: HTTP/1.1 and HTTP/2 on the same addresses, told apart by their first bytes. */
+/** One port for all protocols: HTTP/1.1 and HTTP/2 on the same addresses, distinguished by their first bytes. */
 import type { Server as Http1Server } from "node:http";
 import type { Http2Server, ServerHttp2Session } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
+import { injectConnection } from "../internals/node-http.ts";
 import type { Limits } from "../options.ts";
 import { parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
 import { limitConnection } from "./connection-limits.ts";
-import { sendAway } from "./goaway.ts";
+import { closeGracefully } from "./goaway.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
 import type { HttpHandler, HttpRequest, HttpResponse, StreamHandler } from "./http-types.ts";
 import { startKeepalive } from "./keepalive.ts";
@@ -29,8 +30,8 @@ export interface Listener {
   /** The bound addresses, with real ports. */
   readonly addresses: readonly string[];
   /**
-   * Accepts nothing new, tells every HTTP/2 peer to go elsewhere, closes what is idle, and lets
-   * requests in flight finish. Resolves when the last connection is closed.
+   * Accepts nothing new, sends GOAWAY to every HTTP/2 peer, closes idle connections, and lets requests in flight finish.
+   * Resolves when the last connection is closed.
    */
   drain(): Promise<void>;
   /** Cuts off all connections. Resolves when everything is closed. */
@@ -49,18 +50,19 @@ export async function openListener({
   streams,
 }: ListenerOptions): Promise<Listener> {
   const parsed = addresses.map((address) => parseAddress(address, field));
-  const door = new Door(limits, handler, streams);
+  const connections = new ConnectionHandler(limits, handler, streams);
   try {
     const bound: string[] = [];
-    for (const address of parsed) bound.push(await bind(door.open(), address, field));
-    return { addresses: bound, drain: () => door.drain(), close: () => door.close() };
+    for (const address of parsed) bound.push(await bind(connections.createServer(), address, field));
+    return { addresses: bound, drain: () => connections.drain(), close: () => connections.close() };
   } catch (error) {
-    await door.close();
+    await connections.close();
     throw error;
   }
 }
 
-class Door {
+/** The connections of a listener, on all its addresses. */
+class ConnectionHandler {
   readonly #limits: Limits;
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
@@ -84,9 +86,9 @@ class Door {
     this.#stopKeepalive = startKeepalive(this.#sessions, limits.keepaliveIntervalMs);
   }
 
-  /** A server that is not yet bound to an address. */
-  open(): Server {
-    // Half-open as Node's own HTTP server has it: a client may close its side before it has its answer.
+  /** A server for one address, not bound yet. */
+  createServer(): Server {
+    // Half-open like Node's own HTTP server: a client may close its side before it has its response.
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
       this.#accept(socket),
     );
@@ -97,7 +99,7 @@ class Door {
   drain(): Promise<void> {
     const closed = this.#stopAccepting();
     for (const socket of this.#undecided) socket.destroy();
-    for (const session of this.#sessions) sendAway(session);
+    for (const session of this.#sessions) closeGracefully(session);
     this.#http1.closeIdleConnections();
     return closed;
   }
@@ -120,7 +122,7 @@ class Door {
       this.#undecided.delete(socket);
       // An HTTP/2 peer that closes its side is gone.
       if (version === "http2") socket.allowHalfOpen = false;
-      (version === "http2" ? this.#http2 : this.#http1).emit("connection", socket);
+      injectConnection(version === "http2" ? this.#http2 : this.#http1, socket);
     });
   }
 
@@ -128,7 +130,7 @@ class Door {
     this.#sessions.add(session);
     session.once("close", () => this.#sessions.delete(session));
     limitConnection(session, this.#limits);
-    if (this.#draining) sendAway(session);
+    if (this.#draining) closeGracefully(session);
   }
 
   #handle(handler: HttpHandler, request: HttpRequest, response: HttpResponse): void {
@@ -136,7 +138,7 @@ class Door {
     handler(request, response);
   }
 
-  /** A connection of HTTP/1.1 that is busy when the drain starts closes after its answer. */
+  /** Closes an HTTP/1.1 connection that is busy when the drain starts after its response. */
   #keepDrainable(response: HttpResponse): void {
     if (this.#draining) response.setHeader("connection", "close");
     else response.once("close", () => this.#draining && this.#http1.closeIdleConnections());
@@ -151,7 +153,7 @@ class Door {
 
   #stopTimers(): void {
     this.#stopKeepalive();
-    // Ends its watch over slow requests. That it never listened itself is what the error would say.
+    // Stops its connection checks. The error would say that the server never listened itself.
     this.#http1.close(() => {});
   }
 }

@@ -1,12 +1,11 @@
 import type { Socket } from "node:net";
 
-/** What a connection speaks. */
+/** The HTTP version of a connection. */
 export type HttpVersion = "http1" | "http2";
 
 /**
- * Reads the first bytes of a connection until they tell which HTTP it speaks, and puts them
- * back. Reads no byte more than is needed.
- * @param timeoutMs A socket that has not told by then is destroyed.
+ * Reads the first bytes of a connection until they show its HTTP version, and puts them back.
+ * @param timeoutMs A socket that is still undecided by then is destroyed.
  * @param decide Called once, unless the socket closes first.
  */
 export function sniff(socket: Socket, timeoutMs: number, decide: (version: HttpVersion) => void): void {
@@ -31,7 +30,7 @@ export function sniff(socket: Socket, timeoutMs: number, decide: (version: HttpV
   socket.on("readable", onReadable).on("end", onEnd).on("close", stop).on("error", ignore);
 }
 
-/** What the first bytes of a connection say; undefined while they may still become either. */
+/** The version that the first bytes of a connection show; undefined while both are possible. */
 export function versionOf(bytes: Uint8Array): HttpVersion | undefined {
   const length = Math.min(bytes.length, HTTP2_PREFACE.length);
   if (HTTP2_PREFACE.compare(bytes, 0, length, 0, length) !== 0) return "http1";

@@ -3,8 +3,7 @@ import { connect } from "node:net";
 import { addressError, formatAddress } from "./address.ts";
 
 /**
- * Makes way for a Unix socket: removes a socket file that nobody answers, as a killed process
- * leaves it. Anything else at that path is left alone.
+ * Removes a socket file that no process answers, which a killed process leaves behind. Other files are left alone.
  * @param field Name of the setting, for the error.
  * @throws ConfigurationError where the path holds another kind of file, or a socket that is in use.
  */
@@ -21,7 +20,7 @@ export async function removeStaleSocket(path: string, field: string): Promise<vo
   await unlink(path);
 }
 
-/** Lets owner and group connect, and nobody else. */
+/** Allows connections by the owner and the group only. */
 export async function restrictSocket(path: string): Promise<void> {
   await chmod(path, 0o660);
 }
@@ -34,7 +33,7 @@ function isAnswered(path: string): Promise<boolean> {
       resolve(answered);
     };
     socket.once("connect", () => settle(true));
-    // Refused: nobody listens. Any other failure (no permission, a full queue) means that somebody may.
+    // Refused: no process listens. After other failures (no permission, a full queue) one may.
     socket.once("error", (error: NodeJS.ErrnoException) => settle(error.code !== "ECONNREFUSED"));
   });
 }

@@ -4,13 +4,13 @@ import { AbortError, RequestTimeoutError, type SDKError, toSdkError } from "../.
 /** A signal whose reason is one of our errors. */
 export interface CallSignal {
   readonly signal: AbortSignal;
-  /** Stops listening to the call. To be called when the work that it may end has ended. */
+  /** Stops listening to the call. To be called when the work that the signal ends is over. */
   release(): void;
 }
 
 /**
- * The signal of a call as adapters want it: a deadline aborts with RequestTimeoutError, a
- * caller who left with AbortError. So the status that follows says which of both it was.
+ * The signal of a call in the form that adapters take: a deadline aborts it with RequestTimeoutError, a disconnect with
+ * AbortError, so that the status of the call tells the two apart.
  */
 export function callSignalOf(call: AbortSignal): CallSignal {
   const controller = new AbortController();
@@ -21,10 +21,10 @@ export function callSignalOf(call: AbortSignal): CallSignal {
 }
 
 /**
- * The error of a call that failed: where its signal was aborted, whatever that made others
- * throw is the reason's doing, unless it says the same with more detail.
+ * The error of a call that failed. Where its signal was aborted, other errors are consequences: the reason of the signal
+ * is the error, unless the thrown one has the same kind and more detail.
  */
-export function failureOf(thrown: unknown, signal: AbortSignal): SDKError {
+export function errorOfCall(thrown: unknown, signal: AbortSignal): SDKError {
   const error = toSdkError(thrown);
   if (!signal.aborted) return error;
   const reason = toSdkError(signal.reason);

@@ -1,21 +1,25 @@
 import { create } from "@bufbuild/protobuf";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Catalog as ModelCatalog } from "../../catalog/catalog.ts";
 import { invalidField, NotFoundError, toSdkError } from "../../core/errors.ts";
 import {
-  type CatalogService,
+  CatalogService,
   GetLatestModelResponseSchema,
   GetModelResponseSchema,
   ListModelsResponseSchema,
   type ModelInfo,
 } from "../../gen/outrigger/v1/catalog_service_pb.ts";
-import type { Catalog } from "../options.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { connectErrorOf } from "../status/status.ts";
-import { callOf } from "../telemetry/call.ts";
+import { recorderOf } from "../telemetry/call-recorder.ts";
+import { createService, type Service } from "./service.ts";
 
-/** CatalogService over the three lookups of the catalog. */
-export function createCatalogService(catalog: Catalog): ServiceImpl<typeof CatalogService> {
-  return {
+/** What answers the calls of CatalogService: the lookups of the model catalog. */
+export type Catalog = Pick<ModelCatalog, "getModelInfo" | "listModels" | "getLatestModel">;
+
+/** CatalogService over the three lookups of a catalog. */
+export function createCatalogService(catalog: Catalog): Service {
+  return createService(CatalogService, {
     listModels: ({ provider, capabilities, pageSize, pageToken }, context) =>
       answer(context, () => {
         const page = pageOf(catalog.listModels(named(provider), capabilities), pageSize, pageToken);
@@ -37,7 +41,7 @@ export function createCatalogService(catalog: Catalog): ServiceImpl<typeof Catal
           model: known(found, "model with all of these capabilities", provider),
         });
       }),
-  };
+  });
 }
 
 /** Largest page, and the size of a page where none is asked for. */
@@ -74,12 +78,12 @@ function tokenAfter({ provider, id }: ModelInfo): string {
 const MAX_QUOTE_BYTES = 128;
 
 function answer<Output>(context: HandlerContext, look: () => Output): Output {
-  const call = callOf(context);
   try {
     return look();
   } catch (thrown) {
-    call.error = toSdkError(thrown);
-    throw connectErrorOf(call.error);
+    const error = toSdkError(thrown);
+    recorderOf(context).report({ error });
+    throw connectErrorOf(error);
   }
 }
 

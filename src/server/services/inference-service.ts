@@ -1,26 +1,40 @@
-import { create } from "@bufbuild/protobuf";
-import type { ConnectError, HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { Batched } from "../../core/batches.ts";
-import { type SDKError, StreamError } from "../../core/errors.ts";
+import type { ConnectError, HandlerContext } from "@connectrpc/connect";
+import type { CallOptions } from "../../core/adapter.ts";
+import { type Batches, BatchStream } from "../../core/batches.ts";
+import { ProviderError, type SDKError } from "../../core/errors.ts";
+import type { EventStream } from "../../core/event-stream.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
-import type { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
+import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import { type StreamEvent, StreamEventSchema } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { INFERENCE_ID_HEADER } from "../http/id-headers.ts";
-import type { Inference } from "../options.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { connectErrorOf } from "../status/status.ts";
-import { publicError } from "../status/status-details.ts";
-import { type Call, callOf } from "../telemetry/call.ts";
-import { callSignalOf, failureOf } from "./call-signal.ts";
+import { type CallRecorder, recorderOf } from "../telemetry/call-recorder.ts";
+import { callSignalOf, errorOfCall } from "./call-signal.ts";
+import { createService, type Service } from "./service.ts";
 
-/** InferenceService over whatever answers it. Knows nothing of the protocol that carries the call. */
-export function createInferenceService(inference: Inference): ServiceImpl<typeof InferenceService> {
-  return {
+/** What answers the calls of InferenceService. A Client is one. */
+export interface Inference {
+  /** Provider of requests that name none. */
+  readonly defaultProvider?: string | undefined;
+  /** The whole answer. Throws SDKError. */
+  complete(request: Request, options?: CallOptions): Promise<Response>;
+  /**
+   * The answer as events, under the laws of a stream: a failure after the first event is an `error` event and is thrown
+   * after it. Leaving the iteration cancels the call.
+   */
+  stream(request: Request, options?: CallOptions): EventStream;
+}
+
+/** InferenceService over what answers it. Independent of the protocol that carries a call. */
+export function createInferenceService(inference: Inference): Service {
+  return createService(InferenceService, {
     complete: (request, context) => complete(inference, request, context),
-    stream: (request, context) => stream(inference, request, context),
-  };
+    stream: (request, context) => new BatchStream(stream(inference, request, context)),
+  });
 }
 
 type Batch = readonly StreamEvent[];
@@ -28,97 +42,119 @@ type Batch = readonly StreamEvent[];
 const MAX_NAME_BYTES = 128;
 
 async function complete(inference: Inference, request: Request, context: HandlerContext): Promise<Response> {
-  const call = beginCall(request, context);
+  const record = new InferenceRecord(inference, request, context);
   const { signal, release } = callSignalOf(context.signal);
   try {
-    const response = await inference.complete(request, { signal, inferenceId: call.inferenceId });
-    noteResponse(call, response);
+    const response = await inference.complete(request, { signal, inferenceId: record.inferenceId });
+    record.takeResponse(response);
     return response;
   } catch (thrown) {
-    throw statusOf(call, request, failureOf(thrown, signal));
+    throw record.fail(errorOfCall(thrown, signal));
   } finally {
     release();
+    record.end();
   }
 }
 
-function stream(inference: Inference, request: Request, context: HandlerContext): Batched<StreamEvent> {
-  const call = beginCall(request, context);
-  const batches = streamBatches(inference, request, context, call);
-  return { batches: () => batches, [Symbol.asyncIterator]: () => oneByOne(batches, call) };
-}
-
-/** For a transport that does not ask for batches: tells it what could leave together. */
-async function* oneByOne(batches: AsyncIterable<Batch>, call: Call): AsyncGenerator<StreamEvent> {
-  for await (const batch of batches) {
-    for (const [index, event] of batch.entries()) {
-      call.moreReady = index < batch.length - 1;
-      yield event;
-    }
-  }
-}
-
-async function* streamBatches(
+async function* stream(
   inference: Inference,
   request: Request,
   context: HandlerContext,
-  call: Call,
-): AsyncGenerator<Batch> {
+): Batches<StreamEvent> {
+  const record = new InferenceRecord(inference, request, context);
   const { signal, release } = callSignalOf(context.signal);
-  let last: StreamEvent | undefined;
   try {
-    for await (const batch of inference
-      .stream(request, { signal, inferenceId: call.inferenceId })
-      .batches()) {
-      for (const event of batch) noteEvent(call, event);
-      last = batch.at(-1) ?? last;
+    const events = inference.stream(request, { signal, inferenceId: record.inferenceId });
+    for await (const batch of events.batches()) {
+      record.takeEvents(batch);
       yield batch;
     }
-    if (!isTerminal(last)) throw new StreamError("the stream ended without finish or error");
   } catch (thrown) {
-    const error = failureOf(thrown, signal);
-    // Whoever broke off without a word, the caller gets the event before the status.
-    if (last !== undefined && !isTerminal(last)) yield [errorEventAfter(last, error)];
-    throw statusOf(call, request, error);
+    throw record.fail(errorOfCall(thrown, signal));
   } finally {
     release();
+    record.end();
   }
 }
 
-function beginCall(request: Request, context: HandlerContext): Call {
-  const call = callOf(context);
-  call.inferenceId = inferenceIdOf();
-  noteTarget(call, request);
-  context.responseHeader.set(INFERENCE_ID_HEADER, call.inferenceId);
-  return call;
+/** Collects what the observers of a call are told about its inference. */
+class InferenceRecord {
+  readonly inferenceId = inferenceIdOf();
+  readonly #recorder: CallRecorder;
+  readonly #requestedModel: string;
+  #provider: string;
+  #model: string;
+  #usage: Usage | undefined;
+  #error: SDKError | undefined;
+  #hasOutput = false;
+
+  constructor(inference: Inference, request: Request, context: HandlerContext) {
+    this.#recorder = recorderOf(context);
+    this.#requestedModel = request.model;
+    this.#provider = bounded(request.provider || (inference.defaultProvider ?? ""));
+    this.#model = bounded(request.model);
+    this.#recorder.responseIds[INFERENCE_ID_HEADER] = this.inferenceId;
+    this.#recorder.attempt({
+      inferenceId: this.inferenceId,
+      provider: this.#provider,
+      model: this.#model,
+    });
+  }
+
+  takeResponse(response: Response): void {
+    this.#takeTarget(response);
+    this.#usage = response.usage;
+  }
+
+  takeEvents(batch: Batch): void {
+    // Only until the first output each event is looked at; the event that ends a stream is the last of its batch.
+    if (!this.#hasOutput) for (const event of batch) this.#takeBeginning(event);
+    const last = batch.at(-1)?.event;
+    if (last?.case === "finish" || last?.case === "error") this.#usage = last.value.usage;
+  }
+
+  /** Returns the status that the call fails with. */
+  fail(error: SDKError): ConnectError {
+    this.#error = error;
+    this.#usage = error.usage ?? this.#usage;
+    if (error instanceof ProviderError) this.#provider = bounded(error.provider) || this.#provider;
+    return connectErrorOf(error, { model: this.#requestedModel });
+  }
+
+  end(): void {
+    const provider = this.#provider;
+    const model = this.#model;
+    this.#recorder.report({ provider, model, usage: this.#usage, error: this.#error });
+  }
+
+  #takeBeginning({ event }: StreamEvent): void {
+    if (event.case === "streamStart") this.#takeTarget(event.value);
+    else if (!this.#hasOutput && isOutput(event)) {
+      this.#hasOutput = true;
+      this.#recorder.firstOutput({ provider: this.#provider, model: this.#model });
+    }
+  }
+
+  /** Names are chosen by clients and servers, and of any length. */
+  #takeTarget({ provider, model }: { provider: string; model: string }): void {
+    this.#provider = bounded(provider) || this.#provider;
+    this.#model = bounded(model) || this.#model;
+  }
 }
 
-function noteResponse(call: Call, response: Response): void {
-  noteTarget(call, response);
-  call.usage = response.usage;
+function bounded(name: string): string {
+  return boundedText(name, MAX_NAME_BYTES);
 }
 
-function noteEvent(call: Call, { event }: StreamEvent): void {
-  if (event.case === "streamStart") noteTarget(call, event.value);
-  else if (event.case === "finish" || event.case === "error") call.usage = event.value.usage;
-}
-
-/** Callers choose both names, of any length. */
-function noteTarget(call: Call, { provider, model }: { provider: string; model: string }): void {
-  if (provider !== "") call.provider = boundedText(provider, MAX_NAME_BYTES);
-  if (model !== "") call.model = boundedText(model, MAX_NAME_BYTES);
-}
-
-function isTerminal(event: StreamEvent | undefined): boolean {
-  return event?.event.case === "finish" || event?.event.case === "error";
-}
-
-function errorEventAfter({ sequence, elapsedMs }: StreamEvent, error: SDKError): StreamEvent {
-  const event = { case: "error", value: publicError(error) } as const;
-  return create(StreamEventSchema, { sequence: sequence + 1, elapsedMs, event });
-}
-
-function statusOf(call: Call, request: Request, error: SDKError): ConnectError {
-  call.error = error;
-  call.usage = error.usage ?? call.usage;
-  return connectErrorOf(error, { model: request.model });
+/** Whether an event holds output of the model, or says that a tool call has begun. */
+function isOutput({ case: kind }: StreamEvent["event"]): boolean {
+  switch (kind) {
+    case "textDelta":
+    case "reasoningDelta":
+    case "toolCallStart":
+    case "partAdded":
+      return true;
+    default:
+      return false;
+  }
 }

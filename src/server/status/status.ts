@@ -1,15 +1,15 @@
-/** The one place where failures become RPC statuses: ours, and those that Connect finds by itself. */
+/** The one place where failures become RPC statuses: our errors, and those that a transport found. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { InvalidRequestError, RequestTimeoutError, type SDKError } from "../../core/errors.ts";
-import type { Call } from "../telemetry/call.ts";
+import { isParseFault, isWriteFault } from "../internals/error-texts.ts";
 import { protocolMessage } from "./protocol-message.ts";
 import { codeOf } from "./status-code.ts";
 import { detailsOf, type ErrorFacts, publicMessage, retryDelayOf } from "./status-details.ts";
 
-/** Trailer by which a gRPC client's automatic retries are told when: milliseconds, or -1 for not at all. */
+/** Trailer that steers the automatic retries of a gRPC client: milliseconds to wait, or -1 for no retry. */
 export const RETRY_PUSHBACK_TRAILER = "grpc-retry-pushback-ms";
 
-/** Header by which HTTP callers are told the same: whole seconds. */
+/** Header that says the same to HTTP clients, in whole seconds. */
 export const RETRY_AFTER_HEADER = "retry-after";
 
 /**
@@ -27,26 +27,31 @@ export function connectErrorOf(error: SDKError, facts: ErrorFacts = {}): Connect
   );
 }
 
-/**
- * Writes down how a call failed, and gives the status that says so: a ConnectError as it is, with
- * the details of ours where a transport found it; whatever else was thrown is a bug of ours.
- */
-export function noteFailure(call: Call, thrown: unknown): ConnectError {
-  const isStatus = thrown instanceof ConnectError;
-  if (!isStatus || WRITE_FAULT.test(thrown.rawMessage)) call.fault = thrown;
-  const status = isStatus ? thrown : new ConnectError("internal error", Code.Internal);
-  describeProtocolError(status, call);
-  call.code = status.code;
-  return status;
+/** The status that a call failed with, and what a bug of ours threw. */
+export interface Failure {
+  readonly status: ConnectError;
+  readonly fault: unknown;
 }
 
 /**
- * Makes a status of ours of one that a transport found (a message that does not parse or is too
- * large, a deadline that ran out), in place: Connect writes the object it threw. The calls of
- * Outrigger's own services get the details that their contract has, others code and message.
- * A status that has details, and one of another code, is left alone.
+ * The failure of a call that threw: a ConnectError as it is, with the details of our contract where a transport made it;
+ * any other value is a bug of ours.
+ * @param rpc Service and method of the call.
  */
-export function describeProtocolError(error: ConnectError, { rpc }: Pick<Call, "rpc">): void {
+export function failureOf(thrown: unknown, rpc: string): Failure {
+  const isStatus = thrown instanceof ConnectError;
+  const fault = isStatus && !isWriteFault(thrown) ? undefined : thrown;
+  const status = isStatus ? thrown : new ConnectError("internal error", Code.Internal);
+  describeProtocolError(status, rpc);
+  return { status, fault };
+}
+
+/**
+ * Rewrites a status that a transport made (a message that does not parse or is too large, a deadline that ran out). It
+ * does so in place, because Connect sends the object that it threw. Calls of Outrigger's own services get the details
+ * of their contract, others code and message. A status that has details, or another code, is left alone.
+ */
+export function describeProtocolError(error: ConnectError, rpc: string): void {
   if (error.details.length > 0) return;
   const ours = protocolErrorOf(error);
   if (ours === undefined) return;
@@ -60,10 +65,6 @@ export function describeProtocolError(error: ConnectError, { rpc }: Pick<Call, "
 
 const OUR_RPC = /^outrigger\./;
 
-// As Connect and protobuf-es word them.
-const PARSE_FAULT = /^parse binary: /;
-const WRITE_FAULT = /^(?:serialize binary: |cannot encode )/;
-
 function protocolErrorOf(error: ConnectError): SDKError | undefined {
   const message = protocolMessage(error.rawMessage);
   switch (error.code) {
@@ -71,9 +72,8 @@ function protocolErrorOf(error: ConnectError): SDKError | undefined {
     case Code.ResourceExhausted:
       return new InvalidRequestError(message);
     case Code.Internal:
-      // Other faults of a request stay INTERNAL, as gRPC has it: a message that is compressed
-      // where no header says so, flags that it does not know.
-      return PARSE_FAULT.test(error.rawMessage) ? new InvalidRequestError(message) : undefined;
+      // Other faults of a request stay INTERNAL, as in gRPC: a compressed message that no header announces, unknown flags.
+      return isParseFault(error) ? new InvalidRequestError(message) : undefined;
     case Code.DeadlineExceeded:
       return new RequestTimeoutError("the caller's deadline ran out");
     default:

@@ -1,36 +1,37 @@
-import type { Logger } from "pino";
 import type { Call } from "./call.ts";
-import type { IdleMemory } from "./idle-memory.ts";
-import { isProbe, logCall } from "./logging.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Outcome } from "./outcome.ts";
 
-/** Who hears of every call. */
+/** A request to a provider. */
+export interface Attempt {
+  /** Id of the provider call; in `stream_start`, in `Response` and in the header `outrigger-inference-id`. */
+  readonly inferenceId: string;
+  /** Provider that is asked, bounded. Empty where none is registered. */
+  readonly provider: string;
+  /** Model that is asked for, bounded. */
+  readonly model: string;
+}
+
+/** The first output of a model in a stream: text, reasoning, a tool call or another part. */
+export interface FirstOutput {
+  /** Provider that answers, bounded. */
+  readonly provider: string;
+  /** Model that answers, bounded. */
+  readonly model: string;
+  /** Since the arrival of the call, in milliseconds. */
+  readonly elapsedMs: number;
+}
+
+/**
+ * Follows all calls of a server: a log, metrics, traces. Calls are told apart by the identity of `call`. No method may
+ * throw. A call that is neither an inference nor a stream has only `begin` and `end`.
+ */
 export interface CallObserver {
   /** A call has arrived. */
   begin(call: Call): void;
+  /** A request to a provider begins. */
+  attempt?(call: Call, attempt: Attempt): void;
+  /** The first output of a stream has arrived. At most once for each attempt. */
+  firstOutput?(call: Call, output: FirstOutput): void;
   /** A call has ended. Once for each `begin`. */
-  end(call: Call): void;
-}
-
-/** What hears of calls. */
-export interface CallObserverOptions {
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly idleMemory?: IdleMemory | undefined;
-}
-
-/** Counts calls and writes their log lines. Probes are no load: a sidecar that is only watched is idle. */
-export function createCallObserver({ logger, metrics, idleMemory }: CallObserverOptions): CallObserver {
-  return {
-    begin({ rpc }) {
-      metrics.begin();
-      if (!isProbe(rpc)) idleMemory?.note();
-    },
-    end(call) {
-      const durationMs = performance.now() - call.startedAt;
-      metrics.end(call, durationMs);
-      logCall(logger, call, durationMs);
-      if (!isProbe(call.rpc)) idleMemory?.note();
-    },
-  };
+  end(call: Call, outcome: Outcome): void;
 }

@@ -1,12 +1,13 @@
 import { performance } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import type { Call } from "./call.ts";
+import type { CallObserver } from "./call-observer.ts";
+import { isProbe } from "./logging.ts";
 
-/** Gives memory back to the system when a load is over. */
-export interface IdleMemory {
-  /** A call has arrived or ended. */
-  note(): void;
-  /** No more collections. */
+/** Returns memory to the system when a load is over. Probes are no load: a sidecar that is only probed is idle. */
+export interface IdleMemory extends CallObserver {
+  /** Stops all further collections. */
   stop(): void;
 }
 
@@ -18,26 +19,25 @@ export interface IdleMemoryOptions {
   readonly readBusyShare?: () => number;
 }
 
-/** How long next to nothing must have happened, in milliseconds. */
+/** How long the event loop must have been almost idle, in milliseconds. */
 export const QUIET_MS = 3000;
 
-/** Arrivals and ends after which there is something to give back. */
-export const MIN_NOTES = 200;
+/** Calls that arrived or ended, after which a collection is worth its time. */
+export const MIN_CHANGES = 200;
 
-/** Up to this share of the time nothing happens that matters: pings, probes, a stream of a few tokens. */
+/** Busy share of the event loop up to which the process counts as idle: pings, probes, a stream of a few tokens. */
 const MAX_QUIET_SHARE = 0.02;
 
 /**
- * V8 collects when something is allocated: a process that falls idle, or whose callers all stop
- * reading, keeps what its last load took, for hours. One collection when it is quiet lets go of
- * that, and wakes V8's own memory reducer, which returns the pages some seconds later. It takes
- * some 30 ms, in which nearly nobody waits.
+ * V8 collects garbage when something is allocated: a process that becomes idle, or whose clients all stop reading, keeps
+ * the memory of its last load for hours. One collection while it is idle frees that memory and wakes V8's memory
+ * reducer, which returns the pages some seconds later. It takes about 30 ms.
  */
 export function createIdleMemory({
   collect = collectGarbage,
   readBusyShare = createBusyShare(),
 }: IdleMemoryOptions = {}): IdleMemory {
-  let notes = 0;
+  let changes = 0;
   let isWatching = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -47,19 +47,22 @@ export function createIdleMemory({
       return;
     }
     isWatching = false;
-    if (notes < MIN_NOTES) return;
-    notes = 0;
+    if (changes < MIN_CHANGES) return;
+    changes = 0;
     collect();
   };
+  const countCall = ({ rpc }: Call) => {
+    if (isProbe(rpc)) return;
+    changes += 1;
+    if (isWatching || isStopped) return;
+    isWatching = true;
+    readBusyShare();
+    if (timer === undefined) timer = setTimeout(onTimer, QUIET_MS).unref();
+    else timer.refresh();
+  };
   return {
-    note() {
-      notes += 1;
-      if (isWatching || isStopped) return;
-      isWatching = true;
-      readBusyShare();
-      if (timer === undefined) timer = setTimeout(onTimer, QUIET_MS).unref();
-      else timer.refresh();
-    },
+    begin: countCall,
+    end: countCall,
     stop() {
       isStopped = true;
       clearTimeout(timer);
@@ -76,7 +79,7 @@ function createBusyShare(): () => number {
   };
 }
 
-/** Node has no other way to ask for a collection than the flag, which takes effect in new contexts. */
+/** Node exposes a collection only by this flag, which takes effect in new contexts. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   const gc: (options: { type: "major" }) => void = runInNewContext("gc");

@@ -1,21 +1,23 @@
-/** What the server writes into its log: one line per call, never a prompt, an answer or a key. */
+/** The log of the server: one line per call, never a prompt, an answer or a key. */
 import { Code } from "@connectrpc/connect";
 import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino } from "pino";
 import { ProviderError } from "../../core/errors.ts";
 import { codeName, kindName } from "../status/status-code.ts";
 import type { Call } from "./call.ts";
+import type { CallObserver } from "./call-observer.ts";
+import type { Outcome } from "./outcome.ts";
 
 /** How to make a logger. */
 export interface LoggerOptions {
   /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Default `info`. */
   readonly level?: string | undefined;
-  /** Where lines go. Default: stdout, in writes of some lines, each at most a tenth of a second late. */
+  /** Where lines go. Default: stdout, buffered for at most a tenth of a second. */
   readonly destination?: DestinationStream | undefined;
 }
 
 /**
- * The logger of the program: JSON lines, in which whatever stands under the name of a header
- * or field that holds a key is `[redacted]`, up to two levels deep.
+ * The logger of the program: JSON lines, in which the values of headers and fields that hold a key are `[redacted]`, up
+ * to two levels deep.
  */
 export function createLogger({ level = "info", destination }: LoggerOptions = {}): Logger {
   // Not pino's own redaction: with every name at every depth it costs a tenth of a whole call.
@@ -26,7 +28,7 @@ export function createLogger({ level = "info", destination }: LoggerOptions = {}
   return pino(options, destination ?? bufferedStdout());
 }
 
-/** A write for each call would cost it more than all the rest of its line. What is buffered is written on exit, too. */
+/** Buffered: a write for each call would cost more than the rest of its line. The buffer is also written on exit. */
 function bufferedStdout(): DestinationStream {
   return pino.destination({ fd: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_INTERVAL_MS });
 }
@@ -35,30 +37,34 @@ const BUFFER_BYTES = 4096;
 const FLUSH_INTERVAL_MS = 100;
 
 /**
- * Writes the line of a call that has ended. Info for calls of Outrigger, debug for probes and
- * for what a caller abandoned, error for a bug of ours.
+ * Logs each call when it has ended: info for calls of Outrigger, debug for probes and for calls that their client
+ * cancelled, error for a bug of ours.
  */
-export function logCall(logger: Logger, call: Call, durationMs: number): void {
-  const line = lineOf(call, durationMs);
-  const fault = faultOf(call);
+export function createCallLog(logger: Logger): CallObserver {
+  return { begin() {}, end: (call, outcome) => logCall(logger, call, outcome) };
+}
+
+function logCall(logger: Logger, call: Call, outcome: Outcome): void {
+  const line = lineOf(call, outcome);
+  const fault = faultOf(outcome);
   if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
-  else if (call.abandoned) logger.debug(line, "caller left");
+  else if (outcome.disconnected) logger.debug(line, "client disconnected");
   else if (isProbe(call.rpc)) logger.debug(line, "call");
   else logger.info(line, "call");
 }
 
-/** Whether an RPC only asks how the server is. */
+/** Whether an RPC only asks for the state of the server. */
 export function isProbe(rpc: string): boolean {
   return PROBES.test(rpc);
 }
 
 /**
- * What a log may say of a thrown value: its type, its system code and where it came from. Not
- * its message: a JSON parser, for one, quotes the text that it did not like.
+ * What the log may hold of a thrown value: its type, its system code and its stack. Not its message: a JSON parser, for
+ * instance, quotes the text that it cannot parse.
  */
 export function describeFault(thrown: unknown): Record<string, unknown> {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
-  // The message stands at the head of the stack, and may look like a part of it.
+  // The message is at the head of the stack, and may itself look like a stack frame.
   const frames = (thrown.stack ?? "")
     .replace(thrown.message, "")
     .split("\n")
@@ -71,7 +77,7 @@ export function describeFault(thrown: unknown): Record<string, unknown> {
   };
 }
 
-/** An object to be logged, without what is secret by its name. */
+/** An object for the log, without the values of secret names. */
 function redact(object: Record<string, unknown>, depth = MAX_REDACTED_DEPTH): Record<string, unknown> {
   let result = object;
   for (const [name, value] of Object.entries(object)) {
@@ -106,25 +112,30 @@ const PROBES = /^grpc\.(health|reflection)\./;
 
 const MAX_FRAMES = 12;
 
-function lineOf(call: Call, durationMs: number): Record<string, unknown> {
+function lineOf(call: Call, outcome: Outcome): Record<string, unknown> {
+  const { firstOutputMs, inferenceId, provider, model, usage } = outcome;
   return {
     rpc: call.rpc,
     protocol: call.protocol,
     http: call.httpVersion,
-    code: codeName(call.code),
+    code: codeName(outcome.code),
     request_id: call.requestId,
-    duration_ms: Math.round(durationMs * 10) / 10,
-    ...(call.inferenceId === "" ? {} : { inference_id: call.inferenceId }),
-    ...(call.provider === "" ? {} : { provider: call.provider }),
-    ...(call.model === "" ? {} : { model: call.model }),
-    ...(call.usage === undefined
-      ? {}
-      : { input_tokens: call.usage.inputTokens, output_tokens: call.usage.outputTokens }),
-    ...errorFields(call),
+    duration_ms: roundedMs(outcome.durationMs),
+    ...(firstOutputMs === undefined ? {} : { first_output_ms: roundedMs(firstOutputMs) }),
+    ...(inferenceId === undefined ? {} : { inference_id: inferenceId }),
+    ...(provider ? { provider } : {}),
+    ...(model ? { model } : {}),
+    ...(usage === undefined ? {} : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens }),
+    ...errorFields(outcome),
   };
 }
 
-function errorFields({ error }: Call): Record<string, unknown> {
+/** Milliseconds with one decimal. */
+function roundedMs(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+function errorFields({ error }: Outcome): Record<string, unknown> {
   if (error === undefined) return {};
   const fields: Record<string, unknown> = { error_kind: kindName(error.kind) };
   if (error instanceof ProviderError) {
@@ -134,7 +145,7 @@ function errorFields({ error }: Call): Record<string, unknown> {
   return fields;
 }
 
-/** What a bug of ours threw; undefined where there was none. A caller who breaks the protocol is INTERNAL too, to gRPC. */
-function faultOf({ code, error, fault }: Call): unknown {
+/** What a bug of ours threw; undefined where there was none. gRPC also has INTERNAL for a client that breaks the protocol. */
+function faultOf({ code, error, fault }: Outcome): unknown {
   return code === Code.Internal ? (fault ?? error?.cause ?? error) : undefined;
 }

@@ -1,13 +1,9 @@
 import { codeName } from "../status/status-code.ts";
-import type { Call } from "./call.ts";
+import type { CallObserver } from "./call-observer.ts";
 import { createCounter, createGauge, createHistogram, type Metric } from "./prometheus.ts";
 
-/** What the server counts. */
-export interface Metrics {
-  /** A call has arrived. */
-  begin(): void;
-  /** A call has ended. */
-  end(call: Call, durationMs: number): void;
+/** The metrics of the server. */
+export interface Metrics extends Required<CallObserver> {
   /** All metrics in Prometheus' text format. */
   render(): string;
 }
@@ -15,7 +11,7 @@ export interface Metrics {
 /** Media type of what `render` gives. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Most models that get a label of their own; later ones are counted as `other`. */
+/** Models that get a label of their own; later ones are counted as `other`. */
 export const MAX_MODEL_LABELS = 100;
 
 /** Makes the server's metrics. */
@@ -38,25 +34,42 @@ export function createMetrics(version: string): Metrics {
     help: "Tokens as providers report them.",
     labels: ["provider", "model", "direction"],
   });
+  const attempts = createCounter({
+    name: "outrigger_provider_calls_total",
+    help: "Requests to providers that began, by the RPC that they serve.",
+    labels: ["rpc"],
+  });
+  const firstOutput = createHistogram(
+    {
+      name: "outrigger_time_to_first_output_seconds",
+      help: "Time of streams from their headers to the first text, reasoning, tool call or other part.",
+      labels: ["provider", "model"],
+    },
+    SECONDS_BUCKETS,
+  );
   let inflight = 0;
   const gauge = createGauge(
     { name: "outrigger_inflight", help: "Calls that have not ended." },
     () => inflight,
   );
   const labelOf = boundedLabels(MAX_MODEL_LABELS);
-  const all: Metric[] = [requests, seconds, gauge, tokens, ...processMetrics(version)];
+  const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens, ...processMetrics(version)];
   return {
     begin() {
       inflight += 1;
     },
-    end(call, durationMs) {
+    attempt: ({ rpc }) => attempts.add([rpc]),
+    firstOutput(_call, { provider, model, elapsedMs }) {
+      firstOutput.observe(labelOf(provider, model), elapsedMs / 1000);
+    },
+    end({ rpc }, { code, durationMs, usage, provider = "", model = "" }) {
       inflight -= 1;
-      requests.add([call.rpc, codeName(call.code)]);
-      seconds.observe([call.rpc], durationMs / 1000);
-      if (call.usage === undefined) return;
-      const [provider, model] = labelOf(call.provider, call.model);
-      tokens.add([provider, model, "input"], call.usage.inputTokens);
-      tokens.add([provider, model, "output"], call.usage.outputTokens);
+      requests.add([rpc, codeName(code)]);
+      seconds.observe([rpc], durationMs / 1000);
+      if (usage === undefined) return;
+      const [providerLabel, modelLabel] = labelOf(provider, model);
+      tokens.add([providerLabel, modelLabel, "input"], usage.inputTokens);
+      tokens.add([providerLabel, modelLabel, "output"], usage.outputTokens);
     },
     render: () => all.map((metric) => metric.render()).join(""),
   };

@@ -5,6 +5,7 @@
  */
 import { buffer } from "node:stream/consumers";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { createService } from "../../../src/server/services/service.ts";
 import {
   type ServerCompatRequest,
   ServerCompatRequestSchema,
@@ -37,7 +38,7 @@ function writeResponse(port: number): void {
 
 const { messageReceiveLimit } = await readRequest();
 const server = await startForeignServer(
-  (registry) => registry.service(ConformanceService, createConformanceService()),
+  [createService(ConformanceService, createConformanceService())],
   messageReceiveLimit === 0 ? {} : { maxMessageBytes: messageReceiveLimit },
 );
 process.once("SIGTERM", () => void server.close());

@@ -1,3 +1,4 @@
+import { createService } from "../../../src/server/services/service.ts";
 import { run } from "../../clients/runner/process.ts";
 import { sum, type Verdict } from "../../clients/runner/report.ts";
 import { TestService } from "../gen/grpc/testing/test_pb.ts";
@@ -33,7 +34,7 @@ const CASES: readonly string[] = [
 export const grpcSuite: Suite = {
   name: "grpc-interop",
   async run() {
-    const server = await startForeignServer((registry) => registry.service(TestService, createTestService()));
+    const server = await startForeignServer([createService(TestService, createTestService())]);
     try {
       const verdicts: Verdict[] = [];
       for (const name of CASES) verdicts.push(await runCase(name, server.port));

@@ -16,7 +16,7 @@ import { type CaseResult, readReport } from "./report.ts";
 export const h2specSuite: Suite = {
   name: "h2spec",
   async run() {
-    const servers = await Promise.all([startForeignServer(() => {}), startPlainServer()]);
+    const servers = await Promise.all([startForeignServer([]), startPlainServer()]);
     const [ours, plain] = servers;
     try {
       const first = await runOn(ours.port, plain.port);

@@ -312,7 +312,7 @@ describe("by grpc-js", () => {
     expect(await left.promise).toBeInstanceOf(AbortError);
     await expect
       .poll(() => lastLine(server))
-      .toMatchObject({ level: 20, code: "CANCELLED", msg: "caller left" });
+      .toMatchObject({ level: 20, code: "CANCELLED", msg: "client disconnected" });
   });
 
   it("a cancellation of Complete reaches the inference", async () => {

@@ -22,10 +22,9 @@ import {
 import { StatusSchema } from "../../../src/gen/google/rpc/status_pb.ts";
 import { ErrorKind, ErrorKindSchema, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { connectErrorOf, describeProtocolError, noteFailure } from "../../../src/server/status/status.ts";
+import { connectErrorOf, describeProtocolError, failureOf } from "../../../src/server/status/status.ts";
 import { codeName, codeOf, kindName } from "../../../src/server/status/status-code.ts";
 import { MAX_STATUS_BYTES } from "../../../src/server/status/status-details.ts";
-import { createCall } from "../../../src/server/telemetry/call.ts";
 
 // Kinds by name. UNSPECIFIED stands for none.
 const KINDS = ErrorKindSchema.values
@@ -216,53 +215,46 @@ describe("connectErrorOf()", () => {
   });
 });
 
-describe("noteFailure()", () => {
-  const noted = (thrown: unknown) => {
-    const call = createCall({
-      rpc: "outrigger.v1.CatalogService/ListModels",
-      requestId: "",
-      httpVersion: "",
-    });
-    return { status: noteFailure(call, thrown), call };
-  };
+describe("failureOf()", () => {
+  const found = (thrown: unknown) => failureOf(thrown, "outrigger.v1.CatalogService/ListModels");
 
   it("takes a status as it is", () => {
     const thrown = new ConnectError("not here", Code.NotFound);
-    const { status, call } = noted(thrown);
+    const { status, fault } = found(thrown);
     expect(status).toBe(thrown);
-    expect(call).toMatchObject({ code: Code.NotFound, fault: undefined });
+    expect([status.code, fault]).toEqual([Code.NotFound, undefined]);
   });
 
-  it("takes anything else for a bug of ours, and tells nothing of it", () => {
+  it("takes any other value for a bug of ours, and does not describe it", () => {
     const thrown = new TypeError("secret");
-    const { status, call } = noted(thrown);
+    const { status, fault } = found(thrown);
     expect(status).toMatchObject({ code: Code.Internal, rawMessage: "internal error", details: [] });
-    expect(call).toMatchObject({ code: Code.Internal, fault: thrown });
+    expect(fault).toBe(thrown);
   });
 
   it.each(["serialize binary: invalid int32", "cannot encode field x.y to JSON: expected string"])(
     "takes an answer that cannot be written for a bug of ours: %s",
     (message) => {
       const thrown = new ConnectError(message, Code.Internal);
-      expect(noted(thrown).call).toMatchObject({ code: Code.Internal, fault: thrown });
+      expect(found(thrown)).toMatchObject({ status: { code: Code.Internal }, fault: thrown });
     },
   );
 
   it("does not take a fault of the request for a bug of ours", () => {
-    const { call } = noted(new ConnectError("parse binary: premature EOF", Code.Internal));
-    expect(call).toMatchObject({ code: Code.InvalidArgument, fault: undefined });
+    const failure = found(new ConnectError("parse binary: premature EOF", Code.Internal));
+    expect(failure).toMatchObject({ status: { code: Code.InvalidArgument }, fault: undefined });
   });
 });
 
 describe("describeProtocolError()", () => {
-  const OUR_CALL = { rpc: "outrigger.v1.InferenceService/Complete" };
+  const OUR_RPC = "outrigger.v1.InferenceService/Complete";
 
   it("gives what Connect found wrong with a message the details of a wrong request", () => {
     const error = new ConnectError(
       "message size 9 is larger than configured readMaxBytes 5",
       Code.ResourceExhausted,
     );
-    describeProtocolError(error, OUR_CALL);
+    describeProtocolError(error, OUR_RPC);
     expect(error.code).toBe(Code.ResourceExhausted);
     expect(error.rawMessage).toContain("at most 5 bytes (limits.max_message_bytes)");
     expect(detail(error, InferenceErrorSchema)?.kind).toBe(ErrorKind.INVALID_REQUEST);
@@ -271,7 +263,7 @@ describe("describeProtocolError()", () => {
 
   it("does not call it our bug that a message does not parse", () => {
     const error = new ConnectError("parse binary: premature EOF", Code.Internal);
-    describeProtocolError(error, OUR_CALL);
+    describeProtocolError(error, OUR_RPC);
     expect(error.code).toBe(Code.InvalidArgument);
     expect(error.message).toBe("[invalid_argument] parse binary: premature EOF");
   });
@@ -281,14 +273,14 @@ describe("describeProtocolError()", () => {
     ["a compression that no header names", "received compressed envelope, but do not know how to decompress"],
   ])("leaves alone as INTERNAL %s", (_case, message) => {
     const error = new ConnectError(message, Code.Internal);
-    describeProtocolError(error, OUR_CALL);
+    describeProtocolError(error, OUR_RPC);
     expect(error.code).toBe(Code.Internal);
     expect(error.details).toEqual([]);
   });
 
   it("gives services that do not know our details none", () => {
     const error = new ConnectError("parse binary: premature EOF", Code.Internal);
-    describeProtocolError(error, { rpc: "grpc.health.v1.Health/Check" });
+    describeProtocolError(error, "grpc.health.v1.Health/Check");
     expect(error).toMatchObject({ code: Code.InvalidArgument, details: [] });
     expect([...error.metadata]).toEqual([]);
   });
@@ -298,17 +290,17 @@ describe("describeProtocolError()", () => {
       `cannot decode field x from JSON: ${"y".repeat(100_000)}`,
       Code.InvalidArgument,
     );
-    describeProtocolError(error, OUR_CALL);
+    describeProtocolError(error, OUR_RPC);
     expect(Buffer.byteLength(error.message)).toBeLessThan(420);
   });
 
   it("leaves alone what has details, and what is no fault of a message", () => {
     const detailed = connectErrorOf(invalidField("model", "is empty"));
     const details = [...detailed.details];
-    describeProtocolError(detailed, OUR_CALL);
+    describeProtocolError(detailed, OUR_RPC);
     expect(detailed.details).toEqual(details);
     const missing = new ConnectError("not here", Code.NotFound);
-    describeProtocolError(missing, OUR_CALL);
+    describeProtocolError(missing, OUR_RPC);
     expect(missing.details).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
-/** The provider at the other end of these tests: answers by script, and tells what reached it. */
+/** The provider of these tests: answers by script, and records its calls. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "../../../src/core/adapter.ts";
 import { EventStream } from "../../../src/core/event-stream.ts";
+import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {
@@ -10,11 +11,11 @@ import {
   ResponseSchema,
 } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
-import type { Inference } from "../../../src/server/options.ts";
+import type { Inference } from "../../../src/server/services/inference-service.ts";
 
 type EventInit = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
 
-/** What a script is given of one call. */
+/** What a script gets of one call. */
 export interface ScriptedCall {
   readonly request: Request;
   readonly inferenceId: string;
@@ -36,7 +37,7 @@ export function scriptedInference(script: Script): ScriptedInference {
   const calls: ScriptedCall[] = [];
   const begin = (request: Request, options: CallOptions | undefined): ScriptedCall => {
     if (options?.signal === undefined || options.inferenceId === undefined)
-      throw new Error("signal and run id are missing");
+      throw new Error("signal and inference id are missing");
     const call = { request, inferenceId: options.inferenceId, signal: options.signal };
     calls.push(call);
     return call;
@@ -51,7 +52,7 @@ export function scriptedInference(script: Script): ScriptedInference {
     stream(request, options) {
       const call = begin(request, options);
       if (script.stream === undefined) throw new Error("stream is not scripted");
-      return new EventStream(script.stream(call));
+      return new EventStream(withTerminalEvent(script.stream(call)));
     },
   };
 }

@@ -1,8 +1,16 @@
 /** A real server for each test, and the proof that nothing of it is left afterwards. */
 import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
-import type { Catalog, RunningServer, ServerOptions } from "../../../src/server/options.ts";
+import type { HttpApi } from "../../../src/server/http/http-api.ts";
+import type { CorsOptions, Limits, RunningServer } from "../../../src/server/options.ts";
+import { type Catalog, createCatalogService } from "../../../src/server/services/catalog-service.ts";
+import { createInferenceService, type Inference } from "../../../src/server/services/inference-service.ts";
+import type { Service } from "../../../src/server/services/service.ts";
+import type { ShutdownPart } from "../../../src/server/shutdown.ts";
 import { startServer } from "../../../src/server/start-server.ts";
+import type { CallObserver } from "../../../src/server/telemetry/call-observer.ts";
+import { createCallLog } from "../../../src/server/telemetry/logging.ts";
+import { createMetrics } from "../../../src/server/telemetry/metrics.ts";
 import { watchForLeaks } from "./leak-watch.ts";
 import { type Script, type ScriptedInference, scriptedInference } from "./scripted-inference.ts";
 
@@ -19,6 +27,25 @@ export interface TestServer extends RunningServer {
   /** `127.0.0.1:<port>` of the first address. */
   readonly authority: string;
   readonly adminUrl: string;
+}
+
+/** What a test may change. */
+export interface TestServerOptions {
+  readonly listen?: readonly string[];
+  readonly adminListen?: string | undefined;
+  readonly limits?: Partial<Limits>;
+  readonly cors?: CorsOptions;
+  /** In the place of the scripted one. */
+  readonly inference?: Inference;
+  readonly catalog?: Catalog;
+  /** Besides those of Outrigger. */
+  readonly services?: readonly Service[];
+  readonly apis?: readonly HttpApi[];
+  /** Besides the log and the metrics. */
+  readonly observers?: readonly CallObserver[];
+  readonly reflection?: boolean;
+  readonly drainTimeoutMs?: number;
+  readonly parts?: readonly ShutdownPart[];
 }
 
 const emptyCatalog: Catalog = {
@@ -39,7 +66,7 @@ export function recordingLogger(): { logger: Logger; lines: LogLine[] } {
  * outlives it. To be called once in a test file.
  */
 export function useTestServers(): {
-  start(script?: Script, options?: Partial<ServerOptions>): Promise<TestServer>;
+  start(script?: Script, options?: TestServerOptions): Promise<TestServer>;
   /** Closes something after the test, before the servers. */
   onEnd(close: () => unknown): void;
 } {
@@ -63,17 +90,29 @@ export function useTestServers(): {
   };
 }
 
-async function startTestServer(script: Script, options: Partial<ServerOptions>): Promise<TestServer> {
+async function startTestServer(script: Script, options: TestServerOptions): Promise<TestServer> {
   const inference = scriptedInference(script);
   const { logger, lines } = recordingLogger();
+  const { listen = ["127.0.0.1:0"], catalog = emptyCatalog, drainTimeoutMs, parts, cors, limits } = options;
+  const adminListen = "adminListen" in options ? options.adminListen : "127.0.0.1:0";
+  const metrics = createMetrics("0.0.0-test");
   const server = await startServer({
-    inference,
-    catalog: emptyCatalog,
-    listen: ["127.0.0.1:0"],
-    adminListen: "127.0.0.1:0",
+    listeners: {
+      data: { addresses: listen, cors },
+      admin: adminListen === undefined ? undefined : { address: adminListen },
+      limits,
+    },
+    services: [
+      createInferenceService(options.inference ?? inference),
+      createCatalogService(catalog),
+      ...(options.services ?? []),
+    ],
+    apis: options.apis,
+    observers: [metrics, createCallLog(logger), ...(options.observers ?? [])],
+    metrics,
+    shutdown: { timeoutMs: drainTimeoutMs, parts },
+    reflection: options.reflection,
     logger,
-    version: "0.0.0-test",
-    ...options,
   });
   const authority = server.addresses[0] ?? "";
   return {

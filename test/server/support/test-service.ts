@@ -1,13 +1,9 @@
-/** grpc.testing.TestService behind our transports: a service that is not ours, with every kind of method. */
+/** grpc.testing.TestService behind our listener: a service of another contract, with every kind of method. */
 import type { ServiceImpl } from "@connectrpc/connect";
-import { createConnectTransport } from "../../../src/server/connect/transport.ts";
-import { createGrpcTransport } from "../../../src/server/grpc/transport.ts";
-import { createOriginCheck } from "../../../src/server/http/origin.ts";
-import { createRequestHandler } from "../../../src/server/http/request-handler.ts";
-import { openListener } from "../../../src/server/listen/listener.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../../src/server/options.ts";
-import type { Routes } from "../../../src/server/services/services.ts";
-import { createCallObserver } from "../../../src/server/telemetry/call-observer.ts";
+import type { Limits } from "../../../src/server/options.ts";
+import { createService } from "../../../src/server/services/service.ts";
+import { startServer } from "../../../src/server/start-server.ts";
+import { createCallLog } from "../../../src/server/telemetry/logging.ts";
 import { createMetrics, type Metrics } from "../../../src/server/telemetry/metrics.ts";
 import { TestService } from "../../conformance/gen/grpc/testing/test_pb.ts";
 import { type LogLine, recordingLogger } from "./test-server.ts";
@@ -15,6 +11,7 @@ import { type LogLine, recordingLogger } from "./test-server.ts";
 /** The service, running. */
 export interface RunningTestService {
   readonly url: string;
+  /** The lines of calls. */
   readonly log: LogLine[];
   readonly metrics: Metrics;
   close(): Promise<void>;
@@ -23,20 +20,16 @@ export interface RunningTestService {
 /** Serves the methods that are given; the others are UNIMPLEMENTED. */
 export async function startTestService(
   implementation: Partial<ServiceImpl<typeof TestService>>,
-  changes: Partial<Limits> = {},
+  limits: Partial<Limits> = {},
 ): Promise<RunningTestService> {
-  const limits = { ...DEFAULT_LIMITS, ...changes };
-  const routes: Routes = (registry) => void registry.service(TestService, implementation);
-  const { logger, lines } = recordingLogger();
+  const calls = recordingLogger();
   const metrics = createMetrics("0.0.0-test");
-  const observer = createCallObserver({ logger, metrics });
-  const transport = createConnectTransport(routes, limits);
-  const listener = await openListener({
-    field: "listen",
-    addresses: ["127.0.0.1:0"],
-    limits,
-    handler: createRequestHandler({ transport, checkOrigin: createOriginCheck(undefined), observer }),
-    streams: createGrpcTransport({ routes, limits, observer }),
+  const server = await startServer({
+    listeners: { data: { addresses: ["127.0.0.1:0"] }, limits },
+    services: [createService(TestService, implementation)],
+    observers: [metrics, createCallLog(calls.logger)],
+    reflection: false,
+    logger: recordingLogger().logger,
   });
-  return { url: `http://${listener.addresses[0]}`, log: lines, metrics, close: () => listener.close() };
+  return { url: `http://${server.addresses[0]}`, log: calls.lines, metrics, close: () => server.close() };
 }

@@ -1,16 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createCall } from "../../../src/server/telemetry/call.ts";
 import {
   createIdleMemory,
   type IdleMemory,
-  MIN_NOTES,
+  MIN_CHANGES,
   QUIET_MS,
 } from "../../../src/server/telemetry/idle-memory.ts";
+import { outcomeOf } from "../support/outcome.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function note(memory: IdleMemory, count: number): void {
-  for (let index = 0; index < count; index++) memory.note();
+const CALL = createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0", protocol: "grpc" });
+const PROBE = { ...CALL, rpc: "grpc.health.v1.Health/Check" };
+
+/** Lets a number of calls arrive. */
+function begin(memory: IdleMemory, count: number, call = CALL): void {
+  for (let index = 0; index < count; index++) memory.begin(call);
 }
 
 /** An idle memory whose event loop is as busy as it is told, and the collections that it asks for. */
@@ -24,12 +30,12 @@ function watched() {
 describe("createIdleMemory()", () => {
   it("collects once when a load is over, and again after the next", () => {
     const { memory, collect } = watched();
-    note(memory, MIN_NOTES);
+    begin(memory, MIN_CHANGES);
     vi.advanceTimersByTime(QUIET_MS - 1);
     expect(collect).not.toHaveBeenCalled();
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).toHaveBeenCalledOnce();
-    note(memory, MIN_NOTES);
+    begin(memory, MIN_CHANGES);
     vi.advanceTimersByTime(QUIET_MS);
     expect(collect).toHaveBeenCalledTimes(2);
   });
@@ -37,7 +43,7 @@ describe("createIdleMemory()", () => {
   it("waits while the event loop is busy, whether calls come and go or not", () => {
     const { memory, collect, loop } = watched();
     loop.busyShare = 0.5;
-    note(memory, MIN_NOTES);
+    begin(memory, MIN_CHANGES);
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).not.toHaveBeenCalled();
     loop.busyShare = 0.01;
@@ -47,20 +53,31 @@ describe("createIdleMemory()", () => {
 
   it("leaves a few calls alone, and adds them up", () => {
     const { memory, collect } = watched();
-    note(memory, MIN_NOTES - 1);
+    begin(memory, MIN_CHANGES - 1);
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).not.toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(0);
-    note(memory, 1);
+    begin(memory, 1);
+    vi.advanceTimersByTime(QUIET_MS);
+    expect(collect).toHaveBeenCalledOnce();
+  });
+
+  it("counts the ends of calls too, and no probes", () => {
+    const { memory, collect } = watched();
+    begin(memory, MIN_CHANGES, PROBE);
+    begin(memory, MIN_CHANGES - 1);
+    vi.advanceTimersByTime(QUIET_MS);
+    expect(collect).not.toHaveBeenCalled();
+    memory.end(CALL, outcomeOf());
     vi.advanceTimersByTime(QUIET_MS);
     expect(collect).toHaveBeenCalledOnce();
   });
 
   it("does nothing once it was stopped", () => {
     const { memory, collect } = watched();
-    note(memory, MIN_NOTES);
+    begin(memory, MIN_CHANGES);
     memory.stop();
-    note(memory, MIN_NOTES);
+    begin(memory, MIN_CHANGES);
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).not.toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(0);
@@ -69,7 +86,7 @@ describe("createIdleMemory()", () => {
   it("makes the heap smaller", () => {
     const memory = createIdleMemory({ readBusyShare: () => 0 });
     let garbage: unknown[] | undefined = Array.from({ length: 300_000 }, (_, index) => ({ index }));
-    note(memory, MIN_NOTES);
+    begin(memory, MIN_CHANGES);
     const before = process.memoryUsage().heapUsed;
     expect(garbage).toHaveLength(300_000);
     garbage = undefined;

@@ -1,16 +1,26 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { InternalError } from "../../../src/core/errors.ts";
-import { type Call, createCall } from "../../../src/server/telemetry/call.ts";
-import { createLogger, describeFault, logCall } from "../../../src/server/telemetry/logging.ts";
+import { createCall } from "../../../src/server/telemetry/call.ts";
+import { createCallLog, createLogger, describeFault } from "../../../src/server/telemetry/logging.ts";
+import type { Outcome } from "../../../src/server/telemetry/outcome.ts";
+import { outcomeOf } from "../support/outcome.ts";
 import { type LogLine, recordingLogger } from "../support/test-server.ts";
 
-function callOf(fields: Partial<Call>): Call {
-  return { ...createCall({ rpc: "acme.Service/Do", requestId: "r-1", httpVersion: "2.0" }), ...fields };
+const PROBE = "grpc.health.v1.Health/Check";
+
+/** The lines that are logged for a call. */
+function linesOf(outcome: Partial<Outcome>, rpc = "acme.Service/Do"): LogLine[] {
+  const { logger, lines } = recordingLogger();
+  const log = createCallLog(logger);
+  const call = createCall({ rpc, requestId: "r-1", httpVersion: "2.0", protocol: "grpc" });
+  log.begin(call);
+  log.end(call, outcomeOf(outcome));
+  return lines;
 }
 
 describe("createLogger()", () => {
-  it("hides what stands under the name of a secret", () => {
+  it("redacts the values of secret names", () => {
     const lines: string[] = [];
     const logger = createLogger({ destination: { write: (line) => void lines.push(line) } });
     logger.info({
@@ -31,37 +41,37 @@ describe("createLogger()", () => {
   });
 });
 
-describe("logCall()", () => {
-  const levels: readonly [string, Partial<Call>, number][] = [
-    ["a call", {}, 30],
-    ["a failure of a provider", { code: Code.Unavailable }, 30],
-    ["a probe", { rpc: "grpc.health.v1.Health/Check" }, 20],
-    ["a caller who left", { code: Code.Canceled, abandoned: true }, 20],
-    ["a bug of ours", { code: Code.Internal, fault: new TypeError("x") }, 50],
-    [
-      "a bug of ours in a probe",
-      { rpc: "grpc.health.v1.Health/Check", code: Code.Internal, fault: new TypeError("x") },
-      50,
-    ],
-    ["a caller who breaks the protocol", { code: Code.Internal }, 30],
+describe("createCallLog()", () => {
+  const bug = { code: Code.Internal, fault: new TypeError("x") };
+  const levels: readonly [string, Partial<Outcome>, string | undefined, number][] = [
+    ["a call", {}, undefined, 30],
+    ["a failure of a provider", { code: Code.Unavailable }, undefined, 30],
+    ["a probe", {}, PROBE, 20],
+    ["a client that disconnected", { code: Code.Canceled, disconnected: true }, undefined, 20],
+    ["a bug of ours", bug, undefined, 50],
+    ["a bug of ours in a probe", bug, PROBE, 50],
+    ["a client that breaks the protocol", { code: Code.Internal }, undefined, 30],
   ];
-  it.each(levels)("gives %s its level", (_what, fields, level) => {
-    const { logger, lines } = recordingLogger();
-    logCall(logger, callOf(fields), 12.3456);
+  it.each(levels)("logs %s at its level", (_what, outcome, rpc, level) => {
+    const lines = linesOf({ ...outcome, durationMs: 12.3456 }, rpc);
     expect(lines).toMatchObject([{ level, request_id: "r-1", duration_ms: 12.3 }] satisfies LogLine[]);
   });
 
+  it("logs the time to the first output of a stream", () => {
+    expect(linesOf({ firstOutputMs: 5.678 })).toMatchObject([{ first_output_ms: 5.7 }]);
+    expect(linesOf({})[0]).not.toHaveProperty("first_output_ms");
+  });
+
   it("names the cause of a bug that a service reported", () => {
-    const { logger, lines } = recordingLogger();
     const error = new InternalError("internal error", { cause: new RangeError("secret") });
-    logCall(logger, callOf({ code: Code.Internal, error }), 1);
+    const lines = linesOf({ code: Code.Internal, error });
     expect(lines[0]).toMatchObject({ error_kind: "INTERNAL", fault: { type: "RangeError" } });
     expect(JSON.stringify(lines)).not.toContain("secret");
   });
 });
 
 describe("describeFault()", () => {
-  it("tells where an error came from and not what it says", () => {
+  it("shows where an error came from and not its message", () => {
     const error = Object.assign(new SyntaxError("Unexpected token in secret\n    at secret line"), {
       code: "ERR_X",
     });
@@ -71,7 +81,7 @@ describe("describeFault()", () => {
     expect(JSON.stringify(described)).not.toContain("secret");
   });
 
-  it("follows causes, and takes whatever is thrown", () => {
+  it("follows causes, and takes any thrown value", () => {
     expect(describeFault(new Error("x", { cause: new TypeError("y") }))).toMatchObject({
       cause: { type: "TypeError" },
     });

@@ -2,26 +2,25 @@ import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
-import { type Call, createCall } from "../../../src/server/telemetry/call.ts";
+import { createCall } from "../../../src/server/telemetry/call.ts";
 import { createMetrics, MAX_MODEL_LABELS } from "../../../src/server/telemetry/metrics.ts";
+import { outcomeOf } from "../support/outcome.ts";
 
-function callOf(fields: Partial<Call>): Call {
-  return { ...createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0" }), ...fields };
-}
+const CALL = createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0", protocol: "grpc" });
 
 describe("createMetrics()", () => {
   it("counts what is in flight", () => {
     const metrics = createMetrics("1");
-    metrics.begin();
-    metrics.begin();
-    metrics.end(callOf({}), 1);
+    metrics.begin(CALL);
+    metrics.begin(CALL);
+    metrics.end(CALL, outcomeOf());
     expect(metrics.render()).toContain("outrigger_inflight 1\n");
   });
 
   it("sorts durations into cumulative buckets", () => {
     const metrics = createMetrics("1");
-    for (const milliseconds of [1, 30, 30, 1_000_000])
-      metrics.end(callOf({ code: Code.Unavailable }), milliseconds);
+    for (const durationMs of [1, 30, 30, 1_000_000])
+      metrics.end(CALL, outcomeOf({ code: Code.Unavailable, durationMs }));
     const text = metrics.render();
     const bucket = (le: string) => `outrigger_request_seconds_bucket{rpc="acme.Service/Do",le="${le}"}`;
     expect(text).toContain(`${bucket("0.005")} 1\n`);
@@ -36,7 +35,7 @@ describe("createMetrics()", () => {
     const metrics = createMetrics("1");
     const usage = create(UsageSchema, { inputTokens: 1, outputTokens: 2 });
     for (let index = 0; index < MAX_MODEL_LABELS + 20; index += 1) {
-      metrics.end(callOf({ provider: "acme", model: `m-${index}`, usage }), 1);
+      metrics.end(CALL, outcomeOf({ provider: "acme", model: `m-${index}`, usage }));
     }
     const lines = metrics
       .render()
@@ -46,14 +45,25 @@ describe("createMetrics()", () => {
     expect(lines).toContain('outrigger_tokens_total{provider="other",model="other",direction="output"} 40');
   });
 
-  it("escapes what callers name", () => {
+  it("escapes names that clients choose", () => {
     const metrics = createMetrics("1");
     const usage = create(UsageSchema, { inputTokens: 1 });
-    metrics.end(callOf({ provider: "acme", model: 'a"b\\c\nd', usage }), 1);
+    metrics.end(CALL, outcomeOf({ provider: "acme", model: 'a"b\\c\nd', usage }));
     expect(metrics.render()).toContain('model="a\\"b\\\\c\\nd",direction="input"} 1\n');
   });
 
-  it("says what each metric is", () => {
+  it("counts requests to providers, and sorts the times to their first outputs", () => {
+    const metrics = createMetrics("1");
+    metrics.attempt(CALL, { inferenceId: "i", provider: "acme", model: "m" });
+    metrics.firstOutput(CALL, { provider: "acme", model: "m", elapsedMs: 300 });
+    const text = metrics.render();
+    expect(text).toContain('outrigger_provider_calls_total{rpc="acme.Service/Do"} 1\n');
+    const name = "outrigger_time_to_first_output_seconds";
+    expect(text).toContain(`${name}_bucket{provider="acme",model="m",le="0.25"} 0\n`);
+    expect(text).toContain(`${name}_bucket{provider="acme",model="m",le="0.5"} 1\n`);
+  });
+
+  it("describes each metric", () => {
     const text = createMetrics("1").render();
     for (const line of text.trim().split("\n"))
       expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|[a-z_]+(\{.*\})? [\d.e+]+)$/);

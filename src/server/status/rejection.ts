@@ -1,41 +1,42 @@
-/** Answers to what is no RPC of ours, in the words of the protocol that the caller speaks. */
+/** Answers to requests that reach no RPC, in the form of the client's protocol. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { endWithHeaders } from "../http/paced-writer.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
-import type { Call } from "../telemetry/call.ts";
+import type { TransportOutcome } from "../telemetry/outcome.ts";
 import { boundedText } from "./bounded-text.ts";
 import { encodeGrpcMessage } from "./grpc-message.ts";
 
-/** Why a request is turned away before any service sees it. */
-export interface Refusal {
+/** Why a request is rejected before a service sees it. */
+export interface Rejection {
   /** HTTP status, for all but gRPC. */
   readonly status: number;
   readonly code: Code;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Whether HTTP itself refuses. Connect wants such a status without its JSON: its callers
-   * derive the code from the status (Connect protocol, "HTTP to Error Code").
+   * Whether the rejection is one of HTTP. Connect has no JSON for those: its clients derive the code from the status
+   * (Connect protocol, "HTTP to Error Code").
    */
   readonly plain?: boolean;
 }
 
-/** A path that nothing is served under. Old servers answer new methods so: UNIMPLEMENTED, or 404. */
-export function unknownPath(path: string): Refusal {
+/** The rejection of a path without a route: UNIMPLEMENTED, which clients take for an old server, or 404. */
+export function unknownPath(path: string): Rejection {
   const message = `nothing is served under ${JSON.stringify(boundedText(path, MAX_PATH_BYTES))}`;
   return { status: 404, code: Code.Unimplemented, message };
 }
 
-/** A web page that may not call. */
-export const FORBIDDEN_ORIGIN: Refusal = {
+/** The rejection of a request from a web page whose origin is not allowed. */
+export const FORBIDDEN_ORIGIN: Rejection = {
   status: 403,
   code: Code.PermissionDenied,
   message: "the Origin of this request is not among cors.allowed_origins",
 };
 
-/** What a handler's bare HTTP status means for its method. */
-export function refusalOf(status: number, handler: UniversalHandler): Refusal {
+/** The rejection that belongs to an HTTP status which one of Connect's handlers returned without a body. */
+export function rejectionOf(status: number, handler: UniversalHandler): Rejection {
   const rpc = handler.requestPath.slice(1);
   switch (status) {
     case 405: {
@@ -49,53 +50,45 @@ export function refusalOf(status: number, handler: UniversalHandler): Refusal {
       return { status, code: Code.InvalidArgument, message, headers: { "accept-post": types }, plain: true };
     }
     case 505: {
-      // A client that hopes for a full duplex would wait on this connection.
+      // A client that expects full duplex would go on waiting on this connection.
       const headers = { connection: "close" };
       return { status, code: Code.Unimplemented, message: `${rpc} needs HTTP/2`, headers, plain: true };
     }
     default: {
-      const message = `${rpc} was refused with HTTP status ${status}`;
+      const message = `${rpc} was rejected with HTTP status ${status}`;
       return { status, code: Code.Unknown, message, plain: true };
     }
   }
 }
 
 /**
- * Sends a refusal: to gRPC as a status in the trailers, to gRPC-Web in the headers, to everyone
- * else as an HTTP status with the JSON that Connect has for errors, or with plain text. The
- * body of the request is not read.
+ * Sends a rejection: to gRPC and gRPC-Web as a status in the headers (Trailers-Only), to other clients as an HTTP status
+ * with Connect's JSON for errors, or with plain text. The body of the request is not read.
  */
-export function sendRefusal(
-  call: Call,
+export function sendRejection(
   request: HttpRequest,
   response: HttpResponse,
-  refusal: Refusal,
-): void {
-  call.code = refusal.code;
+  rejection: Rejection,
+): TransportOutcome {
   const requestType = request.headers["content-type"] ?? "";
   if (GRPC_TYPE.test(requestType)) {
-    response.writeHead(200, { "content-type": requestType });
-    response.addTrailers(grpcStatusOf(refusal));
-    response.end();
-  } else if (GRPC_WEB_TYPE.test(requestType)) {
-    response.writeHead(200, { "content-type": requestType, ...grpcStatusOf(refusal) });
-    response.end();
+    endWithHeaders(response, { "content-type": requestType, ...grpcStatusOf(rejection) });
   } else {
-    const { type, body } = pageOf(refusal);
-    response.writeHead(refusal.status, { ...refusal.headers, "content-type": type });
+    const { type, body } = pageOf(rejection);
+    response.writeHead(rejection.status, { ...rejection.headers, "content-type": type });
     response.end(body);
   }
+  return { code: rejection.code, disconnected: false };
 }
 
 const MAX_PATH_BYTES = 256;
-const GRPC_TYPE = /^application\/grpc(\+(proto|json))?$/;
-const GRPC_WEB_TYPE = /^application\/grpc-web(\+(proto|json))?$/;
+const GRPC_TYPE = /^application\/grpc(-web)?(\+(proto|json))?$/;
 
-function grpcStatusOf({ code, message }: Refusal): Record<string, string> {
+function grpcStatusOf({ code, message }: Rejection): Record<string, string> {
   return { "grpc-status": String(code), "grpc-message": encodeGrpcMessage(message) };
 }
 
-function pageOf({ code, message, plain = false }: Refusal): { type: string; body: string | Uint8Array } {
+function pageOf({ code, message, plain = false }: Rejection): { type: string; body: string | Uint8Array } {
   if (plain) return { type: "text/plain; charset=utf-8", body: `${message}\n` };
   return { type: "application/json", body: errorToJsonBytes(new ConnectError(message, code), undefined) };
 }

@@ -1,28 +1,32 @@
 import { createClient } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
-import { createConnectTransport } from "../../../src/server/connect/transport.ts";
+import { createConnectApi } from "../../../src/server/connect/connect-api.ts";
 import { DEFAULT_LIMITS } from "../../../src/server/options.ts";
+import { createService } from "../../../src/server/services/service.ts";
 import { TRANSPORTS } from "../support/clients.ts";
 import { textResponse } from "../support/scripted-inference.ts";
 import { useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
 
-it("mounts services when a path is first looked up, and not again", () => {
-  let mounted = 0;
-  const transport = createConnectTransport((registry) => {
-    registry.service(InferenceService, {});
-    mounted += 1;
-  }, DEFAULT_LIMITS);
-  expect(mounted).toBe(0);
-  expect(transport.find("/outrigger.v1.InferenceService/Complete")?.rpc).toBe(
-    "outrigger.v1.InferenceService/Complete",
-  );
-  const once = mounted;
-  expect(once).toBeGreaterThan(0);
-  expect(transport.find("/outrigger.v1.InferenceService/Nothing")).toBeUndefined();
-  expect(mounted).toBe(once);
+it("makes its handlers when a path is first looked up, and only once", () => {
+  let reads = 0;
+  const service = createService(InferenceService, {});
+  const watched = {
+    ...service,
+    get methods() {
+      reads += 1;
+      return service.methods;
+    },
+  };
+  const api = createConnectApi([watched], DEFAULT_LIMITS);
+  expect(reads).toBe(0);
+  const path = "/outrigger.v1.InferenceService/Complete";
+  expect(api.find(path, "POST")).toMatchObject({ name: path.slice(1), isObserved: true });
+  expect(reads).toBe(1);
+  expect(api.find("/outrigger.v1.InferenceService/Nothing", "POST")).toBeUndefined();
+  expect(reads).toBe(1);
 });
 
 it("answers the first calls of a server, which come over all protocols at once", async () => {

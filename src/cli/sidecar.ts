@@ -1,0 +1,53 @@
+import type { Logger } from "pino";
+import { defaultCatalog } from "../catalog/catalog.ts";
+import type { Client } from "../client/client.ts";
+import type { Config } from "../config/index.ts";
+import {
+  createCatalogService,
+  createInferenceService,
+  type RunningServer,
+  type ShutdownPart,
+  startServer,
+} from "../server/index.ts";
+import { createIdleMemory } from "../server/telemetry/idle-memory.ts";
+import { createCallLog } from "../server/telemetry/logging.ts";
+import { createMetrics } from "../server/telemetry/metrics.ts";
+import { version } from "./version.ts";
+
+/** What a sidecar is made of. */
+export interface SidecarOptions {
+  readonly config: Config;
+  /** Closed with the sidecar. */
+  readonly client: Client;
+  readonly logger: Logger;
+  /** Further parts that end with the sidecar, after the client. */
+  readonly parts?: readonly ShutdownPart[] | undefined;
+}
+
+/** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
+export function startSidecar({ config, client, logger, parts = [] }: SidecarOptions): Promise<RunningServer> {
+  const metrics = createMetrics(version);
+  const idleMemory = createIdleMemory();
+  return startServer({
+    listeners: config.listeners,
+    reflection: config.reflection,
+    services: [createInferenceService(client), createCatalogService(defaultCatalog)],
+    observers: [metrics, createCallLog(logger), idleMemory],
+    metrics,
+    shutdown: {
+      timeoutMs: config.shutdown.timeoutMs,
+      parts: [
+        { name: "idle memory", close: () => idleMemory.stop() },
+        { name: "client", close: () => client.close() },
+        ...parts,
+        { name: "log", close: () => flush(logger) },
+      ],
+    },
+    logger,
+  });
+}
+
+/** Writes the buffered lines. Ignores the error of the fsync that follows: pipes and terminals have none. */
+function flush(logger: Logger): Promise<void> {
+  return new Promise((resolve) => logger.flush(() => resolve()));
+}

@@ -1,0 +1,36 @@
+import { createContextKey } from "@connectrpc/connect";
+import { type Failure, failureOf } from "../status/status.ts";
+import type { CallRecorder } from "../telemetry/call-recorder.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
+
+/** The state of one call on its way through Connect's handlers. */
+export class ConnectExchange {
+  readonly recorder: CallRecorder;
+  /** Ends with the call, its deadline or its connection. Undefined until Connect has made it. */
+  signal: AbortSignal | undefined;
+  /** Whether the next message of the service is ready too, so that both should leave in one write. */
+  moreReady = false;
+  /** Whether the client closed the stream before the response was complete. */
+  disconnected = false;
+  #failure: Failure | undefined;
+
+  constructor(recorder: CallRecorder) {
+    this.recorder = recorder;
+  }
+
+  /** The call failed. The details of our contract are added to what was thrown, before Connect writes it. */
+  fail(thrown: unknown): void {
+    if (!this.disconnected) this.#failure = failureOf(thrown, this.recorder.call.rpc);
+  }
+
+  /** How the call ended. */
+  get outcome(): TransportOutcome {
+    if (this.disconnected) return disconnectedOutcome();
+    return { code: this.#failure?.status.code, disconnected: false, fault: this.#failure?.fault };
+  }
+}
+
+/** Key under which the exchange is in the context values of a call that Connect's handlers serve. */
+export const exchangeKey = createContextKey<ConnectExchange | undefined>(undefined, {
+  description: "the exchange of the call being served",
+});

@@ -1,0 +1,67 @@
+import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import { METRICS_CONTENT_TYPE } from "../telemetry/metrics.ts";
+import type { TransportOutcome } from "../telemetry/outcome.ts";
+import type { HttpApi, HttpRoute } from "./http-api.ts";
+
+/** What the admin pages show. */
+export interface AdminOptions {
+  /** Whether calls are accepted. */
+  readonly isReady: () => boolean;
+  /** The metrics in Prometheus' text format; undefined: there is no `/metrics`. */
+  readonly renderMetrics: (() => string) | undefined;
+}
+
+/**
+ * The pages for probes and scrapes. `/livez`: the process answers. `/readyz`: 200, or 503 from the start of a drain; it
+ * never depends on a provider, whose outage is no reason to stop the program beside us. `/metrics`: Prometheus.
+ */
+export function createAdminApi({ isReady, renderMetrics }: AdminOptions): HttpApi {
+  const routes = new Map<string, HttpRoute>([
+    ["/livez", routeOf("/livez", () => plain(200, "ok"))],
+    ["/readyz", routeOf("/readyz", () => (isReady() ? plain(200, "ready") : plain(503, "draining")))],
+  ]);
+  if (renderMetrics !== undefined) {
+    const page = () => ({ status: 200, type: METRICS_CONTENT_TYPE, body: renderMetrics() });
+    routes.set("/metrics", routeOf("/metrics", page));
+  }
+  return {
+    find(path, method) {
+      const route = routes.get(path);
+      return route === undefined || method === "GET" || method === "HEAD" ? route : WRONG_METHOD;
+    },
+    reject: (request, response, { status, code, message }) => {
+      sendPage(request, response, plain(status, message));
+      return { code, disconnected: false };
+    },
+  };
+}
+
+interface Page {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+const OK: TransportOutcome = { code: undefined, disconnected: false };
+
+const WRONG_METHOD = routeOf("wrong method", () => plain(405, "takes GET and HEAD"));
+
+function routeOf(name: string, page: () => Page): HttpRoute {
+  return {
+    name,
+    isObserved: false,
+    async serve(request, response) {
+      sendPage(request, response, page());
+      return OK;
+    },
+  };
+}
+
+function plain(status: number, text: string): Page {
+  return { status, type: "text/plain; charset=utf-8", body: `${text}\n` };
+}
+
+function sendPage(request: HttpRequest, response: HttpResponse, { status, type, body }: Page): void {
+  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) });
+  response.end(request.method === "HEAD" ? undefined : body);
+}

@@ -1,0 +1,31 @@
+import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import type { Rejection } from "../status/rejection.ts";
+import type { CallRecorder } from "../telemetry/call-recorder.ts";
+import type { TransportOutcome } from "../telemetry/outcome.ts";
+
+/** A part of what a listener serves over HTTP/1.1 and HTTP/2: it finds its routes, and has its own form of error. */
+export interface HttpApi {
+  /**
+   * The route of a request; undefined where this API has none.
+   * @param path Without the query.
+   */
+  find(path: string, method: string): HttpRoute | undefined;
+  /** Answers a request to one of its routes that the server rejects, in the form of this API's errors. */
+  reject(request: HttpRequest, response: HttpResponse, rejection: Rejection): TransportOutcome;
+}
+
+/** What answers the requests to a path. */
+export interface HttpRoute {
+  /** Its name in logs and metrics, for instance `outrigger.v1.InferenceService/Stream`. */
+  readonly name: string;
+  /** False for routes whose requests are no calls and go to no observer: probes and scrapes. */
+  readonly isObserved: boolean;
+  /** Serves one request to its end. Never rejects. */
+  serve(request: HttpRequest, response: HttpResponse, recorder: CallRecorder): Promise<TransportOutcome>;
+}
+
+/** The path of a request, without the query. */
+export function pathOf({ url = "" }: HttpRequest): string {
+  const end = url.indexOf("?");
+  return end < 0 ? url : url.slice(0, end);
+}

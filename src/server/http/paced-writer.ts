@@ -1,0 +1,63 @@
+/**
+ * Writes to responses so that each has at most one write that is not flushed. Waiting only when Node's buffer is full by
+ * bytes would cost a megabyte of bookkeeping for a reader that leaves a thousand small events unread.
+ */
+import type { ServerHttp2Stream } from "node:http2";
+import type { HttpResponse } from "../listen/http-types.ts";
+import { PeerClosedError } from "./peer-closed-error.ts";
+
+/**
+ * Writes bytes. Resolves when they are flushed: HTTP/2's flow control has let them pass, and they are with the kernel.
+ * @throws PeerClosedError
+ */
+export function writePaced(response: HttpResponse, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onClose = () => reject(new PeerClosedError());
+    response.once("close", onClose);
+    response.write(bytes, (error?: Error | null) => {
+      response.off("close", onClose);
+      if (error) reject(new PeerClosedError({ cause: error }));
+      else resolve();
+    });
+  });
+}
+
+/** Ends a response. Resolves when its last bytes are flushed, or the peer is gone. */
+export function endPaced(response: HttpResponse): Promise<void> {
+  return new Promise((resolve) => {
+    response.once("close", resolve);
+    if ("stream" in response) onHttp2End(response.stream, resolve);
+    else response.once("finish", resolve);
+    response.end();
+  });
+}
+
+/** Ends a response of status 200 with its headers. On HTTP/2 that is a single HEADERS frame with END_STREAM. */
+export function endWithHeaders(response: HttpResponse, headers: Readonly<Record<string, string>>): void {
+  // Not writeHead: it sends the headers before the end is known, and an empty DATA frame would follow.
+  response.statusCode = 200;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.end();
+}
+
+/** Like `endWithHeaders`. Resolves when the frame is with HTTP/2, or the peer is gone. */
+export function endWithHeadersPaced(
+  response: HttpResponse,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  return new Promise((resolve) => {
+    response.once("close", resolve);
+    if ("stream" in response) response.stream.once("finish", () => setImmediate(resolve));
+    else response.once("finish", resolve);
+    endWithHeaders(response, headers);
+  });
+}
+
+/**
+ * Calls back when all of a response is with HTTP/2. Its "finish" event will not do: it waits until the peer has ended its
+ * request, too.
+ */
+function onHttp2End(stream: ServerHttp2Stream, callback: () => void): void {
+  // Emitted after the last bytes. The end of the stream follows within the same turn of the event loop.
+  stream.once("wantTrailers", () => setImmediate(callback));
+}

@@ -1,0 +1,35 @@
+/**
+ * Uses of Node's HTTP servers beyond their documented methods. Written for Node 24;
+ * test/server/internals/node-http.test.ts checks each of them.
+ */
+import type { Server as Http1Server } from "node:http";
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+
+/**
+ * Starts the checks of `headersTimeout`, `requestTimeout` and idle connections of a server that never listens itself.
+ * Node starts them on the event `listening`; `close()` stops them.
+ */
+export function startConnectionChecks(server: Http1Server): void {
+  server.emit("listening");
+}
+
+/** Gives a server a connection that another server accepted. */
+export function injectConnection(server: Http1Server | Http2Server, socket: Socket): void {
+  server.emit("connection", socket);
+}
+
+/** Gives a stream to a server whose request listener then gets it as a request and a response. */
+export function injectStream(
+  server: Http2Server,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  ...rest: readonly unknown[]
+): void {
+  server.emit("stream", stream, headers, ...rest);
+}
+
+/** Whether the last frame of a stream has left: nghttp2's state of it. Node has no event for that. */
+export function hasSentLastFrame(stream: ServerHttp2Stream): boolean {
+  return stream.state.localClose === 1;
+}

@@ -1,0 +1,26 @@
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import { Health as HealthService } from "../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection as ReflectionV1 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import type { Health } from "./health-service.ts";
+import { createReflectionIndex } from "./reflection-index.ts";
+import { createReflectionV1, createReflectionV1Alpha } from "./reflection-service.ts";
+import { createService, type Service } from "./service.ts";
+
+/** `grpc.health.v1`. */
+export function createHealthService(health: Health): Service {
+  return createService(HealthService, health.service, { isInHealth: false });
+}
+
+/** `grpc.reflection` in both versions, over the descriptors of services and its own. */
+export function createReflectionServices(services: readonly Service[]): readonly Service[] {
+  const index = createReflectionIndex(
+    [...services.map(({ desc }) => desc), ReflectionV1, ReflectionV1Alpha],
+    // Error details travel as Any: tools look up their types to show them.
+    [file_google_rpc_error_details],
+  );
+  return [
+    createService(ReflectionV1, createReflectionV1(index), { isInHealth: false }),
+    createService(ReflectionV1Alpha, createReflectionV1Alpha(index), { isInHealth: false }),
+  ];
+}

@@ -1,0 +1,30 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { createServiceImplSpec, type MethodImplSpec, type ServiceImpl } from "@connectrpc/connect";
+
+/** A service that a server serves by all its protocols. */
+export interface Service {
+  readonly desc: DescService;
+  /** All methods. Those without an implementation answer UNIMPLEMENTED. */
+  readonly methods: readonly MethodImplSpec[];
+  /** Whether `grpc.health.v1` reports on it by its name. */
+  readonly isInHealth: boolean;
+}
+
+/** How a service is served. */
+export interface ServiceSettings {
+  /** Default true. */
+  readonly isInHealth?: boolean;
+}
+
+/**
+ * A service with its implementation. A method that streams may return a `Batched` stream: messages of one batch leave in
+ * one write.
+ */
+export function createService<Desc extends DescService>(
+  desc: Desc,
+  implementation: Partial<ServiceImpl<Desc>>,
+  { isInHealth = true }: ServiceSettings = {},
+): Service {
+  const { methods } = createServiceImplSpec<Desc>(desc, implementation);
+  return { desc, methods: Object.values(methods), isInHealth };
+}

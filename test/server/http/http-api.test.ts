@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import type { HttpApi } from "../../../src/server/http/http-api.ts";
+import { textResponse } from "../support/scripted-inference.ts";
+import { useTestServers } from "../support/test-server.ts";
+
+const servers = useTestServers();
+
+/** An API with one route, and errors of its own form. */
+const echoApi: HttpApi = {
+  find(path, method) {
+    if (path !== "/echo" || method !== "POST") return undefined;
+    return {
+      name: "echo",
+      isObserved: true,
+      async serve(request, response) {
+        response.writeHead(200, { "content-type": "text/plain" });
+        response.end(`asked for ${request.url}`);
+        return { code: undefined, disconnected: false };
+      },
+    };
+  },
+  reject(_request, response, { status, code, message }) {
+    response.writeHead(status, { "content-type": "application/problem+json" });
+    response.end(JSON.stringify({ title: message }));
+    return { code, disconnected: false };
+  },
+};
+
+describe("an HttpApi", () => {
+  it("is asked for the route of a path and method, beside the RPCs", async () => {
+    const server = await servers.start(
+      { complete: async (call) => textResponse(call, "x") },
+      { apis: [echoApi] },
+    );
+    const answer = await fetch(`${server.url}/echo?a=1`, { method: "POST" });
+    expect([answer.status, await answer.text()]).toEqual([200, "asked for /echo?a=1"]);
+    expect(answer.headers.get("x-request-id")).not.toBeNull();
+    await expect.poll(() => server.log.at(-1)).toMatchObject({ rpc: "echo", code: "OK" });
+    expect((await fetch(`${server.url}/echo`)).status).toBe(404);
+    const rpc = await fetch(`${server.url}/outrigger.v1.InferenceService/Complete`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(rpc.status).toBe(200);
+  });
+
+  it("writes the errors of its routes in its own form", async () => {
+    const server = await servers.start({}, { apis: [echoApi] });
+    const headers = { origin: "https://evil.example" };
+    const answer = await fetch(`${server.url}/echo`, { method: "POST", headers });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([403, "application/problem+json"]);
+    expect(await answer.json()).toMatchObject({ title: expect.stringContaining("Origin") });
+    const elsewhere = await fetch(`${server.url}/other`, { method: "POST", headers });
+    expect([elsewhere.status, await elsewhere.json()]).toMatchObject([403, { code: "permission_denied" }]);
+    expect(server.log.at(-1)).toMatchObject({ code: "PERMISSION_DENIED" });
+  });
+
+  it("writes errors of the admin pages as plain text", async () => {
+    const server = await servers.start();
+    const answer = await fetch(`${server.adminUrl}/livez`, { headers: { origin: "https://evil.example" } });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([403, "text/plain; charset=utf-8"]);
+  });
+});

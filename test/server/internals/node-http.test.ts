@@ -1,0 +1,98 @@
+/** What src/server/internals/node-http.ts relies on. Written for Node 24. */
+import { createServer as createHttp1, get, type IncomingMessage } from "node:http";
+import { connect, createServer as createHttp2, type ServerHttp2Stream } from "node:http2";
+import { type AddressInfo, connect as connectTcp, createServer, type Server } from "node:net";
+import { describe, expect, it } from "vitest";
+import {
+  hasSentLastFrame,
+  injectConnection,
+  injectStream,
+  startConnectionChecks,
+} from "../../../src/server/internals/node-http.ts";
+
+/** Listens on a free port while `use` runs. */
+async function withServer<T>(server: Server, use: (port: number) => Promise<T>): Promise<T> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    return await use((server.address() as AddressInfo).port);
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+it("is written for the major version of Node that runs these tests", () => {
+  expect(process.versions.node).toMatch(/^24\./);
+});
+
+describe("injectConnection()", () => {
+  it("makes an HTTP/1.1 server serve a connection that another server accepted", async () => {
+    const http1 = createHttp1((_request, response) => response.end("served"));
+    const answer = await withServer(
+      createServer((socket) => injectConnection(http1, socket)),
+      (port) =>
+        new Promise<string>((resolve) => {
+          const headers = { connection: "close" };
+          get({ port, host: "127.0.0.1", headers }, (response: IncomingMessage) => {
+            response.setEncoding("utf8").on("data", resolve);
+          });
+        }),
+    );
+    expect(answer).toBe("served");
+  });
+});
+
+describe("startConnectionChecks()", () => {
+  it("makes a server that does not listen close connections whose headers are late", async () => {
+    const http1 = createHttp1({ headersTimeout: 50, connectionsCheckingInterval: 20 });
+    startConnectionChecks(http1);
+    const answer = await withServer(
+      createServer((socket) => injectConnection(http1, socket)),
+      (port) =>
+        new Promise<string>((resolve) => {
+          const socket = connectTcp(port, "127.0.0.1").setEncoding("utf8");
+          socket.write("GET / HTTP/1.1\r\n");
+          let text = "";
+          socket.on("data", (chunk) => {
+            text += chunk;
+          });
+          socket.on("close", () => resolve(text));
+        }),
+    );
+    http1.close(() => {});
+    expect(answer).toContain("408 Request Timeout");
+  });
+});
+
+describe("injectStream() and hasSentLastFrame()", () => {
+  it("serve a stream by a request listener, and see when its last frame has left", async () => {
+    const requests = createHttp2((_request, response) => response.end("served"));
+    const http2 = createHttp2();
+    const states: boolean[] = [];
+    let seen: ServerHttp2Stream | undefined;
+    http2.on("stream", (stream, headers, ...rest) => {
+      seen = stream;
+      states.push(hasSentLastFrame(stream));
+      injectStream(requests, stream, headers, ...rest);
+    });
+    const answer = await withServer(
+      createServer((socket) => injectConnection(http2, socket)),
+      (port) =>
+        new Promise<string>((resolve) => {
+          const session = connect(`http://127.0.0.1:${port}`);
+          // The request stays open, so that the stream is not closed and its state can be read.
+          const stream = session.request({ ":method": "POST" }).setEncoding("utf8");
+          let text = "";
+          stream.on("data", (chunk) => {
+            text += chunk;
+          });
+          stream.on("end", () => {
+            if (seen !== undefined) states.push(hasSentLastFrame(seen));
+            session.destroy();
+            resolve(text);
+          });
+        }),
+    );
+    expect(answer).toBe("served");
+    expect(states).toEqual([false, true]);
+  });
+});

@@ -1,0 +1,13 @@
+import type { Outcome } from "../../../src/server/telemetry/outcome.ts";
+
+/** The outcome of a call that went well and said nothing, with changes. */
+export function outcomeOf(changes: Partial<Outcome> = {}): Outcome {
+  return {
+    code: undefined,
+    disconnected: false,
+    durationMs: 1,
+    firstOutputMs: undefined,
+    inferenceId: undefined,
+    ...changes,
+  };
+}

@@ -1,0 +1,126 @@
+import { Code, createClient } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { RateLimitError } from "../../../src/core/errors.ts";
+import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
+import type { CallObserver } from "../../../src/server/telemetry/call-observer.ts";
+import { TRANSPORTS } from "../support/clients.ts";
+import { oneByOne, type Script, textEvents, textResponse } from "../support/scripted-inference.ts";
+import { type TestServer, useTestServers } from "../support/test-server.ts";
+
+const servers = useTestServers();
+
+/** An observer that writes down what it is told, each with the name of the RPC. */
+function recordingObserver(): { observer: CallObserver; told: [string, unknown][] } {
+  const told: [string, unknown][] = [];
+  const nameOf = (rpc: string) => rpc.slice(rpc.indexOf("/") + 1);
+  const observer: CallObserver = {
+    begin: (call) => void told.push([`begin ${nameOf(call.rpc)}`, call.protocol]),
+    attempt: (call, attempt) => void told.push([`attempt ${nameOf(call.rpc)}`, attempt]),
+    firstOutput: (call, output) => void told.push([`first output ${nameOf(call.rpc)}`, output]),
+    end: (call, outcome) => void told.push([`end ${nameOf(call.rpc)}`, outcome]),
+  };
+  return { observer, told };
+}
+
+async function startObserved(script: Script) {
+  const { observer, told } = recordingObserver();
+  const server = await servers.start(script, { observers: [observer] });
+  return { server, told, ended: () => expect.poll(() => told.at(-1)?.[0]).toMatch(/^end /) };
+}
+
+function clientOf(server: TestServer, transport: string) {
+  const transportTo = TRANSPORTS[transport];
+  if (transportTo === undefined) throw new Error(`no transport ${transport}`);
+  return createClient(InferenceService, transportTo(server.url));
+}
+
+describe("a CallObserver", () => {
+  it.each(Object.keys(TRANSPORTS))(
+    "follows a stream over %s from its begin to its end",
+    async (transport) => {
+      const { server, told, ended } = await startObserved({
+        stream: (call) => oneByOne(textEvents(call, ["a", "b"])),
+      });
+      for await (const _ of clientOf(server, transport).stream({ model: "asked-for" }));
+      await ended();
+      const inferenceId = server.inference.calls[0]?.inferenceId;
+      const protocol = transport.startsWith("gRPC-Web")
+        ? "grpc-web"
+        : transport === "gRPC"
+          ? "grpc"
+          : "connect";
+      expect(told).toMatchObject([
+        ["begin Stream", protocol],
+        ["attempt Stream", { inferenceId, provider: "", model: "asked-for" }],
+        ["first output Stream", { provider: "scripted", model: "asked-for", elapsedMs: expect.any(Number) }],
+        [
+          "end Stream",
+          {
+            code: undefined,
+            disconnected: false,
+            inferenceId,
+            provider: "scripted",
+            usage: { inputTokens: 7, outputTokens: 5 },
+            firstOutputMs: expect.any(Number),
+          },
+        ],
+      ]);
+      const [, { firstOutputMs, durationMs }] = told.at(-1) as [
+        string,
+        { firstOutputMs: number; durationMs: number },
+      ];
+      expect(firstOutputMs).toBeLessThanOrEqual(durationMs);
+    },
+  );
+
+  it("gets the error and the provider of a call that failed", async () => {
+    const { server, told, ended } = await startObserved({
+      complete: async () => {
+        throw new RateLimitError("slow down", { provider: "scripted" });
+      },
+    });
+    const client = clientOf(server, "gRPC");
+    await expect(client.complete({ model: "m" })).rejects.toThrow("slow down");
+    await ended();
+    expect(told.map(([name]) => name)).toEqual(["begin Complete", "attempt Complete", "end Complete"]);
+    expect(told.at(-1)?.[1]).toMatchObject({
+      code: Code.ResourceExhausted,
+      error: expect.any(RateLimitError),
+      provider: "scripted",
+      firstOutputMs: undefined,
+    });
+  });
+
+  it("gets the default provider of a request that names none", async () => {
+    const { observer, told } = recordingObserver();
+    const inference = {
+      defaultProvider: "main",
+      complete: async () => {
+        throw new Error("not reached its provider");
+      },
+      stream: () => {
+        throw new Error("not called");
+      },
+    };
+    const server = await servers.start({}, { inference, observers: [observer] });
+    const answer = await fetch(`${server.url}/outrigger.v1.InferenceService/Complete`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(answer.status).toBe(500);
+    await expect.poll(() => told.at(-1)).toMatchObject(["end Complete", { provider: "main" }]);
+  });
+
+  it("follows rejected requests, and no pages of the admin listener", async () => {
+    const { server, told } = await startObserved({ complete: async (call) => textResponse(call, "x") });
+    await fetch(`${server.adminUrl}/livez`);
+    await fetch(`${server.adminUrl}/metrics`);
+    await fetch(`${server.url}/nothing`, { method: "POST" });
+    await expect.poll(() => told.length).toBe(2);
+    expect(told).toMatchObject([
+      ["begin unknown", ""],
+      ["end unknown", { code: Code.Unimplemented }],
+    ]);
+  });
+});
