@@ -8,9 +8,8 @@ import { ModelNames, maxIdLength } from "./model-names.ts";
 import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
 
 /**
- * What is known of models (specification §2.9). It is advice: a model that it does not know is
- * passed through to its provider all the same, with the traits of the family that its id looks
- * like. Reads its data when it is first asked.
+ * What is known about models. It is advisory: a model that it does not know is passed through to its provider all the
+ * same, with the traits of the family that its id resembles. Reads its data at the first lookup.
  */
 export class Catalog {
   readonly #data: CatalogData;
@@ -64,8 +63,8 @@ export class Catalog {
   }
 
   /**
-   * What depends on the model in the way that a request is written for it: of its entry, else of
-   * its family, else the defaults. Answers for every id.
+   * How a request to a model has to be written: the traits of its entry, else of its family, else the defaults. Works for
+   * every id.
    */
   traitsOf(provider: string, model: string): ModelTraits {
     if (model.length > maxIdLength) return defaultTraits;
@@ -75,7 +74,7 @@ export class Catalog {
     const names = this.#names();
     const entry = names.find(model, provider);
     const traits = mergeTraits(names.familyOf(entry?.id ?? model, provider)?.traits, entry?.traits);
-    // Ids come from callers: without a bound, made-up ones would fill the memory.
+    // Ids come from callers: without a limit, invented ones would fill the memory.
     if (this.#traits.size >= maxCachedTraits) this.#traits.clear();
     this.#traits.set(key, traits);
     return traits;
@@ -173,7 +172,7 @@ function isServed(entry: CatalogEntry, day: string): boolean {
   return release <= day && (end === "" || day < end);
 }
 
-/** By provider; newest first, undated last; then dearest first; then by id. */
+/** By provider; newest first, undated last; then by price, highest first; then by id. */
 function compareEntries(left: CatalogEntry, right: CatalogEntry): number {
   return (
     compareText(left.provider, right.provider) ||

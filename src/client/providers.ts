@@ -28,6 +28,21 @@ export const wireApis = [
   "openai-chat",
 ] as const satisfies readonly WireApi[];
 
+/** Fields of a configuration entry that not every wire API has, and the wire APIs that have them. */
+export const apisOfField: Readonly<Record<string, readonly WireApi[]>> = {
+  organization: ["openai-responses"],
+  project: ["openai-responses"],
+  store: ["openai-responses"],
+  api_version: ["anthropic-messages", "gemini"],
+  profile: ["openai-chat"],
+  query: ["openai-chat"],
+};
+
+/** Whether a wire API is that of the user's own servers: an entry names the address, and needs no key. */
+export function isSelfHosted(api: unknown): boolean {
+  return api === "openai-chat";
+}
+
 /** A provider entry of a configuration: its wire API and the options of that API's adapter. */
 export type ProviderSettings = {
   [Api in WireApi]: { readonly api: Api } & Omit<OptionsOfApi[Api], "name">;

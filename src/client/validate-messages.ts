@@ -11,7 +11,7 @@ import { checkJson } from "./check-json.ts";
 import { checkPart, type PartKind, type PartLimits } from "./validate-parts.ts";
 import { quote, type Violations } from "./violations.ts";
 
-/** Which parts a message of a role may hold (specification §3.4, and `Role` in the contract). */
+/** The parts that a message of each role accepts (see `Role` in the contract). */
 const LIMITS: ReadonlyMap<Role, PartLimits> = new Map([
   [Role.SYSTEM, limitsOf(Role.SYSTEM, "text")],
   [Role.DEVELOPER, limitsOf(Role.DEVELOPER, "text")],

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { isSelfHosted } from "../client/providers.ts";
 import { isObject } from "../kit/json/json.ts";
 import type { Locate } from "./problems.ts";
 
@@ -26,7 +27,7 @@ export async function readProviderKeys(
     const { api_key: key, api_key_file: path } = entry;
     const given = [key, path].filter((field) => field !== undefined && field !== null).length;
     // Servers of one's own often want no key.
-    if (given === 0 && entry.api === "openai-chat") continue;
+    if (given === 0 && isSelfHosted(entry.api)) continue;
     if (given !== 1) {
       problems.push(`${locate(["providers", name])}: ${given === 0 ? MISSING : DOUBLE}`);
     } else if (typeof key === "string") {

@@ -3,7 +3,7 @@
  * sidecar loads only those of its functions that are used here.
  */
 import * as z from "zod/mini";
-import { profileNames, type WireApi, wireApis } from "../client/providers.ts";
+import { apisOfField, isSelfHosted, profileNames, wireApis } from "../client/providers.ts";
 import {
   address,
   addressOrOff,
@@ -101,16 +101,6 @@ const headers = z.record(headerName, text, {
       : "expected a mapping of header names to texts",
 });
 
-/** Which entries may have a field that not every wire API has. */
-const FIELD_APIS: Readonly<Record<string, readonly WireApi[]>> = {
-  organization: ["openai-responses"],
-  project: ["openai-responses"],
-  store: ["openai-responses"],
-  api_version: ["anthropic-messages", "gemini"],
-  profile: ["openai-chat"],
-  query: ["openai-chat"],
-};
-
 const provider = z.pipe(
   fields({
     api: oneOf(wireApis),
@@ -127,10 +117,10 @@ const provider = z.pipe(
     query: z.optional(z.record(z.string(), text, { error: "expected a mapping of names to texts" })),
   }).check(
     z.superRefine((entry, context) => {
-      if (entry.api === "openai-chat" && entry.base_url === undefined) {
+      if (isSelfHosted(entry.api) && entry.base_url === undefined) {
         context.addIssue({ code: "custom", path: ["base_url"], message: "expected the server's base URL" });
       }
-      for (const [field, apis] of Object.entries(FIELD_APIS)) {
+      for (const [field, apis] of Object.entries(apisOfField)) {
         const isSet = Reflect.get(entry, field) !== undefined;
         if (!isSet || apis.includes(entry.api)) continue;
         const message = `expected no ${field} with api ${entry.api}: only ${apis.join(" and ")} has it`;

@@ -14,7 +14,11 @@ const aliases = createModelAliases(
 function aliased() {
   const one = new ScriptedAdapter("one");
   const two = new ScriptedAdapter("two");
-  return { client: new Client({ providers: { one, two }, middleware: [aliases] }), one, two };
+  return {
+    client: new Client({ providers: { one, two }, defaultProvider: "one", middleware: [aliases] }),
+    one,
+    two,
+  };
 }
 
 function requestFor(model: string, provider = "") {

@@ -34,7 +34,7 @@ import {
 import { ErrorKind, type InferenceError, InferenceErrorSchema } from "../../src/gen/outrigger/v1/error_pb.ts";
 import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
 
-/** Kind, class, and what specification §6.3 and design.md §4 say about a retry. */
+/** Kind, class, and whether a retry can help. */
 const KINDS = [
   ["PROVIDER", ProviderError, true],
   ["AUTHENTICATION", AuthenticationError, false],
@@ -88,7 +88,7 @@ describe("the classes", () => {
     expect(new Class("what happened")).toEqual(errorOf(ErrorKind[name], "what happened"));
   });
 
-  it.each(KINDS)("%s stands in the tree of specification §6.1", (name) => {
+  it.each(KINDS)("%s is a class of the error tree", (name) => {
     const error = errorOf(ErrorKind[name], "");
     expect(error).toBeInstanceOf(SDKError);
     expect(error instanceof ProviderError).toBe(error.kind >= 100 && error.kind <= 199);

@@ -39,7 +39,7 @@ const DIFFERENCES: Readonly<Record<string, (body: Wire) => Wire>> = {
         : item,
     ),
   }),
-  "system messages at the beginning are instructions (specification §7.3)": (body) => {
+  "system messages at the beginning are instructions": (body) => {
     const input = list(body.input);
     const leading = input.slice(
       0,
