@@ -1,4 +1,4 @@
-/** JSON Schemas of tools and response formats, in the dialects of the API (provider documentation: "Supported schemas"). */
+/** JSON Schemas of tools and response formats, in the API's dialects ("Supported schemas" in its documentation). */
 
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";

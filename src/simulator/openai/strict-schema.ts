@@ -9,7 +9,7 @@ export function findStrictnessViolation(schema: unknown): string | undefined {
 }
 
 /**
- * Makes a schema strict where that changes nothing but `additionalProperties`, as OpenAI does with tools whose `strict` is
+ * Makes a schema strict where only `additionalProperties` has to change, as OpenAI does with tools whose `strict` is
  * not set. Returns undefined where the schema has optional properties and so cannot be.
  */
 export function makeStrict(schema: unknown): unknown {
