@@ -22,8 +22,9 @@ const SMALL_BYTES = 4096;
 
 /**
  * Assigns the pieces of a program to chunks: as few as possible such that no chunk brings code that is
- * not needed when it is loaded. esbuild splits more finely: it makes a piece for each set of dynamic
- * imports that share modules, even where these modules are in memory before such an import can run.
+ * not needed when it is loaded, except for small pieces, which are always loaded. esbuild splits more
+ * finely: it makes a piece for each set of dynamic imports that share modules, even where these modules
+ * are in memory before such an import can run.
  *
  * Chunks never import each other in a circle. Pieces of one chunk have the same first loaders, so in
  * every run they are loaded at the same moment, and what they need is loaded then or earlier.
