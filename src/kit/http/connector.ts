@@ -1,5 +1,6 @@
 import { Socket } from "node:net";
 import { type buildConnector, errors } from "undici";
+import { interceptReads } from "./socket-reads.ts";
 
 /** Gives up one attempt to connect: its socket closes at once and the attempt fails. */
 type GiveUp = (error: Error) => void;
@@ -65,19 +66,15 @@ export class Connector {
     socket = this.#connect(cancellable, settle);
   };
 
-  /**
-   * Puts a step between what undici takes from the socket and what Node reads in its place, in
-   * which the answer may be paused.
-   */
+  /** Delays each read of the socket by one step after undici has taken data, so that the response can be paused first. */
   #readOnDemand(socket: Socket): void {
     this.go();
-    const read = socket._read.bind(socket);
-    socket._read = (size) => {
+    interceptReads(socket, (read) => {
       queueMicrotask(() => {
-        if (this.#isHeld) this.#heldRead = () => read(size);
-        else read(size);
+        if (this.#isHeld) this.#heldRead = read;
+        else read();
       });
-    };
+    });
   }
 
   #startTimer(giveUp: GiveUp): NodeJS.Timeout | undefined {

@@ -1,0 +1,33 @@
+/** What src/kit/http/socket-reads.ts relies on. Written for Node 24. */
+import { type AddressInfo, connect, createServer } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { interceptReads } from "../../../src/kit/http/socket-reads.ts";
+
+it("is written for the major version of Node that runs these tests", () => {
+  expect(process.versions.node).toMatch(/^24\./);
+});
+
+it("a socket is not read until its read is started", async () => {
+  const server = createServer((socket) => void socket.end("some bytes"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  let held: (() => void) | undefined;
+  interceptReads(socket, (read) => {
+    held = read;
+  });
+  let received = 0;
+  socket.on("data", (chunk: Buffer) => {
+    received += chunk.byteLength;
+  });
+  try {
+    await expect.poll(() => held).toBeDefined();
+    await setTimeout(50);
+    expect(received).toBe(0);
+    held?.();
+    await expect.poll(() => received).toBeGreaterThan(0);
+  } finally {
+    socket.destroy();
+    server.close();
+  }
+});
