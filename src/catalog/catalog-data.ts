@@ -1,6 +1,6 @@
 import type { TraitsEntry } from "./model-traits.ts";
 
-/** Something that a model can do, by the words that data files use. The rest follows from its traits. */
+/** A capability of a model, as data files name it. Others follow from its traits. */
 export type CapabilityWord =
   | "tools"
   | "image_input"
@@ -12,21 +12,21 @@ export type CapabilityWord =
   | "prompt_caching";
 
 /**
- * Prices from some size of prompt on, in millionths of a US dollar per million tokens. A price
- * that is left out is unknown; where the provider charges nothing it is 0.
+ * Prices for prompts above some size, in millionths of a US dollar per million tokens. An absent price is unknown; where
+ * the provider charges nothing it is 0.
  */
 export interface PriceTier {
-  /** The tier holds for prompts of more input tokens than this. 0 in the lowest tier. */
+  /** The tier applies to prompts of more input tokens than this. 0 in the lowest tier. */
   readonly above_input_tokens: number;
   readonly input_micro_usd_per_million_tokens: number;
   readonly output_micro_usd_per_million_tokens: number;
   readonly cache_read_micro_usd_per_million_tokens?: number;
   readonly cache_write_micro_usd_per_million_tokens?: number;
-  /** Writes that the provider keeps longer, where they cost more: one hour at Anthropic. */
+  /** Cache writes with a longer lifetime, where they cost more: one hour at Anthropic. */
   readonly cache_write_long_micro_usd_per_million_tokens?: number;
 }
 
-/** Prices that hold from a day on. */
+/** Prices that apply from a day on. */
 export interface PriceChange {
   /** The day, `YYYY-MM-DD`, by UTC. */
   readonly from: string;
@@ -34,21 +34,21 @@ export interface PriceChange {
   readonly prices: readonly PriceTier[];
 }
 
-/** What the catalog, or a configuration, says of one model. Only the id and the provider must be there. */
+/** An entry of the catalog or of a configuration. Only the id and the provider are required. */
 export interface CatalogEntry {
   /** The provider's own id. */
   readonly id: string;
   /** Provider that serves it: `openai`, `anthropic`, `gemini`, ... */
   readonly provider: string;
-  /** Name for people. The id where it is left out. */
+  /** Human-readable name. Defaults to the id. */
   readonly display_name?: string;
-  /** Most tokens of prompt and answer together. */
+  /** Maximum number of tokens of prompt and answer together. */
   readonly context_window?: number;
-  /** Most tokens of an answer. */
+  /** Maximum number of tokens of an answer. */
   readonly max_output_tokens?: number;
   /** Other names that resolve to this model. */
   readonly aliases?: readonly string[];
-  /** What it can do beside what its traits tell. */
+  /** Capabilities that do not follow from its traits. */
   readonly capabilities?: readonly CapabilityWord[];
   /** Day of release, `YYYY-MM-DD`. */
   readonly release_date?: string;
@@ -60,20 +60,20 @@ export interface CatalogEntry {
   readonly prices?: readonly PriceTier[];
   /** Announced changes of the prices, earliest first. */
   readonly price_changes?: readonly PriceChange[];
-  /** In what it differs from its family. */
+  /** Traits that differ from those of its family. */
   readonly traits?: TraitsEntry;
 }
 
 /** How a provider writes the ids of its models. */
 export interface ProviderNaming {
   readonly provider: string;
-  /** What may stand before an id without changing it, for instance `models/`. */
+  /** Prefixes that do not change the meaning of an id, for instance `models/`. */
   readonly id_prefixes?: readonly string[];
-  /** What follows an id to name one snapshot of the model; `#` is a digit. */
+  /** Suffixes that name one snapshot of a model; `#` is a digit. */
   readonly snapshots?: readonly string[];
 }
 
-/** Traits of all models whose ids look alike. */
+/** Traits of all models whose ids match a pattern. */
 export interface ModelFamily {
   readonly provider: string;
   /** `*` is any text, `#` is a digit. */
@@ -83,7 +83,7 @@ export interface ModelFamily {
 
 /** A catalog as a data file. */
 export interface CatalogData {
-  /** Where prices and context windows come from. */
+  /** Source of prices and context windows. */
   readonly source: string;
   readonly source_version: string;
   /** Day on which the source was read. */
@@ -93,7 +93,7 @@ export interface CatalogData {
   /** The source's licence, in full. */
   readonly licence: string;
   readonly providers: readonly ProviderNaming[];
-  /** The first family that fits a model is the model's. */
+  /** A model belongs to the first family that matches its id. */
   readonly families: readonly ModelFamily[];
   readonly models: readonly CatalogEntry[];
 }

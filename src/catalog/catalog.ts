@@ -18,8 +18,8 @@ export class Catalog {
   #index: ModelNames | undefined;
 
   /**
-   * @param added Entries beside those of the data. One with the provider and id of another is laid
-   *   over it, field by field; a name that two models claim goes to the one that came later.
+   * @param added Further entries. One with the provider and id of another overrides it field by field; a name that two
+   *   models claim belongs to the later one.
    */
   constructor(data: CatalogData, added: readonly CatalogEntry[] = []) {
     this.#data = data;
@@ -28,7 +28,7 @@ export class Catalog {
 
   /**
    * The model with that id or alias, or whose snapshot it names (`gpt-5.2-2025-12-11` is `gpt-5.2`).
-   * @param provider Only a model of this provider. Any where left out.
+   * @param provider Only a model of this provider. Any where absent.
    * @param at Prices are those of this moment.
    */
   getModelInfo(model: string, provider?: string, at = new Date()): ModelInfo | undefined {
@@ -38,7 +38,7 @@ export class Catalog {
 
   /**
    * The known models by provider, newest first; those without a date last.
-   * @param provider Only models of this provider. All where left out.
+   * @param provider Only models of this provider. All where absent.
    * @param capabilities Only models that have all of these.
    * @param at Prices are those of this moment.
    */
@@ -48,8 +48,8 @@ export class Catalog {
   }
 
   /**
-   * A provider's newest model that is served at a moment and has what is asked for. A preview only
-   * where no stable model has it. Of models of one day, the one that costs more.
+   * A provider's newest model that is served at a moment and has the capabilities; a preview only where no stable model
+   * has them. Of models of the same day, the more expensive one.
    */
   getLatestModel(
     provider: string,
@@ -92,7 +92,7 @@ export class Catalog {
   }
 
   /**
-   * What a call cost, in billionths of a US dollar. Undefined where a price that it needs is
+   * Price of a call, in billionths of a US dollar. Undefined where a price that it needs is
    * unknown, never 0 for that. `model` is best the one that the provider reports: providers answer
    * some ids with another model, at its price.
    */
@@ -118,7 +118,7 @@ export class Catalog {
   }
 }
 
-/** The catalog that the project ships, with entries added to it or laid over it. */
+/** The catalog that the project ships, with further or overriding entries. */
 export function createCatalog(added: readonly CatalogEntry[] = []): Catalog {
   return new Catalog(catalogFile as CatalogData, added);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a text fits a pattern as a whole: `*` is any text, `#` is one digit, all else is itself.
- * Written out because an expression that is used once costs more to compile than to match.
+ * Whether a text matches a pattern as a whole: `*` is any text, `#` is one digit, anything else is literal. Not a regular
+ * expression: one that is used once costs more to compile than to match.
  */
 export function fitsPattern(pattern: string, text: string): boolean {
   return fitsFrom(pattern, 0, text, 0);

@@ -1,13 +1,13 @@
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
 import type { CatalogEntry, PriceTier } from "./catalog-data.ts";
 
-/** What a cost depends on beside the counts of `Usage`. */
+/** What a price depends on beside `Usage`. */
 export interface CostOptions {
-  /** When the call was made: prices change. Now where left out. */
+  /** Time of the call, since prices change. Defaults to now. */
   readonly at?: Date;
   /**
-   * How many of `Usage.cache_write_tokens` the provider keeps longer at another price: Anthropic's
-   * `cache_creation.ephemeral_1h_input_tokens`. 0 where left out.
+   * The part of `Usage.cache_write_tokens` with a longer lifetime at another price: Anthropic's
+   * `cache_creation.ephemeral_1h_input_tokens`. Defaults to 0.
    */
   readonly longCacheWriteTokens?: number;
 }
@@ -23,19 +23,19 @@ export function pricesOn(entry: CatalogEntry, day: string): readonly PriceTier[]
   return change?.prices ?? entry.prices ?? [];
 }
 
-/** The same at a moment. Few prices change, and to tell the day of a moment takes longer than to look one up. */
+/** The same for a time. Few prices change, and computing the day takes longer than looking a price up. */
 export function pricesAt(entry: CatalogEntry, moment: Date): readonly PriceTier[] {
   const { price_changes: changes = [], prices = [] } = entry;
   return changes.length === 0 ? prices : pricesOn(entry, dayOf(moment));
 }
 
 /**
- * What a call cost, in billionths of a US dollar, rounded half up once at the end. The tier is
- * chosen by the whole prompt, cached tokens included, and holds for the whole call.
+ * Price of a call in billionths of a US dollar, rounded half up once at the end. The tier is chosen by the whole prompt,
+ * cached tokens included, and applies to the whole call.
  *
  * Undefined where a price that the call needs is unknown, and where the counts contradict each
  * other (more cached tokens than input tokens). Tokens of text, at the provider's standard service:
- * hosted tools, audio, priority and batch prices are not in it.
+ * hosted tools, audio, priority and batch prices are not included.
  */
 export function costWith(
   tiers: readonly PriceTier[],

@@ -9,7 +9,7 @@ import type { CapabilityWord, CatalogEntry, PriceTier } from "./catalog-data.ts"
 import { pricesOn } from "./model-cost.ts";
 import { type ModelTraits, reasons } from "./model-traits.ts";
 
-/** An entry as the contract tells it, with the prices of a day. Made anew each time: the caller may change it. */
+/** An entry as a message of the contract, with the prices of a day. A new object each time: the caller may change it. */
 export function infoOf(entry: CatalogEntry, traits: ModelTraits, day: string): ModelInfo {
   return create(ModelInfoSchema, {
     id: entry.id,
@@ -26,7 +26,7 @@ export function infoOf(entry: CatalogEntry, traits: ModelTraits, day: string): M
   });
 }
 
-/** What a model can do: what its entry says, and what follows from its traits. */
+/** Capabilities of a model: those of its entry, and those that follow from its traits. */
 export function capabilitiesOf(entry: CatalogEntry, traits: ModelTraits): Set<Capability> {
   const has = new Set((entry.capabilities ?? []).map((word) => capabilityNumbers[word]));
   if (reasons(traits)) has.add(Capability.REASONING);

@@ -1,16 +1,16 @@
 import type { CatalogData, CatalogEntry, ModelFamily, ProviderNaming } from "./catalog-data.ts";
 import { fitsPattern } from "./id-pattern.ts";
 
-/** An id taken apart: the model, and which snapshot of it, empty where none is named. */
+/** The parts of an id: the model, and its snapshot, empty where none is named. */
 export interface ModelName {
   readonly id: string;
   readonly snapshot: string;
 }
 
-/** Longer texts are no ids of models: looking them up would be work and memory for nothing. */
+/** Maximum length of a model id. Longer texts are not looked up. */
 export const maxIdLength = 200;
 
-/** Finds entries and families by the names that models go by. */
+/** Finds entries and families by the names of models. */
 export class ModelNames {
   /** Every entry once. */
   readonly entries: readonly CatalogEntry[];
@@ -19,7 +19,7 @@ export class ModelNames {
   readonly #namings: ReadonlyMap<string, ProviderNaming>;
   readonly #families: readonly ModelFamily[];
 
-  /** @param added Entries that are laid over those of the data with the same provider and id. */
+  /** @param added Entries that override those of the data with the same provider and id. */
   constructor(data: CatalogData, added: readonly CatalogEntry[]) {
     this.entries = layOver(data.models, added);
     for (const entry of this.entries) this.#add(entry);
@@ -27,7 +27,7 @@ export class ModelNames {
     this.#families = data.families;
   }
 
-  /** The entry with that id or alias, or of which it names a snapshot. Of any provider where none is given. */
+  /** The entry with that id or alias, or of whose model it names a snapshot. Of any provider where none is given. */
   find(model: string, provider?: string): CatalogEntry | undefined {
     if (model.length > maxIdLength) return undefined;
     for (const name of provider === undefined ? this.#byName.keys() : [provider]) {
@@ -39,7 +39,7 @@ export class ModelNames {
     return undefined;
   }
 
-  /** Takes an id apart, also one that the catalog does not know. */
+  /** Splits an id, also one that the catalog does not know. */
   split(model: string, provider: string): ModelName {
     const bare = this.#bare(model, provider);
     const entry = this.find(model, provider);
@@ -48,7 +48,7 @@ export class ModelNames {
     return { id: entry?.id ?? short, snapshot: bare.slice(short.length) };
   }
 
-  /** The first family that fits an id. */
+  /** The first family that matches an id. */
   familyOf(model: string, provider: string): ModelFamily | undefined {
     if (model.length > maxIdLength) return undefined;
     const bare = this.#bare(model, provider);

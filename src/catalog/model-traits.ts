@@ -1,13 +1,13 @@
-/** When a model takes `temperature` and `top_p`. */
+/** When a model accepts `temperature` and `top_p`. */
 export type SamplingRule =
   /** In every request. */
   | "always"
   /** Only in a request for which the model does not reason. */
   | "without_reasoning"
-  /** In no request: they are refused or ignored. */
+  /** In no request: they are rejected or ignored. */
   | "never";
 
-/** When a model lets a request force a tool call. */
+/** When a request can force a tool call. */
 export type ForcedToolChoiceRule =
   /** In every request. */
   | "always"
@@ -16,11 +16,11 @@ export type ForcedToolChoiceRule =
   /** In no request. */
   | "never";
 
-/** By what a request steers how much a model reasons. */
+/** How a request controls reasoning. */
 export type ReasoningControl =
   /** The model does not reason. */
   | "none"
-  /** The model reasons and nothing steers it. */
+  /** The model reasons and nothing controls it. */
   | "fixed"
   /** A named effort: `reasoning.effort`, `reasoning_effort`. */
   | "effort"
@@ -30,10 +30,10 @@ export type ReasoningControl =
   | "budget"
   /** Gemini's `thinkingLevel`. */
   | "level"
-  /** Not known: pass on what the caller asks for. */
+  /** Not known: pass on what the caller requests. */
   | "unknown";
 
-/** What the effort `none` comes to with a model. */
+/** What the effort `none` means for a model. */
 export type ReasoningOff =
   /** The model does not reason. */
   | "disabled"
@@ -42,25 +42,25 @@ export type ReasoningOff =
   /** Reasoning cannot be turned off: the lowest effort is the nearest. */
   | "lowest";
 
-/** What depends on the model in the way that a request is written for it. */
+/** How a request to a model has to be written. */
 export interface ModelTraits {
-  /** By what a request steers how much the model reasons. Default `unknown`. */
+  /** How a request controls reasoning. Default `unknown`. */
   readonly reasoningControl: ReasoningControl;
   /** The efforts that the model has, lowest first. Empty where it has none; undefined where unknown. */
   readonly reasoningEfforts: readonly string[] | undefined;
   /** The effort of a request that names none; `none` where the model then does not reason. Undefined where unknown. */
   readonly defaultEffort: string | undefined;
-  /** What the effort `none` comes to. Default `disabled`. */
+  /** What the effort `none` means. Default `disabled`. */
   readonly reasoningOff: ReasoningOff;
-  /** Messages API: whether the model takes `output_config.effort`. Default false. */
+  /** Messages API: whether the model accepts `output_config.effort`. Default false. */
   readonly outputEffort: boolean;
-  /** Fewest tokens of a thinking budget that is not off. Undefined where the model has no such limit. */
+  /** Minimum thinking budget in tokens that is not off. Undefined where the model has no such limit. */
   readonly minThinkingBudget: number | undefined;
-  /** Most tokens of a thinking budget. Undefined where the model has no such limit. */
+  /** Maximum thinking budget in tokens. Undefined where the model has no such limit. */
   readonly maxThinkingBudget: number | undefined;
-  /** When `temperature` and `top_p` are taken. Default `always`. */
+  /** When `temperature` and `top_p` are accepted. Default `always`. */
   readonly sampling: SamplingRule;
-  /** Whether `temperature` and `top_p` are refused together. Default false. */
+  /** Whether `temperature` and `top_p` are rejected together. Default false. */
   readonly exclusiveSampling: boolean;
   /** When a tool call can be forced. Default `always`. */
   readonly forcedToolChoice: ForcedToolChoiceRule;
@@ -86,7 +86,7 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : "";
 
-/** Traits as data files and configurations write them: the same words in snake case, all optional. */
+/** Traits as data files and configurations write them: the same names in snake case, all optional. */
 export type TraitsEntry = {
   readonly [Name in keyof ModelTraits as SnakeCase<Name>]?: Exclude<ModelTraits[Name], undefined>;
 };

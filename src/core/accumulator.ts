@@ -34,7 +34,7 @@ export class StreamAccumulator {
   /** False where the caller asked for the content once, as deltas. */
   #endsHaveText = true;
 
-  /** Takes the next event. Throws StreamError where it breaks a law of the stream. */
+  /** Takes the next event. Throws StreamError where it violates a law of the stream. */
   process(event: StreamEvent): void {
     this.#laws.check(event);
     const { event: step } = event;

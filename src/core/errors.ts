@@ -17,7 +17,7 @@ export interface FieldViolation {
   readonly description: string;
 }
 
-/** What every error takes beside its message. */
+/** Options of every error. */
 export interface ErrorOptions {
   readonly cause?: unknown;
   /** Overrides the kind's default. */
@@ -32,7 +32,7 @@ export interface ErrorOptions {
   readonly violations?: readonly FieldViolation[];
 }
 
-/** What the error of a provider takes beside that. */
+/** Options of an error of a provider. */
 export interface ProviderErrorOptions extends ErrorOptions {
   /** Name of the provider; empty where Outrigger itself rejected the call. */
   readonly provider?: string;
@@ -186,7 +186,7 @@ export class ServerError extends providerErrorOfKind(ErrorKind.SERVER) {}
 /** A safety filter blocked the call. */
 export class ContentFilterError extends providerErrorOfKind(ErrorKind.CONTENT_FILTER) {}
 
-/** The conversation is longer than the model takes. */
+/** The conversation is longer than the model's context window. */
 export class ContextLengthError extends providerErrorOfKind(ErrorKind.CONTEXT_LENGTH) {}
 
 /** The account's credit or quota is used up. */

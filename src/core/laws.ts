@@ -31,7 +31,7 @@ export class LawChecker {
   readonly #blocks = new Map<number, Block>();
   readonly #toolCallIds = new Set<string>();
 
-  /** Takes the next event. Throws StreamError naming the law that it breaks. */
+  /** Takes the next event. Throws StreamError naming the law that it violates. */
   check(event: StreamEvent): void {
     this.#checkEnvelope(event);
     const { event: step } = event;

@@ -10,20 +10,19 @@ interface Waiter {
   reject(error: SDKError): void;
 }
 
-/** What a body can ask of the exchange that fills it. */
+/** What a body needs from the exchange that fills it. */
 export interface BodySource {
-  /** The reader has caught up; called only after `push` returned true. */
+  /** The reader has caught up. Called only after `push` returned true. */
   resume(): void;
-  /** The reader has left. */
+  /** The reader has stopped reading. */
   leave(): void;
 }
 
 /**
- * The bytes of one answer between the socket that pushes and the reader that pulls.
+ * The bytes of one answer, between the socket that pushes them and the reader that pulls them.
  *
- * What has arrived since the last read is handed out as one chunk: a provider that puts each
- * event into a chunk of its own costs one step of the reader per read of the socket, not per
- * event. At most `HIGH_WATER_BYTES` and one read of the socket are held.
+ * What has arrived since the last read is one chunk: a provider that sends each event as a chunk of its own costs one step
+ * of the reader per read of the socket, not per event. At most `HIGH_WATER_BYTES` and one read of the socket are held.
  */
 export class HttpBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: BodySource;
@@ -69,14 +68,15 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
 
   /** The next bytes. One reader at a time. */
   next(): Promise<IteratorResult<Uint8Array>> {
-    if (this.#waiter !== undefined) return Promise.reject(new InternalError("a body has two readers"));
+    if (this.#waiter !== undefined)
+      return Promise.reject(new InternalError("a body was read twice at the same time"));
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject };
       if (!this.#waking) this.#deliver();
     });
   }
 
-  /** The reader leaves: the exchange ends and its socket closes. */
+  /** The reader stops: the exchange ends and its socket closes. */
   return(): Promise<IteratorResult<Uint8Array>> {
     this.#source.leave();
     return Promise.resolve(DONE);
@@ -87,8 +87,8 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   /**
-   * Wakes the reader after the socket's read has been cut into chunks, not amid it: the
-   * chunks come in one synchronous run, and a microtask sees them all.
+   * Wakes the reader after all chunks of one socket read have been pushed: they arrive in one synchronous run, and a
+   * microtask sees all of them.
    */
   #wake(): void {
     if (this.#waiter === undefined || this.#waking) return;

@@ -2,13 +2,13 @@ import { Socket } from "node:net";
 import { type buildConnector, errors } from "undici";
 import { interceptReads } from "./socket-reads.ts";
 
-/** Gives up one attempt to connect: its socket closes at once and the attempt fails. */
+/** Cancels one attempt to connect: its socket closes at once and the attempt fails. */
 type GiveUp = (error: Error) => void;
 
 /**
- * Makes the connections of one undici client. undici itself lets nobody give up an attempt to
- * connect, has one time limit for all attempts, and goes on reading a socket whose answer is
- * paused: each time its reader has taken a little, another 64 KiB arrive.
+ * Makes the connections of one undici client. undici itself cannot cancel an attempt to connect, has one time limit for
+ * all attempts, and continues to read a socket whose answer is paused: whenever its reader has taken a little, another
+ * 64 KiB arrive.
  */
 export class Connector {
   /** Limit of the next attempt in milliseconds; 0 for none. */
@@ -24,7 +24,7 @@ export class Connector {
     this.#connect = connect;
   }
 
-  /** Gives up the attempt under way, if there is one. */
+  /** Cancels the attempt in progress, if there is one. */
   giveUp(error: Error): void {
     this.#giveUp?.(error);
   }

@@ -8,7 +8,7 @@ import type { ProxySettings } from "./proxy.ts";
 export interface DispatcherOptions {
   /** Scheme, host and port of the provider. */
   readonly origin: string;
-  /** Most connections at once; undefined for no limit. Further exchanges wait. */
+  /** Maximum number of connections; undefined for no limit. Further exchanges wait. */
   readonly maxConnections: number | undefined;
   /** How long a connection waits for its next request, in milliseconds. */
   readonly keepAliveMs: number;
@@ -91,7 +91,7 @@ class Connection extends Client {
   }
 }
 
-/** What a pool asks for where it needs one more. undici leaves untyped that it has made the connector by then. */
+/** Creates a connection for the pool. undici's types do not say that the connector exists by then. */
 function createConnection(origin: URL, settings: object): Connection {
   const { connect, ...options } = settings as Client.Options & { connect: buildConnector.connector };
   return new Connection(origin, options, new Connector(connect));

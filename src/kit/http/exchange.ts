@@ -27,16 +27,16 @@ export interface HttpAnswer {
   /** Ends the exchange: the provider's socket closes at once. Without effect on one that has ended. */
   destroy(): void;
   /**
-   * The reader has all that it wants, and what is left of the answer may pass by, so that its
-   * connection can serve again. A provider that does not end the answer soon loses it.
+   * The reader needs no more of the body. The rest is discarded, so that the connection can be reused; it is closed where
+   * the provider does not end the answer soon.
    */
   release(): void;
 }
 
-/** How long a released answer may take to end, in milliseconds: a round trip, and some. */
+/** How long a released answer may take to end, in milliseconds: a round trip and a margin. */
 const LINGER_MS = 500;
 
-/** What an exchange needs to know beside its request. */
+/** Options of an exchange beside its request. */
 export interface ExchangeOptions {
   /** Host and port, for errors. */
   readonly peer: string;
@@ -46,7 +46,7 @@ export interface ExchangeOptions {
 
 /**
  * One request and its answer: the handler that undici calls. It ends exactly once, by the last
- * byte, a failure, a time limit, the caller's signal or a reader who leaves, and then holds no
+ * byte, a failure, a time limit, the caller's signal or a reader that stops, and then holds no
  * timer, no listener and no socket.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
@@ -70,7 +70,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** Whether nothing more happens. */
+  /** Whether the exchange has ended. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -91,7 +91,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#head.promise;
   }
 
-  /** The exchange goes over the connection of this connector, or waits for it to make one. */
+  /** Assigns the connector whose connection carries the exchange. */
   connectWith(connector: Connector): void {
     this.#connector = connector;
   }
@@ -144,12 +144,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #onTimeout = (): void => this.#fail(requestTimeoutOf(this.#options));
 
   readonly #onSilence = (): void => {
-    // While it is paused, the silence is the reader's; the timer starts anew when it resumes.
+    // While the answer is paused, the reader is the slow one; the timer restarts when it resumes.
     if (!this.#controller?.paused) this.#fail(silenceTimeoutOf(this.#options));
   };
 
   #leave(): void {
-    if (!this.#released && !this.#ended) this.#cancel(new AbortError("the answer was left"));
+    if (!this.#released && !this.#ended)
+      this.#cancel(new AbortError("the reader stopped before the end of the answer"));
   }
 
   #release(): void {

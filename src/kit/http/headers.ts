@@ -1,13 +1,13 @@
 /** Headers of an answer. Names are lower case; a header that came several times is joined by ", ". */
 export interface HttpHeaders extends Iterable<[name: string, value: string]> {
-  /** The value of a header, whatever the case of its name. Undefined where it did not come. */
+  /** The value of a header, whatever the case of its name. Undefined where it is absent. */
   get(name: string): string | undefined;
 }
 
 /** Headers by name, each with its value or values, as undici and tests have them. */
 export type HeaderRecord = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Makes headers of a record. It is looked at, not copied: an answer is asked for a few of its many headers. */
+/** Makes headers of a record. The record is not copied: only a few of the many headers of an answer are read. */
 export function createHeaders(record: HeaderRecord): HttpHeaders {
   const values = Object.keys(record).every(isLowerCase) ? record : withLowerCaseNames(record);
   const get = (name: string) => {
@@ -17,7 +17,7 @@ export function createHeaders(record: HeaderRecord): HttpHeaders {
   return { get, [Symbol.iterator]: () => entriesOf(values) };
 }
 
-/** As the names are that undici gives. */
+/** Whether a name is in lower case, as undici gives them. */
 function isLowerCase(name: string): boolean {
   return name === name.toLowerCase();
 }

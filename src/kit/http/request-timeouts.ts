@@ -2,7 +2,7 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { Timeouts } from "../../gen/outrigger/v1/request_pb.ts";
 import type { HttpTimeouts } from "./transport.ts";
 
-/** The limits that a request sets itself, in milliseconds. What it leaves unset is absent. */
+/** The limits that a request sets, in milliseconds. Limits that it does not set are absent. */
 export function timeoutsOf(timeouts: Timeouts | undefined): Partial<HttpTimeouts> {
   if (timeouts === undefined) return {};
   const { connect, request, betweenBytes } = timeouts;

@@ -23,7 +23,7 @@ export function retryAfterOf(headers: HeaderSource, now: number = Date.now()): n
   );
 }
 
-/** What `x-should-retry` says, which goes before every table of statuses (OpenAI, Anthropic). */
+/** The value of `x-should-retry` (OpenAI, Anthropic), which takes precedence over the status. */
 export function shouldRetryOf(headers: HeaderSource): boolean | undefined {
   const value = headers.get("x-should-retry")?.trim().toLowerCase();
   if (value === "true") return true;

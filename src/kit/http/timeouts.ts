@@ -3,32 +3,32 @@ import { ConfigurationError } from "../../core/errors.ts";
 /** Time limits of one exchange over HTTP, in milliseconds. 0 switches a limit off. */
 export interface HttpTimeouts {
   /**
-   * Longest wait for a connection: name look-up, TCP, proxy and TLS. Running out is a
+   * Maximum time to connect: name lookup, TCP, proxy and TLS. Running out is a
    * NetworkError. Defaults to 10 seconds.
    */
   readonly connectMs: number;
   /**
-   * Longest duration of the whole exchange, from the call to the last byte of the answer,
+   * Maximum duration of the whole exchange, from the call to the last byte of the answer,
    * waiting for a free connection included. Running out is a RequestTimeoutError. Defaults to
    * 600 seconds, since reasoning models think for minutes.
    */
   readonly requestMs: number;
   /**
-   * Longest silence between two reads of the answer once its head has arrived. A reader that
+   * Maximum idle time between two reads of the answer after its head has arrived. A reader that
    * keeps the answer waiting does not count. Running out is a RequestTimeoutError. Defaults to
    * 300 seconds.
    */
   readonly betweenBytesMs: number;
 }
 
-/** The limits where nothing else is said. */
+/** The default limits. */
 export const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
   connectMs: 10_000,
   requestMs: 600_000,
   betweenBytesMs: 300_000,
 };
 
-/** Longest time that a timer of Node can wait, about 24 days. */
+/** Maximum delay of a Node timer, about 24 days. */
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
 /**

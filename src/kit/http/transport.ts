@@ -15,18 +15,18 @@ export { createHeaders, type HttpHeaders } from "./headers.ts";
 export { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts } from "./timeouts.ts";
 export { joinUrl, parseBaseUrl } from "./url.ts";
 
-/** What a transport is made of. */
+/** Options of a transport. */
 export interface HttpTransportOptions {
   /** Where the provider is: http or https, with or without a path. */
   readonly baseUrl: string;
-  /** Limits of every exchange that sets none itself. */
+  /** Default limits of an exchange. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
-  /** Most connections at once; further exchanges wait. No limit where absent. */
+  /** Maximum number of connections; further exchanges wait. No limit where absent. */
   readonly maxConnections?: number | undefined;
   /**
    * How long a connection waits for its next request, in milliseconds, where the provider does
-   * not say. Defaults to 4 seconds: servers commonly close theirs after 5 without a word, and
-   * a request that meets the closing is lost.
+   * not say. Defaults to 4 seconds: servers commonly close idle connections after 5, and
+   * a request that is sent at that moment is lost.
    */
   readonly keepAliveMs?: number | undefined;
   /** Header `user-agent`. Defaults to `outrigger`. */
@@ -35,16 +35,16 @@ export interface HttpTransportOptions {
   readonly environment?: Environment | undefined;
 }
 
-/** What a request can say beside its path. */
+/** Options of a request without a body. */
 export interface HttpGetOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Ends the exchange in every phase: its socket closes at once. */
   readonly signal?: AbortSignal | undefined;
-  /** Limits of this exchange, over those of the transport. */
+  /** Limits of this exchange, overriding those of the transport. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
 }
 
-/** What a request with a body can say. */
+/** Options of a request with a body. */
 export interface HttpPostOptions extends HttpGetOptions {
   readonly body: string | Uint8Array;
 }

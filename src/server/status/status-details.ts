@@ -34,7 +34,7 @@ export function publicMessage(error: SDKError): string {
 }
 
 /** The error as events and details carry it: like `toProto()`, bounded, and silent about bugs of ours. */
-export function publicError(error: SDKError): InferenceError {
+function publicError(error: SDKError): InferenceError {
   return boundedError(error.toProto(), MAX_MESSAGE_BYTES, MAX_CAUSES);
 }
 

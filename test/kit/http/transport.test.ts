@@ -228,7 +228,7 @@ describe("the body", () => {
     const [first, second] = [answer.body, answer.body].map((body) => body[Symbol.asyncIterator]());
     expect(Buffer.from((await first?.next())?.value ?? [])).toEqual(Buffer.from("a"));
     const waiting = errorOf(Promise.resolve(first?.next()));
-    await expect(second?.next()).rejects.toThrow("two readers");
+    await expect(second?.next()).rejects.toThrow("read twice");
     answer.destroy();
     await waiting;
   });
