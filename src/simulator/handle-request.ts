@@ -1,48 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { InjectedCut } from "./delivery/body-writer.ts";
-import { answerRequest, type Exchange, type ExchangeContext } from "./exchange.ts";
+import { answerRequest, type Exchange } from "./exchange.ts";
 import { answerIntrospection, isIntrospection } from "./introspection.ts";
 import { type ArrivedBody, parseJson, readBody } from "./read-body.ts";
-import { now, type OpenRequest, type RequestLog } from "./request-log.ts";
+import { now, type OpenRequest } from "./request-log.ts";
+import type { SimulatorLogLine, SimulatorState } from "./simulator-state.ts";
 import type { ReceivedRequest, WireFormat } from "./wire-format.ts";
 
 /** Maximum size of a request body: 64 MiB, more than any provider accepts. */
 const largestBody = 64 * 1024 * 1024;
-
-/** One line of the log: what was requested and how it ended. Contains no prompt, no answer and no key. */
-export interface SimulatorLogLine {
-  readonly requestId: string;
-  readonly method: string;
-  readonly path: string;
-  /** Name of the wire format; empty where no format has the path. */
-  readonly format: string;
-  /** The model string; empty where the request named none. */
-  readonly model: string;
-  /** Status of the response; 0 where there was none. */
-  readonly status: number;
-  /**
-   * `answered` in full, or why not: the `caller` closed the connection, a `fault` of the model string or the shutdown of
-   * the simulator cut the response off, or the simulator has a `bug`.
-   */
-  readonly outcome: "answered" | "caller" | "fault" | "bug";
-  /** Events of a stream that were written. */
-  readonly events: number;
-  readonly durationMs: number;
-}
-
-/** What all requests of one simulator share. */
-export interface SimulatorState {
-  readonly context: ExchangeContext;
-  readonly log: RequestLog;
-  readonly formats: readonly WireFormat[];
-  readonly report: (line: SimulatorLogLine) => void;
-  /** Clears the request log and the counts of faults. */
-  readonly forget: () => void;
-  /** Number of requests so far. */
-  count: number;
-  /** Whether the simulator is shutting down and closes connections itself. */
-  closing: boolean;
-}
 
 /** Handles a request from its first byte to the end of the response. Never rejects. */
 export async function handleRequest(

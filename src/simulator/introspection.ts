@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
-import type { SimulatorState } from "./handle-request.ts";
 import { optionDefinitions } from "./model-options.ts";
 import type { SimulatedRequest } from "./request-log.ts";
 import { scripts } from "./script/scripts.ts";
+import type { SimulatorState } from "./simulator-state.ts";
 
 /** Path prefix of the simulator's own endpoints. */
 const root = "/simulator";

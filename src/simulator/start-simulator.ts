@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createAnthropicMessages } from "./anthropic-messages/format.ts";
 import { createFaultCounter } from "./fault-counter.ts";
 import { createGemini } from "./gemini/format.ts";
-import { handleRequest, type SimulatorLogLine, type SimulatorState } from "./handle-request.ts";
+import { handleRequest } from "./handle-request.ts";
 import { isModelMistake, type ModelNaming, readOptions } from "./model-choice.ts";
 import { createOpenAIChat } from "./openai-chat/format.ts";
 import { createOpenAIResponses } from "./openai-responses/format.ts";
@@ -15,6 +15,7 @@ import {
   type WaitOptions,
 } from "./request-log.ts";
 import { createPromptCache } from "./script/prompt-cache.ts";
+import type { SimulatorLogLine, SimulatorState } from "./simulator-state.ts";
 
 /** Time after which an idle connection is closed, in milliseconds. */
 const keepAliveTimeout = 75_000;

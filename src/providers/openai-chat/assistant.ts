@@ -8,17 +8,17 @@ import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
 import { asJson, isJson, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import type {
-  AssistantMessageParam,
-  ContentParam,
-  ContentPartParam,
-} from "../../wire/openai-chat/request.ts";
-import type {
   CustomToolCall,
   FunctionToolCall,
   GeneratedImage,
   ReasoningDetail,
   ToolCall as WireToolCall,
-} from "../../wire/openai-chat/response.ts";
+} from "../../wire/openai-chat/parts.ts";
+import type {
+  AssistantMessageParam,
+  ContentParam,
+  ContentPartParam,
+} from "../../wire/openai-chat/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import { imageEntryOf } from "./images.ts";

@@ -1,6 +1,6 @@
 /** Audio in an answer (provider documentation: "Audio and speech", `message.audio`). */
 import { type JsonObject, type JsonValue, textIn, without } from "../../kit/json/json.ts";
-import type { AudioDelta } from "../../wire/openai-chat/stream.ts";
+import type { AudioDelta } from "../../wire/openai-chat/message.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** Collects the audio of one answer: a stream sends data and transcript in pieces. */

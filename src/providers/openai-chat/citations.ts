@@ -3,7 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import { type Citation, CitationSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { type ProviderSpan, SpanConverter, setSpan } from "../../kit/adapter/citation-span.ts";
 import { asInt32, asJson, asObject, asString, objectsIn, textIn } from "../../kit/json/json.ts";
-import type { Annotation, FileCitation, SearchResult, UrlCitation } from "../../wire/openai-chat/response.ts";
+import type { Annotation, FileCitation, UrlCitation } from "../../wire/openai-chat/message.ts";
+import type { SearchResult } from "../../wire/openai-chat/response.ts";
 import type { AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 

@@ -4,7 +4,7 @@ import { type ContentPart, ContentPartSchema, type Image } from "../../gen/outri
 import { asJson, objectIn, textIn, without } from "../../kit/json/json.ts";
 import { formatDataUri } from "../../kit/media/data-uri.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
-import type { GeneratedImage } from "../../wire/openai-chat/response.ts";
+import type { GeneratedImage } from "../../wire/openai-chat/parts.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
 

@@ -2,16 +2,15 @@ import { create } from "@bufbuild/protobuf";
 import { type Citation, type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import { asObject, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";
-import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
 import type {
-  GeneratedImage,
-  Logprobs,
+  AnyMessage,
+  AudioDelta,
   MessageExtensions,
-  ReasoningDetail,
-  ThinkPart,
-  TokenLogprob,
-} from "../../wire/openai-chat/response.ts";
-import type { AnyMessage, AudioDelta, ToolCallDelta } from "../../wire/openai-chat/stream.ts";
+  ToolCallDelta,
+} from "../../wire/openai-chat/message.ts";
+import type { GeneratedImage, ReasoningDetail, ThinkPart } from "../../wire/openai-chat/parts.ts";
+import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
+import type { Logprobs, TokenLogprob } from "../../wire/openai-chat/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { AudioCollector } from "./audio.ts";
 import { AnnotationSpans, citationsOf, type SpannedCitation } from "./citations.ts";

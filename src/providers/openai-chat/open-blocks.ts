@@ -15,7 +15,7 @@ import {
   without,
 } from "../../kit/json/json.ts";
 import type { StreamWriter, ToolCallBlock, ToolInputKind } from "../../kit/stream/stream-writer.ts";
-import type { ToolCallDelta } from "../../wire/openai-chat/stream.ts";
+import type { ToolCallDelta } from "../../wire/openai-chat/message.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { StateWriter } from "./state.ts";
 

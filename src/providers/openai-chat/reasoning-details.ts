@@ -3,7 +3,7 @@
  * included.
  */
 import { textIn } from "../../kit/json/json.ts";
-import type { ReasoningDetail } from "../../wire/openai-chat/response.ts";
+import type { ReasoningDetail } from "../../wire/openai-chat/parts.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** Fields that arrive in pieces. The rest of a detail is whole wherever it appears. */

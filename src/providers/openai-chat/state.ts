@@ -6,13 +6,8 @@ import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_
 import { dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
-import type {
-  GeneratedImage,
-  ReasoningDetail,
-  ThinkPart,
-  TokenLogprob,
-  ToolCall,
-} from "../../wire/openai-chat/response.ts";
+import type { GeneratedImage, ReasoningDetail, ThinkPart, ToolCall } from "../../wire/openai-chat/parts.ts";
+import type { TokenLogprob } from "../../wire/openai-chat/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** What the reasoning was found in: a field, a list of details, a part of a content list, or tags in the text. */

@@ -11,13 +11,9 @@ import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
 import type { ErrorObject } from "../../wire/openai-chat/error.ts";
+import type { AnyMessage } from "../../wire/openai-chat/message.ts";
 import type { Logprobs } from "../../wire/openai-chat/response.ts";
-import {
-  type AnyChoice,
-  type AnyCompletion,
-  type AnyMessage,
-  END_OF_STREAM,
-} from "../../wire/openai-chat/stream.ts";
+import { type AnyChoice, type AnyCompletion, END_OF_STREAM } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { AnswerFacts } from "./answer-facts.ts";
 import { reportedError, reportsFailure } from "./error.ts";

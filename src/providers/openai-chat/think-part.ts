@@ -1,7 +1,6 @@
 /** Reasoning as a part of a content list (Mistral documentation: "Reasoning", `ThinkChunk`). */
 import { type JsonValue, objectsIn, textIn, without } from "../../kit/json/json.ts";
-import type { TextPart } from "../../wire/openai-chat/request.ts";
-import type { ThinkPart } from "../../wire/openai-chat/response.ts";
+import type { TextPart, ThinkPart } from "../../wire/openai-chat/parts.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { verbatim } from "./verbatim.ts";
 

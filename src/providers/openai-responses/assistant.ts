@@ -6,13 +6,9 @@ import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { type ToolCallNameRule, wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
 import { asJson, type JsonObject, without } from "../../kit/json/json.ts";
-import type {
-  AssistantMessage,
-  CustomToolCall,
-  FunctionCall,
-  ImageGenerationInput,
-} from "../../wire/openai-responses/request.ts";
-import type { OutputItem, OutputText, Refusal } from "../../wire/openai-responses/response.ts";
+import type { CustomToolCall, FunctionCall, OutputText, Refusal } from "../../wire/openai-responses/items.ts";
+import type { AssistantMessage, ImageGenerationInput } from "../../wire/openai-responses/request.ts";
+import type { OutputItem } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { annotationsOf } from "./citations.ts";
 import type { RequestContext } from "./context.ts";

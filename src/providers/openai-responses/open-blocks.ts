@@ -6,13 +6,8 @@ import type {
   TextBlock,
   ToolCallBlock,
 } from "../../kit/stream/stream-writer.ts";
-import type {
-  Annotation,
-  OutputContent,
-  OutputItem,
-  OutputText,
-  Refusal,
-} from "../../wire/openai-responses/response.ts";
+import type { OutputText, Refusal } from "../../wire/openai-responses/items.ts";
+import type { Annotation, OutputContent, OutputItem } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { callHead, callInput } from "./response.ts";
 

@@ -3,8 +3,9 @@
 import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
 import { asJson, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
+import type { ReasoningItem, ReasoningPart } from "../../wire/openai-responses/items.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
-import type { OutputItem, ReasoningItem, ReasoningPart } from "../../wire/openai-responses/response.ts";
+import type { OutputItem } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import type { RequestContext } from "./context.ts";
 import { originOf, readState } from "./state.ts";

@@ -1,21 +1,11 @@
-import type { ContentBlock, TextCitation } from "../../wire/anthropic-messages/response.ts";
-import type { ContentBlockDelta } from "../../wire/anthropic-messages/stream.ts";
+import type { TextCitation } from "../../wire/anthropic-messages/response.ts";
 import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { ReasoningPart, TextPart, ToolCallPart, Turn, WebSearchPart } from "../script/turn.ts";
 import type { ConversationFingerprint } from "./conversation-fingerprint.ts";
 import { serverToolUseIdOf, toolUseIdOf } from "./ids.ts";
+import type { SentBlock, SentDelta } from "./sent-block.ts";
 import { encryptSource, redactThinking, signThinking } from "./signatures.ts";
-
-/** A member of a union as it is sent: the API leaves out fields whose type in the SDK includes null. */
-type Sent<Union> = Union extends unknown
-  ? { readonly [Field in keyof Union as null extends Union[Field] ? never : Field]: Union[Field] } & {
-      readonly [Field in keyof Union as null extends Union[Field] ? Field : never]?: Union[Field];
-    }
-  : never;
-
-/** A content block as it is sent. */
-export type SentBlock = Sent<ContentBlock>;
 
 /** What the blocks of one answer are made from. */
 export interface BlockSettings {
@@ -37,8 +27,6 @@ export interface RenderedBlock {
   readonly hiddenTokens: number;
   readonly deltas: () => Iterable<BlockDelta>;
 }
-
-type SentDelta = Sent<ContentBlockDelta>;
 
 /** The `delta` of a `content_block_delta`. */
 export interface BlockDelta {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ContentBlockParam, MessageRole } from "../../wire/anthropic-messages/request.ts";
-import type { SentBlock } from "./answer-blocks.ts";
 import type { CreateRequest } from "./create-request.ts";
+import type { SentBlock } from "./sent-block.ts";
 import { blocksOf } from "./turns.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Message, StopDetails, StopReason, Usage } from "../../wire/anthropic-messages/response.ts";
 import type { Turn } from "../script/turn.ts";
-import type { SentBlock } from "./answer-blocks.ts";
 import { messageIdOf } from "./ids.ts";
+import type { SentBlock } from "./sent-block.ts";
 
 /** Why an answer ended, in `message_delta` and in the whole message. */
 export interface StopFacts {

@@ -1,5 +1,5 @@
+import type { Delta } from "../../wire/openai-chat/message.ts";
 import type { Logprobs } from "../../wire/openai-chat/response.ts";
-import type { Delta } from "../../wire/openai-chat/stream.ts";
 import { type DeltaStyle, deltasOf } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";
 import type { Part, ReasoningPart, RefusalPart, TextPart, Turn } from "../script/turn.ts";

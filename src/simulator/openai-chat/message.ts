@@ -1,4 +1,4 @@
-import type { Annotation, Message } from "../../wire/openai-chat/response.ts";
+import type { Annotation, Message } from "../../wire/openai-chat/message.ts";
 import { countCodePoints } from "../script/code-points.ts";
 import type { ReasoningPart, RefusalPart, TextPart, Turn } from "../script/turn.ts";
 import type { ChatCall } from "./chat-call.ts";

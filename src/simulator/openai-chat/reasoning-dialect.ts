@@ -1,5 +1,5 @@
-import type { Message, ReasoningDetail, ThinkPart } from "../../wire/openai-chat/response.ts";
-import type { Delta } from "../../wire/openai-chat/stream.ts";
+import type { Delta, Message } from "../../wire/openai-chat/message.ts";
+import type { ReasoningDetail, ThinkPart } from "../../wire/openai-chat/parts.ts";
 import type { ModelOptions } from "../model-options.ts";
 import type { ReasoningPart } from "../script/turn.ts";
 import { encryptReasoning, signReasoning } from "./signatures.ts";

@@ -1,5 +1,5 @@
+import type { ReasoningDetail, ToolCall } from "../../wire/openai-chat/parts.ts";
 import type { AssistantMessageParam } from "../../wire/openai-chat/request.ts";
-import type { ReasoningDetail, ToolCall } from "../../wire/openai-chat/response.ts";
 import { invalidRequest } from "../openai/problem.ts";
 import { sealText, unsealText } from "../seal.ts";
 import { nameOf } from "./tool-checks.ts";

@@ -1,6 +1,6 @@
+import type { ToolCallDelta } from "../../wire/openai-chat/message.ts";
+import type { ToolCall, ToolCallExtensions } from "../../wire/openai-chat/parts.ts";
 import type { MessageParam } from "../../wire/openai-chat/request.ts";
-import type { ToolCall, ToolCallExtensions } from "../../wire/openai-chat/response.ts";
-import type { ToolCallDelta } from "../../wire/openai-chat/stream.ts";
 import type { ModelOptions } from "../model-options.ts";
 import { deltasOf } from "../script/deltas.ts";
 import { countDeltaTokens, countTokens } from "../script/tokens.ts";

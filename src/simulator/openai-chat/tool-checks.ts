@@ -1,5 +1,5 @@
+import type { ToolCall } from "../../wire/openai-chat/parts.ts";
 import type { ChatRequest, FunctionTool, NamedToolChoice, Tool } from "../../wire/openai-chat/request.ts";
-import type { ToolCall } from "../../wire/openai-chat/response.ts";
 import {
   anything,
   array,

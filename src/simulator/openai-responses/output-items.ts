@@ -1,9 +1,12 @@
-import type { CustomToolCall, FunctionCall } from "../../wire/openai-responses/request.ts";
 import type {
-  ImageGenerationCall,
+  CustomToolCall,
+  FunctionCall,
   OutputMessage,
   OutputText,
   ReasoningItem,
+} from "../../wire/openai-responses/items.ts";
+import type {
+  ImageGenerationCall,
   URLCitation,
   WebSearchCall,
 } from "../../wire/openai-responses/response.ts";

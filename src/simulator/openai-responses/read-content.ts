@@ -1,5 +1,5 @@
+import type { OutputText, ReasoningPart, Refusal } from "../../wire/openai-responses/items.ts";
 import type { AnyOf, InputContent } from "../../wire/openai-responses/request.ts";
-import type { OutputText, ReasoningPart, Refusal } from "../../wire/openai-responses/response.ts";
 import { joinContents, type ReadContent, readFile, readImage, readText } from "../script/read-content.ts";
 
 /** A part of any message, of a tool's output, or of reasoning. */

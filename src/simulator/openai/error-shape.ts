@@ -1,5 +1,10 @@
+import type { ErrorObject } from "../../wire/openai-responses/error.ts";
 import type { ModelOptions } from "../model-options.ts";
-import type { OpenAIError } from "./problem.ts";
+
+/** The `error` object of OpenAI's APIs. `param` is the path of the wrong parameter, such as `input[0].content`. */
+export interface OpenAIError extends Readonly<Pick<ErrorObject, "message" | "type" | "param">> {
+  readonly code: string | null;
+}
 
 /** Format of the errors of OpenAI's API, or of a server that is compatible with it. */
 export type ErrorShape = NonNullable<ModelOptions["error_shape"]>;

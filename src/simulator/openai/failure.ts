@@ -1,6 +1,7 @@
 import type { Failure, ReceivedRequest, WholeAnswer } from "../wire-format.ts";
+import type { OpenAIError } from "./error-shape.ts";
 import { openaiHeaders } from "./headers.ts";
-import { invalidRequest, type OpenAIError, Problem, renderProblem } from "./problem.ts";
+import { invalidRequest, Problem, renderProblem } from "./problem.ts";
 
 /** Default delay that a 429 tells the client to wait, in milliseconds. */
 const defaultRetryAfter = 1000;

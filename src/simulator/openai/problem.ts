@@ -1,12 +1,6 @@
-import type { ErrorObject } from "../../wire/openai-responses/error.ts";
 import { type ReceivedRequest, Rejection, type WholeAnswer } from "../wire-format.ts";
-import { type ErrorShape, shapeError } from "./error-shape.ts";
+import { type ErrorShape, type OpenAIError, shapeError } from "./error-shape.ts";
 import { openaiHeaders } from "./headers.ts";
-
-/** The `error` object of OpenAI's APIs. `param` is the path of the wrong parameter, such as `input[0].content`. */
-export interface OpenAIError extends Readonly<Pick<ErrorObject, "message" | "type" | "param">> {
-  readonly code: string | null;
-}
 
 /** Thrown by the checks of a request: the error that OpenAI would answer. */
 export class Problem extends Error {

@@ -1,6 +1,6 @@
 import { type CacheEntries, fingerprintAfter } from "./cache-entries.ts";
+import type { CacheUse } from "./cache-use.ts";
 import type { CacheBreakpoint } from "./prompt.ts";
-import type { CacheUse } from "./prompt-cache.ts";
 import { bytesPerPromptToken } from "./tokens.ts";
 
 /** Number of segments before a breakpoint, its own included, in which an entry that ends there is found. */

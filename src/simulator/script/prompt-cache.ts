@@ -1,5 +1,6 @@
 import { useBreakpoints } from "./cache-breakpoints.ts";
 import { type CacheEntries, createCacheEntries, fingerprintAfter } from "./cache-entries.ts";
+import type { CacheUse } from "./cache-use.ts";
 import type { Prompt } from "./prompt.ts";
 import { bytesPerPromptToken } from "./tokens.ts";
 
@@ -7,16 +8,6 @@ import { bytesPerPromptToken } from "./tokens.ts";
 const blockTokens = 128;
 
 const blockBytes = blockTokens * bytesPerPromptToken;
-
-/** What the cache did for one prompt. */
-export interface CacheUse {
-  /** Tokens at the beginning of the prompt that were read from the cache. */
-  readonly cachedTokens: number;
-  /** Tokens that were written to the cache. */
-  readonly cacheWriteTokens: number;
-  /** Those of them that were written for an hour. */
-  readonly longCacheWriteTokens: number;
-}
 
 /** Remembers the prefixes of prompts, as providers do, but entries never expire. */
 export interface PromptCache {

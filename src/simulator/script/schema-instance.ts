@@ -1,3 +1,4 @@
+import type { InstanceSource } from "./instance-source.ts";
 import { textForSchema } from "./schema-text.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
@@ -7,13 +8,6 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 /** A JSON object. */
 interface JsonObject {
   readonly [key: string]: JsonValue;
-}
-
-/** The source of an instance's values. */
-export interface InstanceSource {
-  readonly random: SeededRandom;
-  /** Returns the next word for free strings; never an empty one. */
-  nextWord(): string;
 }
 
 /** Depth from which only required properties are filled in. */

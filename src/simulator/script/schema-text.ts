@@ -1,5 +1,5 @@
+import type { InstanceSource } from "./instance-source.ts";
 import { textForPattern } from "./pattern-text.ts";
-import type { InstanceSource } from "./schema-instance.ts";
 
 /** A text for each `format` that JSON Schema and its usual extensions name. */
 const textByFormat: Readonly<Record<string, string>> = {

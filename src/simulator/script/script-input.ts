@@ -1,6 +1,6 @@
 import type { ModelOptions } from "../model-options.ts";
+import type { InstanceSource } from "./instance-source.ts";
 import type { Prompt } from "./prompt.ts";
-import type { InstanceSource } from "./schema-instance.ts";
 import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
 
 /** The input of a script. */

@@ -1,5 +1,6 @@
+import type { InstanceSource } from "./instance-source.ts";
 import type { CallableTool } from "./prompt.ts";
-import { type InstanceSource, instanceOfSchema } from "./schema-instance.ts";
+import { instanceOfSchema } from "./schema-instance.ts";
 import { instanceSourceOf, type ScriptInput } from "./script-input.ts";
 import type { ToolCallPart } from "./turn.ts";
 

@@ -7,9 +7,7 @@ import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionContentPartImage,
   ChatCompletionContentPartInputAudio,
-  ChatCompletionContentPartRefusal,
   ChatCompletionContentPart as ChatCompletionContentParts,
-  ChatCompletionContentPartText,
   ChatCompletionCreateParamsBase,
   ChatCompletionCustomTool,
   ChatCompletionDeveloperMessageParam,
@@ -25,7 +23,7 @@ import type {
   ResponseFormatJSONSchema,
   ResponseFormatText,
 } from "openai/resources/shared";
-import type { GeneratedImage, ReasoningDetail, ThinkPart, ToolCall } from "./response.ts";
+import type { GeneratedImage, ReasoningParam, RefusalPart, TextPart, ThinkPart, ToolCall } from "./parts.ts";
 
 /** Path below the base URL ("Create chat completion"). */
 export const CHAT_COMPLETIONS_PATH = "/chat/completions";
@@ -132,16 +130,6 @@ export interface AssistantMessageParam
   images?: GeneratedImage[];
 }
 
-/** The fields in which servers take reasoning back. */
-export interface ReasoningParam {
-  /** DeepSeek ("Thinking mode"), Moonshot, Z.ai. */
-  reasoning_content?: string | null;
-  /** OpenRouter ("Reasoning tokens"), Groq ("Reasoning"), Cerebras ("Reasoning"). */
-  reasoning?: string | null;
-  /** OpenRouter ("Reasoning tokens", "Preserving reasoning"). */
-  reasoning_details?: ReasoningDetail[] | null;
-}
-
 /** The content of a message ("Create chat completion", `messages`). */
 export type ContentParam = string | ContentPartParam[];
 
@@ -155,12 +143,6 @@ export type ContentPartParam =
   | DocumentUrlPart
   | FileUrlPart
   | ThinkPart;
-
-/** A text in a content list ("Create chat completion", `messages`). */
-export type TextPart = ChatCompletionContentPartText;
-
-/** A refusal in a content list ("Create chat completion", `messages`, "Assistant message"). */
-export type RefusalPart = ChatCompletionContentPartRefusal;
 
 /** An image ("Images and vision"). */
 export interface ImagePart extends Omit<ChatCompletionContentPartImage, "image_url"> {

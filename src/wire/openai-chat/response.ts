@@ -4,15 +4,11 @@
  */
 import type {
   ChatCompletion,
-  ChatCompletionMessage,
-  ChatCompletionMessageCustomToolCall,
-  ChatCompletionMessageFunctionToolCall,
   ChatCompletionTokenLogprob,
 } from "openai/resources/chat/completions/completions";
 import type { CompletionUsage } from "openai/resources/completions";
 import type { ErrorObject } from "./error.ts";
-import type { ReasoningParam, RefusalPart, TextPart } from "./request.ts";
-import type { Delta } from "./stream.ts";
+import type { Delta, Message } from "./message.ts";
 
 /** A whole answer ("The chat completion object"). */
 export interface Completion
@@ -81,116 +77,6 @@ export type TokenLogprob = ChatCompletionTokenLogprob;
 
 /** Log probability of a token that the model might have chosen ("The chat completion object", `logprobs`). */
 export type TopLogprob = ChatCompletionTokenLogprob.TopLogprob;
-
-/** What the model wrote ("The chat completion object", `message`). */
-export interface Message
-  extends Omit<ChatCompletionMessage, "annotations" | "content" | "tool_calls">,
-    MessageExtensions {
-  /** A text; at Mistral ("Reasoning") also a list of parts, at Cloudflare ("JSON mode") also a JSON object. */
-  content: string | AnswerPart[] | object | null;
-  /** Sources that the text refers to. */
-  annotations?: Annotation[];
-  /** What the model calls. */
-  tool_calls?: ToolCall[];
-}
-
-/** What servers other than OpenAI have in a message and in a delta alike. */
-export interface MessageExtensions extends ReasoningParam {
-  /** GitHub Copilot's name of the reasoning. */
-  reasoning_text?: string | null;
-  /** Images that the model made (OpenRouter documentation: "Image generation"). */
-  images?: GeneratedImage[];
-}
-
-/** A part of the content where it is a list (Mistral documentation: "Reasoning"). */
-export type AnswerPart = string | TextPart | RefusalPart | ThinkPart;
-
-/** Reasoning as a part of a content list (Mistral documentation: "Reasoning", `ThinkChunk`). */
-export interface ThinkPart {
-  /** Discriminates the parts. */
-  type: "thinking";
-  /** What it says: texts, and references to sources. */
-  thinking: (TextPart | { type: string })[] | string;
-  /** Proves that the model wrote it. */
-  signature?: string | null;
-  /** Whether the part is complete. */
-  closed?: boolean;
-}
-
-/** One of `annotations` ("The chat completion object", `annotations`). What it says is under the name of its type. */
-export interface Annotation {
-  /** `url_citation`; servers add others. */
-  type: string;
-  /** A page of the web. */
-  url_citation?: UrlCitation;
-}
-
-/** A page of the web that the text cites ("The chat completion object", `annotations`). */
-export interface UrlCitation extends ChatCompletionMessage.Annotation.URLCitation {
-  /** Text of the page (OpenRouter documentation: "Web search"). */
-  content?: string;
-}
-
-/** A file that the text cites ("Responses API", `file_citation`; proxies pass it on in annotations). */
-export interface FileCitation {
-  /** Id of the file. */
-  file_id?: string;
-  /** Its name. */
-  filename?: string;
-}
-
-/** An entry of `tool_calls` ("The chat completion object", `tool_calls`). */
-export type ToolCall = FunctionToolCall | CustomToolCall;
-
-/** The call of a function ("The chat completion object", `tool_calls`). */
-export interface FunctionToolCall
-  extends Omit<ChatCompletionMessageFunctionToolCall, "function">,
-    ToolCallExtensions {
-  /** Name and arguments. Arguments are JSON text; some servers send the object itself. */
-  function: { name: string; arguments: string | object };
-}
-
-/** The call of a custom tool ("The chat completion object", `tool_calls`). */
-export interface CustomToolCall extends ChatCompletionMessageCustomToolCall, ToolCallExtensions {}
-
-/** What servers other than OpenAI have in a tool call. */
-export interface ToolCallExtensions {
-  /** Thought signature of the call (Gemini documentation: "Thought signatures", "OpenAI compatibility"). */
-  extra_content?: { google?: { thought_signature?: string } };
-}
-
-/** The call of a function before there were tools ("The chat completion object", `function_call`, deprecated). */
-export type FunctionCall = ChatCompletionMessage.FunctionCall;
-
-/** One of `images` (OpenRouter documentation: "Image generation"). */
-export interface GeneratedImage {
-  /** `image_url`. */
-  type?: string;
-  /** Where it is, mostly a data: URL. Some servers send the URL alone. */
-  image_url: { url: string; detail?: string } | string;
-  /** Position among the images. */
-  index?: number;
-}
-
-/** One of `reasoning_details` (OpenRouter documentation: "Reasoning tokens", "Preserving reasoning"). */
-export interface ReasoningDetail {
-  /** `reasoning.text`, `reasoning.summary`, `reasoning.encrypted`. */
-  type: string;
-  /** Of `reasoning.text`. */
-  text?: string | null;
-  /** Of `reasoning.summary`. */
-  summary?: string;
-  /** Of `reasoning.encrypted`. */
-  data?: string;
-  /** Proves that the model wrote the text. */
-  signature?: string | null;
-  /** Whose format the signature or data has. */
-  format?: string | null;
-  /** Position among the details. Pieces of one detail in a stream have the same. */
-  index?: number;
-  /** Id of the detail. */
-  id?: string | null;
-}
 
 /** Token counts ("The chat completion object", `usage`), with the names that other servers have for them. */
 export interface Usage

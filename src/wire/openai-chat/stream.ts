@@ -1,18 +1,8 @@
 /** The events of a stream of the Chat Completions API ("Streaming", "The chat completion chunk object"). */
 import type { ChatCompletionChunk } from "openai/resources/chat/completions/completions";
 import type { ErrorObject } from "./error.ts";
-import type {
-  Annotation,
-  AnswerPart,
-  Choice,
-  Completion,
-  CompletionExtensions,
-  Logprobs,
-  Message,
-  MessageExtensions,
-  ToolCallExtensions,
-  Usage,
-} from "./response.ts";
+import type { Delta, Message } from "./message.ts";
+import type { Choice, Completion, CompletionExtensions, Logprobs, Usage } from "./response.ts";
 
 /** Data of the event that ends a stream ("Streaming"). */
 export const END_OF_STREAM = "[DONE]";
@@ -35,9 +25,6 @@ export type AnyCompletion = Completion | CompletionChunk;
 /** One of `choices`, of a whole answer or of a chunk. */
 export type AnyChoice = Choice | ChunkChoice;
 
-/** What a choice holds: the message of a whole answer, or the delta of a chunk. */
-export type AnyMessage = Message | Delta;
-
 /** One of `choices` ("The chat completion chunk object"). */
 export interface ChunkChoice
   extends Omit<ChatCompletionChunk.Choice, "delta" | "finish_reason" | "logprobs"> {
@@ -54,32 +41,3 @@ export interface ChunkChoice
   /** The failure that ended this answer (OpenRouter documentation: "Errors"). */
   error?: ErrorObject;
 }
-
-/**
- * What a chunk adds to a message ("The chat completion chunk object", `delta`). Some servers send null for "nothing".
- */
-export interface Delta
-  extends Omit<ChatCompletionChunk.Choice.Delta, "content" | "role" | "tool_calls">,
-    MessageExtensions {
-  /** A piece of text; at Mistral ("Reasoning") also a list of parts. */
-  content?: string | AnswerPart[] | null;
-  /** Role of the author, in the first chunk. */
-  role?: ChatCompletionChunk.Choice.Delta["role"] | null;
-  /** Sources that the text refers to (OpenRouter documentation: "Web search"). */
-  annotations?: Annotation[];
-  /** Pieces of tool calls. */
-  tool_calls?: ToolCallDelta[] | null;
-}
-
-/** A piece of a tool call ("The chat completion chunk object", `delta.tool_calls`). */
-export interface ToolCallDelta
-  extends Omit<ChatCompletionChunk.Choice.Delta.ToolCall, "function" | "index">,
-    ToolCallExtensions {
-  /** Which call it belongs to; left out by some servers. */
-  index?: number;
-  /** Name and a piece of the arguments. Arguments are JSON text; some servers send the object itself. */
-  function?: { name?: string; arguments?: string | object };
-}
-
-/** Audio of an answer, whole or a piece of it ("The chat completion chunk object"; "Audio and speech"). */
-export type AudioDelta = ChatCompletionChunk.Choice.Delta.Audio;

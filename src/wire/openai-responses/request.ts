@@ -5,9 +5,7 @@
 import type {
   ResponseCreateParamsBase as SDKCreateParams,
   CustomTool as SDKCustomTool,
-  ResponseCustomToolCall as SDKCustomToolCall,
   ResponseCustomToolCallOutput as SDKCustomToolCallOutput,
-  ResponseFunctionToolCall as SDKFunctionCall,
   FunctionTool as SDKFunctionTool,
   ResponseInputFileContent as SDKInputFile,
   ResponseInputImageContent as SDKInputImage,
@@ -17,7 +15,14 @@ import type {
   Tool as SDKTool,
   ToolChoiceAllowed as SDKToolChoiceAllowed,
 } from "openai/resources/responses/responses";
-import type { OutputMessage, OutputText, ReasoningItem, Refusal } from "./response.ts";
+import type {
+  CustomToolCall,
+  FunctionCall,
+  OutputMessage,
+  OutputText,
+  ReasoningItem,
+  Refusal,
+} from "./items.ts";
 
 /** The body of `POST /responses` ("Create a model response"). */
 export interface CreateRequest extends Omit<SDKCreateParams, "input" | "reasoning" | "tool_choice"> {
@@ -79,17 +84,8 @@ export interface InputImage extends Omit<SDKInputImage, "detail"> {
 /** A file as input: by its id, by its URL, or its data with a name ("File inputs"). */
 export type InputFile = SDKInputFile;
 
-/** A function call, as output and as input ("Function calling"). */
-export type FunctionCall = SDKFunctionCall;
-
 /** The result of a function call ("Function calling"). */
 export type FunctionCallOutput = SDKInputItem.FunctionCallOutput;
-
-/** A call of a custom tool, as output and as input ("Function calling", "Custom tools"). */
-export interface CustomToolCall extends SDKCustomToolCall {
-  /** Whether the call is complete, in output. */
-  status?: NonNullable<FunctionCall["status"]>;
-}
 
 /** The result of a call of a custom tool ("Function calling", "Custom tools"). */
 export type CustomToolCallOutput = SDKCustomToolCallOutput;

@@ -4,16 +4,14 @@
  */
 import type {
   ResponseOutputItem as SDKOutputItem,
-  ResponseOutputMessage as SDKOutputMessage,
   ResponseOutputText as SDKOutputText,
-  ResponseReasoningItem as SDKReasoningItem,
-  ResponseOutputRefusal as SDKRefusal,
   Response as SDKResponse,
   ResponseError as SDKResponseError,
   ResponseFunctionShellToolCall as SDKShellCall,
   ResponseUsage as SDKUsage,
   ResponseFunctionWebSearch as SDKWebSearchCall,
 } from "openai/resources/responses/responses";
+import type { OutputText, Refusal } from "./items.ts";
 import type { CreateRequest, ReasoningSettings } from "./request.ts";
 
 /**
@@ -65,15 +63,6 @@ export type InputTransformation = SDKResponse.InputTransformation;
 /** An item of `output` ("The response object", `output`). */
 export type OutputItem = SDKOutputItem;
 
-/** A message of the model ("The response object", `output`, "Output message"). */
-export type OutputMessage = SDKOutputMessage;
-
-/** Reasoning ("The response object", `output`, "Reasoning"). */
-export type ReasoningItem = SDKReasoningItem;
-
-/** A part of a reasoning item: of its summary, or of the reasoning itself. */
-export type ReasoningPart = SDKReasoningItem.Summary | SDKReasoningItem.Content;
-
 /** A web search ("The response object", `output`, "Web search tool call"). */
 export type WebSearchCall = SDKWebSearchCall;
 
@@ -82,12 +71,6 @@ export type ImageGenerationCall = SDKOutputItem.ImageGenerationCall;
 
 /** A part of an output message ("The response object", `output`, "Output message"). */
 export type OutputContent = OutputText | Refusal | PlainText;
-
-/** A text of the model. */
-export type OutputText = SDKOutputText;
-
-/** The text of a refusal. */
-export type Refusal = SDKRefusal;
 
 /** A text as some compatible servers name it. */
 export interface PlainText {
