@@ -3,7 +3,7 @@ import { assistantMessage, textOf, toolCallsOf, toolResult, userMessage } from "
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { LossPolicy, ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { AnthropicAdapter } from "../../../src/providers/anthropic-messages/adapter.ts";
-import { asking, bothWays, goingOn } from "../../simulator/adapter-proof.ts";
+import { completeAndStream, continued, requestFor } from "../../simulator/adapter-suite.ts";
 import { useSimulator } from "../../simulator/support.ts";
 import { build } from "./build-request.ts";
 
@@ -77,8 +77,8 @@ describe("a call of a custom tool", () => {
   it("comes back with JSON arguments, and is sent back with its result", async () => {
     const adapter = new AnthropicAdapter({ apiKey: "key-1", baseUrl: simulator().anthropicBaseUrl });
     onTestFinished(() => adapter.close());
-    const request = asking("sim-tools", { tools: [shell] });
-    for (const first of await bothWays(adapter, request)) {
+    const request = requestFor("sim-tools", { tools: [shell] });
+    for (const first of await completeAndStream(adapter, request)) {
       const [call] = toolCallsOf(first);
       expect(call).toMatchObject({
         name: "shell",
@@ -89,7 +89,7 @@ describe("a call of a custom tool", () => {
       expect(first.warnings.map(({ code, field }) => `${code} ${field}`)).toEqual([
         "adjusted_setting tools[0].custom",
       ]);
-      expect(textOf(await adapter.complete(goingOn(request, first)))).toContain("rain");
+      expect(textOf(await adapter.complete(continued(request, first)))).toContain("rain");
     }
   });
 });

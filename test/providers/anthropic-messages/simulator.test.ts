@@ -8,16 +8,16 @@ import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/res
 import type { HttpTimeouts } from "../../../src/kit/http/transport.ts";
 import { AnthropicAdapter } from "../../../src/providers/anthropic-messages/adapter.ts";
 import {
-  asking,
-  bothWays,
-  goingOn,
-  proveAnswers,
-  proveBreaks,
-  proveCancellation,
-  proveRefusals,
-  type Stage,
+  completeAndStream,
+  continued,
+  requestFor,
+  type SimulatedAdapter,
+  testAnswers,
+  testBrokenStreams,
+  testCancellation,
+  testErrors,
   weatherTool,
-} from "../../simulator/adapter-proof.ts";
+} from "../../simulator/adapter-suite.ts";
 import { useSimulator } from "../../simulator/support.ts";
 
 const thinkingModels = {
@@ -34,23 +34,23 @@ function open(timeouts: Partial<HttpTimeouts> = {}): AnthropicAdapter {
   return adapter;
 }
 
-const stage: Stage = { simulator, open };
+const stage: SimulatedAdapter = { simulator, open };
 
-proveAnswers(stage);
+testAnswers(stage);
 
 describe("thinking", () => {
   it.each(Object.keys(thinkingModels))("of %s is sent back through two rounds of tools", async (model) => {
     const adapter = open();
-    const request = asking(model, { tools: [weatherTool], reasoningEffort: "high" });
-    for (const first of await bothWays(adapter, request)) {
+    const request = requestFor(model, { tools: [weatherTool], reasoningEffort: "high" });
+    for (const first of await completeAndStream(adapter, request)) {
       const kinds = first.message?.content.map(({ part }) => part.case) ?? [];
       expect(kinds[0]).toBe("reasoning");
       expect(kinds.at(-1)).toBe("toolCall");
       expect(first.usage?.reasoningTokens).toBeGreaterThan(100);
       expect(reasoningOf(first) !== "").toBe(model !== "claude-opus-4-6");
-      const again = goingOn(request, first);
-      for (const second of await bothWays(adapter, again))
-        expect(textOf(await adapter.complete(goingOn(again, second)))).toContain("rain");
+      const again = continued(request, first);
+      for (const second of await completeAndStream(adapter, again))
+        expect(textOf(await adapter.complete(continued(again, second)))).toContain("rain");
     }
   });
 });
@@ -61,7 +61,7 @@ describe("a request to the simulator", () => {
     const beginning = "The tide turns twice a day. ".repeat(300);
     const ask = (question: string) =>
       adapter.complete(
-        asking("claude-opus-5", { messages: [userMessage(beginning), userMessage(question)] }),
+        requestFor("claude-opus-5", { messages: [userMessage(beginning), userMessage(question)] }),
       );
     const [first, second] = [await ask("One?"), await ask("One?")];
     expect(first.usage).toMatchObject({ cacheReadTokens: 0 });
@@ -78,15 +78,15 @@ describe("a request to the simulator", () => {
       schemaJson: JSON.stringify(schema),
       strict: true,
     };
-    const response = await open().complete(asking("claude-opus-5", { responseFormat }));
+    const response = await open().complete(requestFor("claude-opus-5", { responseFormat }));
     expect(JSON.parse(textOf(response))).toEqual({ n: expect.any(Number) as number });
   });
 
   it("gets a forced call, and an answer that ends at a stop sequence", async () => {
     const toolChoice = { mode: Mode.NAMED, toolName: "get_weather" };
-    const called = await open().complete(asking("claude-opus-5", { tools: [weatherTool], toolChoice }));
+    const called = await open().complete(requestFor("claude-opus-5", { tools: [weatherTool], toolChoice }));
     expect(called.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "tool_use" });
-    const stopped = await open().complete(asking("sim-echo", { stopSequences: ["Paris"] }));
+    const stopped = await open().complete(requestFor("sim-echo", { stopSequences: ["Paris"] }));
     expect(textOf(stopped)).toBe("What is the weather in ");
     expect(stopped.finishReason).toMatchObject({ reason: Reason.STOP, raw: "stop_sequence" });
   });
@@ -95,18 +95,18 @@ describe("a request to the simulator", () => {
     const configJson = '{"type":"web_search_20250305","name":"web_search"}';
     const tools = [{ tool: { case: "hosted", value: { provider: "anthropic", configJson } } } as const];
     const adapter = open();
-    const request = asking("claude-opus-5", { tools });
-    for (const first of await bothWays(adapter, request)) {
+    const request = requestFor("claude-opus-5", { tools });
+    for (const first of await completeAndStream(adapter, request)) {
       expect(first.message?.content.filter(({ part }) => part.case === "native")).toHaveLength(2);
       expect(first.message?.content.flatMap(({ citations }) => citations)).toHaveLength(2);
-      const next = goingOn(request, first);
+      const next = continued(request, first);
       next.messages.push(userMessage("And tomorrow?"));
       expect(textOf(await adapter.complete(next))).toContain("And tomorrow?");
     }
   });
 });
 
-proveRefusals(stage, [
+testErrors(stage, [
   ["status=400", "INVALID_REQUEST"],
   ["status=400,code=context_length_exceeded", "CONTEXT_LENGTH"],
   ["status=400,code=insufficient_quota", "QUOTA_EXCEEDED"],
@@ -126,9 +126,9 @@ proveRefusals(stage, [
   ["drop=1", "NETWORK"],
 ]);
 
-proveBreaks(stage, [
+testBrokenStreams(stage, [
   ["error_after=4", "SERVER"],
   ["error_after=4,error_code=overloaded_error", "SERVER"],
   ["error_after=4,error_code=rate_limit_error", "RATE_LIMIT"],
 ]);
-proveCancellation(stage);
+testCancellation(stage);

@@ -6,7 +6,7 @@ import { LossPolicy, ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { Grammar_Syntax } from "../../../src/gen/outrigger/v1/tool_pb.ts";
 import { GeminiAdapter } from "../../../src/providers/gemini/adapter.ts";
-import { asking, bothWays, goingOn } from "../../simulator/adapter-proof.ts";
+import { completeAndStream, continued, requestFor } from "../../simulator/adapter-suite.ts";
 import { useSimulator } from "../../simulator/support.ts";
 import { codesOf, translate } from "./support.ts";
 
@@ -57,13 +57,13 @@ describe("custom tools (P4)", () => {
   it("are called with arguments, and the API takes their results", async () => {
     const adapter = new GeminiAdapter({ apiKey: "key-1", baseUrl: simulator().geminiBaseUrl });
     onTestFinished(() => adapter.close());
-    const request = asking("sim-tools", { tools: [constrained], toolChoice: named });
-    for (const response of await bothWays(adapter, request)) {
+    const request = requestFor("sim-tools", { tools: [constrained], toolChoice: named });
+    for (const response of await completeAndStream(adapter, request)) {
       expect(response.finishReason?.reason).toBe(Reason.TOOL_CALLS);
       const [call] = toolCallsOf(response);
       expect(call).toMatchObject({ name: "run_sql", input: { case: "argumentsJson" } });
       expect(JSON.parse(call?.input.value ?? "")).toEqual({ input: expect.any(String) });
-      const next = goingOn({ ...request, toolChoice: undefined }, response, "3 rows");
+      const next = continued({ ...request, toolChoice: undefined }, response, "3 rows");
       expect(textOf(await adapter.complete(next))).toContain("3 rows");
     }
   });

@@ -8,16 +8,16 @@ import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/res
 import type { HttpTimeouts } from "../../../src/kit/http/transport.ts";
 import { GeminiAdapter } from "../../../src/providers/gemini/adapter.ts";
 import {
-  asking,
-  bothWays,
-  goingOn,
-  proveAnswers,
-  proveBreaks,
-  proveCancellation,
-  proveRefusals,
-  type Stage,
+  completeAndStream,
+  continued,
+  requestFor,
+  type SimulatedAdapter,
+  testAnswers,
+  testBrokenStreams,
+  testCancellation,
+  testErrors,
   weatherTool,
-} from "../../simulator/adapter-proof.ts";
+} from "../../simulator/adapter-suite.ts";
 import { useSimulator } from "../../simulator/support.ts";
 
 const thinkers = {
@@ -34,23 +34,23 @@ function open(timeouts: Partial<HttpTimeouts> = {}): GeminiAdapter {
   return adapter;
 }
 
-const stage: Stage = { simulator, open };
+const stage: SimulatedAdapter = { simulator, open };
 
-proveAnswers(stage);
+testAnswers(stage);
 
 describe("reasoning", () => {
   it.each(Object.keys(thinkers))(
     "of %s is sent back with signatures through two rounds of tools",
     async (model) => {
       const adapter = open();
-      const request = asking(model, { tools: [weatherTool], reasoningEffort: "high" });
-      for (const first of await bothWays(adapter, request)) {
+      const request = requestFor(model, { tools: [weatherTool], reasoningEffort: "high" });
+      for (const first of await completeAndStream(adapter, request)) {
         expect(toolCallsOf(first).length).toBeGreaterThan(0);
         expect(first.usage?.reasoningTokens).toBeGreaterThan(100);
         expect(reasoningOf(first) !== "").toBe(model !== "gemini-3.6-flash");
-        const again = goingOn(request, first);
-        for (const second of await bothWays(adapter, again)) {
-          const answer = await adapter.complete(goingOn(again, second));
+        const again = continued(request, first);
+        for (const second of await completeAndStream(adapter, again)) {
+          const answer = await adapter.complete(continued(again, second));
           expect(answer.warnings).toEqual([]);
           expect(textOf(answer)).toContain("rain");
         }
@@ -60,9 +60,9 @@ describe("reasoning", () => {
 
   it("of a text is sent back with its signature", async () => {
     const adapter = open();
-    const request = asking("sim-reasoning");
-    for (const first of await bothWays(adapter, request)) {
-      const next = goingOn(request, first);
+    const request = requestFor("sim-reasoning");
+    for (const first of await completeAndStream(adapter, request)) {
+      const next = continued(request, first);
       next.messages.push(userMessage("And in Rome?"));
       expect(textOf(await adapter.complete(next))).toContain("And in Rome?");
     }
@@ -74,7 +74,7 @@ describe("the adapter and the simulator", () => {
     const adapter = open();
     const beginning = systemMessage("The tide turns twice a day. ".repeat(400));
     const ask = (question: string) =>
-      adapter.complete(asking("gemini-3.5-flash", { messages: [beginning, userMessage(question)] }));
+      adapter.complete(requestFor("gemini-3.5-flash", { messages: [beginning, userMessage(question)] }));
     const [first, second] = [await ask("One?"), await ask("Two?")];
     expect(first.usage?.cacheReadTokens ?? 0).toBe(0);
     expect(second.usage?.cacheReadTokens).toBeGreaterThan(2000);
@@ -84,15 +84,17 @@ describe("the adapter and the simulator", () => {
   it("agree on structured output", async () => {
     const schema = { type: "object", properties: { n: { type: "integer", minimum: 3 } }, required: ["n"] };
     const responseFormat = { type: Format.JSON_SCHEMA, name: "n", schemaJson: JSON.stringify(schema) };
-    const response = await open().complete(asking("gemini-3.5-flash", { responseFormat }));
+    const response = await open().complete(requestFor("gemini-3.5-flash", { responseFormat }));
     expect((JSON.parse(textOf(response)) as { n: number }).n).toBeGreaterThanOrEqual(3);
   });
 
   it("agree on forced calls and stop sequences", async () => {
     const toolChoice = { mode: Mode.NAMED, toolName: "get_weather" };
-    const called = await open().complete(asking("gemini-3.5-flash", { tools: [weatherTool], toolChoice }));
+    const called = await open().complete(
+      requestFor("gemini-3.5-flash", { tools: [weatherTool], toolChoice }),
+    );
     expect(called.finishReason).toMatchObject({ reason: Reason.TOOL_CALLS, raw: "STOP" });
-    const stopped = await open().complete(asking("sim-echo", { stopSequences: ["Paris"] }));
+    const stopped = await open().complete(requestFor("sim-echo", { stopSequences: ["Paris"] }));
     expect(textOf(stopped)).toBe("What is the weather in ");
   });
 
@@ -100,14 +102,14 @@ describe("the adapter and the simulator", () => {
     const configJson = '{"googleSearch":{}}';
     const tools = [{ tool: { case: "hosted", value: { provider: "gemini", configJson } } } as const];
     const adapter = open();
-    const request = asking("gemini-3.5-flash", { tools });
-    for (const first of await bothWays(adapter, request)) {
+    const request = requestFor("gemini-3.5-flash", { tools });
+    for (const first of await completeAndStream(adapter, request)) {
       const citations = first.message?.content.flatMap((part) => part.citations) ?? [];
       expect(citations.map(({ url }) => new URL(url).hostname)).toEqual([
         "www.example.com",
         "www.example.com",
       ]);
-      const next = goingOn(request, first);
+      const next = continued(request, first);
       next.messages.push(userMessage("And tomorrow?"));
       expect(textOf(await adapter.complete(next))).toContain("And tomorrow?");
     }
@@ -118,12 +120,12 @@ describe("the adapter and the simulator", () => {
       ["sim-refusal", "SAFETY"],
       ["sim-text:stop=content_filter", "SAFETY"],
     ] as const)
-      for (const response of await bothWays(open(), asking(model)))
+      for (const response of await completeAndStream(open(), requestFor(model)))
         expect(response.finishReason).toMatchObject({ reason: Reason.CONTENT_FILTER, raw });
   });
 });
 
-proveRefusals(stage, [
+testErrors(stage, [
   ["status=400", "INVALID_REQUEST"],
   ["status=400,code=API_KEY_INVALID", "AUTHENTICATION"],
   ["status=400,code=FAILED_PRECONDITION", "ACCESS_DENIED"],
@@ -143,10 +145,10 @@ proveRefusals(stage, [
   ["drop=1", "NETWORK"],
 ]);
 
-proveBreaks(stage, [
+testBrokenStreams(stage, [
   ["error_after=4", "SERVER"],
   ["error_after=4,error_style=failed", "SERVER"],
   ["error_after=4,error_code=UNAVAILABLE", "SERVER"],
   ["error_after=4,error_code=RESOURCE_EXHAUSTED", "RATE_LIMIT"],
 ]);
-proveCancellation(stage);
+testCancellation(stage);

@@ -17,7 +17,7 @@ import { now, read } from "../kit/adapter/adapter-calls.ts";
 export type RequestInit = MessageInitShape<typeof RequestSchema>;
 
 /** The simulator and adapters that a test uses. */
-export interface Stage {
+export interface SimulatedAdapter {
   readonly simulator: () => Simulator;
   /** Opens an adapter connected to the simulator, which is closed after the test. */
   readonly open: (timeouts?: Partial<HttpTimeouts>) => ProviderAdapter;
@@ -34,18 +34,21 @@ export const weatherTool = {
 } as const;
 
 /** A request with a question that names a city. */
-export function asking(model: string, more: RequestInit = {}): Request {
+export function requestFor(model: string, more: RequestInit = {}): Request {
   const messages = [userMessage("What is the weather in Paris? 🧭")];
   return create(RequestSchema, { model, messages, ...more });
 }
 
 /** Calls `complete` and `stream`, and returns both responses. */
-export async function bothWays(adapter: ProviderAdapter, request: Request): Promise<[Response, Response]> {
+export async function completeAndStream(
+  adapter: ProviderAdapter,
+  request: Request,
+): Promise<[Response, Response]> {
   return [await adapter.complete(request), await accumulate(adapter.stream(request))];
 }
 
 /** The next request of the conversation: with the response's message unchanged, and a result for each of its calls. */
-export function goingOn(request: Request, answer: Response, result = "rain"): Request {
+export function continued(request: Request, answer: Response, result = "rain"): Request {
   if (answer.message === undefined) throw new Error("the response has no message");
   const results = toolCallsOf(answer).map(({ id }) => toolResult({ toolCallId: id, content: result }));
   const messages: Message[] = [...request.messages, answer.message, ...results];
@@ -81,7 +84,7 @@ function isFor(model: string) {
 }
 
 /** Text and a round of tool calls, whole and streamed. */
-export function proveAnswers({ open }: Stage): void {
+export function testAnswers({ open }: SimulatedAdapter): void {
   describe("answers", () => {
     it.each([
       "sim-text",
@@ -94,8 +97,8 @@ export function proveAnswers({ open }: Stage): void {
       "sim-text:stop=length",
       "sim-text:stop=content_filter",
     ])("of %s are the same whole and streamed", async (model) => {
-      const request = asking(model, { tools: [weatherTool], maxTokens: 8000 });
-      const [whole, streamed] = await bothWays(open(), request);
+      const request = requestFor(model, { tools: [weatherTool], maxTokens: 8000 });
+      const [whole, streamed] = await completeAndStream(open(), request);
       expect(withoutCallFacts(streamed)).toEqual(withoutCallFacts(whole));
       expect(whole.usage?.totalTokens).toBe(
         (whole.usage?.inputTokens ?? 0) + (whole.usage?.outputTokens ?? 0),
@@ -109,30 +112,30 @@ export function proveAnswers({ open }: Stage): void {
       "repeat_start=1",
       "frame_bytes=200000",
     ])("are complete despite %s", async (fault) => {
-      const [whole, streamed] = await bothWays(open(), asking(`sim-text:${fault}`));
+      const [whole, streamed] = await completeAndStream(open(), requestFor(`sim-text:${fault}`));
       expect(textOf(streamed)).toBe(textOf(whole));
       expect(textOf(whole)).toContain("“What is the weather in Paris? 🧭”");
     });
 
     it("continue after tool results, with the response's message returned unchanged", async () => {
       const adapter = open();
-      const request = asking("sim-tools:calls=2", { tools: [weatherTool] });
-      for (const first of await bothWays(adapter, request)) {
+      const request = requestFor("sim-tools:calls=2", { tools: [weatherTool] });
+      for (const first of await completeAndStream(adapter, request)) {
         expect(toolCallsOf(first).map(({ input }) => JSON.parse(input.value ?? "") as unknown)).toEqual([
           { city: "Paris" },
           { city: "Paris" },
         ]);
-        for (const second of await bothWays(adapter, goingOn(request, first)))
+        for (const second of await completeAndStream(adapter, continued(request, first)))
           expect(textOf(second)).toContain("`get_weather` said “rain”");
       }
     });
 
     it.each(["repeat_ids=1", "no_ids=1"])("continue after tool calls with %s", async (fault) => {
       const adapter = open();
-      const request = asking(`sim-tools:calls=3,${fault}`, { tools: [weatherTool] });
-      for (const first of await bothWays(adapter, request)) {
+      const request = requestFor(`sim-tools:calls=3,${fault}`, { tools: [weatherTool] });
+      for (const first of await completeAndStream(adapter, request)) {
         expect(new Set(toolCallsOf(first).map(({ id }) => id)).size).toBe(3);
-        expect(textOf(await adapter.complete(goingOn(request, first)))).toContain("“rain”");
+        expect(textOf(await adapter.complete(continued(request, first)))).toContain("“rain”");
       }
     });
   });
@@ -141,14 +144,14 @@ export function proveAnswers({ open }: Stage): void {
 type KindName = keyof typeof ErrorKind & string;
 
 /** Failures before the first event: the fault, and the resulting kind of error. */
-export function proveRefusals(
-  { open }: Stage,
+export function testErrors(
+  { open }: SimulatedAdapter,
   faults: readonly (readonly [fault: string, kind: KindName])[],
 ): void {
   describe("failures before the first event", () => {
     it.each(faults)("%s end as %s", async (fault, kind) => {
       const adapter = open();
-      const request = asking(`sim-text:${fault}`);
+      const request = requestFor(`sim-text:${fault}`);
       const whole = await adapter.complete(request).catch((error: unknown) => error);
       const { events, error: streamed } = await read(adapter.stream(request));
       expect(events).toEqual([]);
@@ -159,13 +162,13 @@ export function proveRefusals(
 }
 
 /** Failures after the first event: those that the provider reports, and those that all wire formats share. */
-export function proveBreaks(
-  { open }: Stage,
+export function testBrokenStreams(
+  { open }: SimulatedAdapter,
   reported: readonly (readonly [fault: string, kind: KindName])[],
 ): void {
   describe("failures after the first event", () => {
     it.each(reported)("%s end as %s", async (fault, kind) => {
-      const { events, error } = await read(open().stream(asking(`sim-text:${fault}`)));
+      const { events, error } = await read(open().stream(requestFor(`sim-text:${fault}`)));
       expect(events.at(-1)?.event.case).toBe("error");
       expect(error).toMatchObject({ kind: ErrorKind[kind], outputStarted: true });
     });
@@ -173,7 +176,7 @@ export function proveBreaks(
     it.each(["cut_events=4", "cut_bytes=900", "end_without_terminal=1", "malformed_after=3"])(
       "%s end as STREAM",
       async (fault) => {
-        const { events, error } = await read(open().stream(asking(`sim-text:${fault}`)));
+        const { events, error } = await read(open().stream(requestFor(`sim-text:${fault}`)));
         expect(events.at(-1)?.event.case).toBe("error");
         expect(error).toBeInstanceOf(StreamError);
         expect(error).toMatchObject({ kind: ErrorKind.STREAM, outputStarted: true });
@@ -186,20 +189,20 @@ export function proveBreaks(
       ["end_without_terminal=1", "SERVER"],
       ["malformed_after=0", "SERVER"],
     ] as const)("%s ends a whole answer as %s", async (fault, kind) => {
-      const answer = open().complete(asking(`sim-text:${fault}`));
+      const answer = open().complete(requestFor(`sim-text:${fault}`));
       await expect(answer).rejects.toMatchObject({ kind: ErrorKind[kind], retryable: true });
     });
 
     it("stall_after=5 ends as REQUEST_TIMEOUT where the stream is silent for too long", async () => {
       const adapter = open({ betweenBytesMs: 100 });
-      const { error } = await read(adapter.stream(asking("sim-text:stall_after=5")));
+      const { error } = await read(adapter.stream(requestFor("sim-text:stall_after=5")));
       expect(error).toMatchObject({ kind: ErrorKind.REQUEST_TIMEOUT, outputStarted: true });
     });
   });
 }
 
 /** Cancellation in each phase: the model string, and whether output has arrived by then. */
-export function proveCancellation({ open, simulator }: Stage): void {
+export function testCancellation({ open, simulator }: SimulatedAdapter): void {
   describe("cancellation", () => {
     it.each([
       ["before the headers", "sim-text:delay_ms=60000", false],
@@ -214,7 +217,7 @@ export function proveCancellation({ open, simulator }: Stage): void {
         controller.abort();
         return false;
       };
-      const reading = read(open().stream(asking(model), controller), ({ event }) =>
+      const reading = read(open().stream(requestFor(model), controller), ({ event }) =>
         event.case === "textDelta" ? cancel() : false,
       );
       await simulator().waitForRequest({ where: isFor(model) });
