@@ -1,4 +1,7 @@
-/** What the callers and the upstream can do by themselves: where a contestant costs more, it is the contestant that is measured. */
+/**
+ * What the callers and the upstream can do by themselves: where a contestant costs more, it is the contestant that is
+ * measured.
+ */
 import { EVENTS_AROUND_DELTAS, writeExchange } from "./exchange.ts";
 import { type CallOptions, type CallReport, makeCalls, startResponder, startUpstream } from "./load/load.ts";
 import { cpuMicrosOf } from "./measure/process-stats.ts";

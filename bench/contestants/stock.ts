@@ -1,6 +1,6 @@
 /**
- * The contestant `stock`: Outrigger's own services and client, its log and its metrics, behind connect-node in the way of
- * its documentation. The difference to Outrigger is the cost of the transport.
+ * The contestant `stock`: Outrigger's own services and client, its log and its metrics, behind connect-node in the way
+ * of its documentation. The difference to Outrigger is the cost of the transport.
  */
 import { createServer, type Http2ServerRequest } from "node:http2";
 import { createContextValues } from "@connectrpc/connect";

@@ -101,7 +101,7 @@ const headers = z.record(headerName, text, {
       : "expected a mapping of header names to texts",
 });
 
-/** Which entries may have a field that not every wire API has. */
+/** The wire APIs of fields that not every entry may have. */
 const FIELD_APIS: Readonly<Record<string, readonly WireApi[]>> = {
   organization: ["openai-responses"],
   project: ["openai-responses"],

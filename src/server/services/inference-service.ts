@@ -82,7 +82,7 @@ async function* stream(
   }
 }
 
-/** Collects what the observers of a call are told about its inference. */
+/** Reports an inference to the observers of its call. */
 class InferenceRecord {
   readonly inferenceId = createInferenceId();
   readonly #recorder: CallRecorder;
@@ -118,7 +118,7 @@ class InferenceRecord {
     if (last?.case === "finish" || last?.case === "error") this.#usage = last.value.usage;
   }
 
-  /** Gives the status that the call fails with. */
+  /** Takes the error of the call, and returns the status for it. */
   fail(error: SDKError): ConnectError {
     this.#error = error;
     this.#usage = error.usage ?? this.#usage;
