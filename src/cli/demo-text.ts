@@ -1,11 +1,11 @@
-/** Where the parts of a demo are. Addresses as the server gives them. */
+/** The addresses of the parts of a demo. */
 export interface DemoAddresses {
   readonly addresses: readonly string[];
   readonly adminAddress: string | undefined;
   readonly simulatorUrl: string;
 }
 
-/** What a demo prints: where everything is, and calls to copy. */
+/** The text that a demo prints: its addresses, and calls to copy. */
 export function demoText({ addresses, adminAddress, simulatorUrl }: DemoAddresses): string {
   const tools = toolsFor(addresses[0] ?? "");
   return `Outrigger demo: a sidecar with a simulated provider behind it. No key, no cost.
@@ -49,7 +49,7 @@ Ctrl-C stops it. With a provider's key set, "outrigger serve" does the same with
 
 /** Prints command lines for an address. */
 interface CommandLines {
-  /** The address as gRPC libraries take it. */
+  /** The address in the form of gRPC libraries. */
   readonly target: string;
   curl(method: string, model: string): string;
   /** Without a model: a command of grpcurl itself. */
@@ -86,7 +86,7 @@ function bodyOf(model: string): string {
   return JSON.stringify({ model, messages: [{ role: "ROLE_USER", content: [{ text: "Say hello." }] }] });
 }
 
-/** An address that listens on all interfaces is reached over the loopback. */
+/** Clients reach an address on all interfaces by loopback. */
 function reachable(address: string): string {
   return address.replace(/^(0\.0\.0\.0|\[::\]|):/, "127.0.0.1:");
 }

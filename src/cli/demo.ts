@@ -41,7 +41,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   return exitCodes.ok;
 }
 
-/** The simulator under each of its wire formats. Its models are the same ones under all of them. */
+/** The simulator by each of its wire formats. Its models are the same in all of them. */
 function providersOf(simulator: Simulator): Record<string, ProviderAdapter> {
   const apiKey = "simulator";
   return {

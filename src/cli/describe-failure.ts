@@ -3,7 +3,7 @@ import { exitCodes } from "./exit-codes.ts";
 import { UsageError } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** System codes that mean that an address cannot be listened on. */
+/** System codes of addresses that cannot be listened on. */
 const ADDRESS_CODES = new Set(["EADDRINUSE", "EADDRNOTAVAIL", "EACCES"]);
 
 /** Settings of addresses. */
@@ -22,17 +22,17 @@ export function describeFailure(error: unknown, env: Terminal["env"]): { message
   return { message: `unexpected failure: ${stackOf(error, env)}`, code: exitCodes.failure };
 }
 
-/** Whether an error of the system says that an address cannot be listened on. */
+/** Whether a system error says that an address cannot be listened on. */
 export function isAddressFailure(error: unknown): boolean {
   return error instanceof Error && "code" in error && ADDRESS_CODES.has(String(error.code));
 }
 
-/** A socket that another process answers and a host that has no address are no failures of the system's `bind`. */
+/** Also true for errors without a system code, such as a Unix socket in use by another process. */
 function isAboutAddress({ cause, violations }: ConfigurationError): boolean {
   return isAddressFailure(cause) || violations.some(({ field }) => ADDRESS_FIELDS.has(field));
 }
 
-/** The flag that says another address. */
+/** Names the flag for another address. */
 function adviceFor({ violations }: ConfigurationError): string {
   const [violation] = violations;
   return violation === undefined
@@ -40,7 +40,7 @@ function adviceFor({ violations }: ConfigurationError): string {
     : `\nChoose one with --${violation.field.replaceAll("_", "-")} ADDRESS.`;
 }
 
-/** The stack is for whoever asked for details; anyone else wants to know what happened. */
+/** The stack at log levels debug and trace, otherwise the message. */
 function stackOf(error: unknown, env: Terminal["env"]): string {
   if (!(error instanceof Error)) return String(error);
   const detailed = /^(debug|trace)$/.test(env.OUTRIGGER_LOG_LEVEL ?? "");

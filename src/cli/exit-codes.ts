@@ -1,8 +1,8 @@
-/** What the exit code of `outrigger` tells. Documented in `outrigger --help`. */
+/** The exit codes of `outrigger`, which `outrigger --help` documents. */
 export const exitCodes = {
-  /** Done, or stopped by a signal after everything in flight had ended. */
+  /** Success, or stopped by a signal after calls in flight had ended. */
   ok: 0,
-  /** Something failed that should not. */
+  /** An unexpected failure. */
   failure: 1,
   /** The command line is wrong. */
   usage: 2,

@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { didYouMean } from "../config/suggest.ts";
 
-/** The command line is wrong. The message is for its writer. */
+/** The command line is wrong. The message is shown to the user. */
 export class UsageError extends Error {}
 
 /** The values of flags, by name. */
@@ -24,7 +24,7 @@ export function parseFlags<const Options extends ParseArgsOptionsConfig>(
   }
 }
 
-/** Node's own messages, without their advice on positional arguments, which no command takes. */
+/** Node's messages without their advice on positional arguments, which no command takes. */
 function describe(error: unknown, flags: readonly string[]): string {
   const message = error instanceof Error ? error.message : String(error);
   const unknown = /^Unknown option '(-+)([^']*)'/.exec(message);

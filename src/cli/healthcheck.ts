@@ -20,7 +20,7 @@ export async function healthcheck(
   const timeoutMs = parseDuration(flags.timeout);
   if (!timeoutMs)
     throw new UsageError(`--timeout: expected a duration such as "2s", found "${flags.timeout}"`);
-  if (address === "off") throw new UsageError("the admin listener is off, so there is nobody to ask");
+  if (address === "off") throw new UsageError("the admin listener is off, so there is nothing to ask");
   const outcome = await ask(address, timeoutMs);
   if (outcome === "ready") {
     stdout.write("ready\n");
@@ -43,7 +43,7 @@ function ask(address: string, timeoutMs: number): Promise<string> {
   });
 }
 
-/** An address that listens on all interfaces is reached over the loopback. */
+/** Clients reach an address on all interfaces by loopback. */
 function targetOf(text: string): { socketPath: string } | { host: string; port: number } {
   const address = parseAddress(text, "--admin-listen");
   if (address.kind === "unix") return { socketPath: address.path };

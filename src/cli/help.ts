@@ -1,4 +1,4 @@
-/** What `outrigger --help` and `outrigger <command> --help` say. */
+/** The texts of `outrigger --help` and `outrigger <command> --help`. */
 
 /** The commands, in the order of the help. */
 export const commandNames = ["serve", "demo", "simulate", "healthcheck"] as const;
@@ -41,8 +41,8 @@ Usage: outrigger serve [options]
 
 Options:
   --config FILE             Configuration file (YAML). Default: none.
-  --listen ADDRESS          Where calls arrive. May be repeated. Default: 127.0.0.1:6190.
-  --admin-listen ADDRESS    Where health and metrics are, or "off". Default: 0.0.0.0:6191.
+  --listen ADDRESS          Address for calls. May be repeated. Default: 127.0.0.1:6190.
+  --admin-listen ADDRESS    Address for health and metrics, or "off". Default: 0.0.0.0:6191.
   --default-provider NAME   Provider of requests that name none. Default: the first one.
   --log-level LEVEL         trace, debug, info, warn, error, fatal or silent. Default: info.
 
@@ -57,17 +57,17 @@ Environment:
   GEMINI_API_KEY              registers the provider "gemini", as GOOGLE_API_KEY does; GEMINI_BASE_URL
   OUTRIGGER_COMPATIBLE_BASE_URL
                               registers an OpenAI-compatible server as "compatible";
-                              OUTRIGGER_COMPATIBLE_API_KEY where it wants a key
+                              OUTRIGGER_COMPATIBLE_API_KEY where it needs a key
   OUTRIGGER_CONFIG            like --config
   OUTRIGGER_LISTEN            like --listen; several with commas between them
   OUTRIGGER_ADMIN_LISTEN      like --admin-listen
   OUTRIGGER_DEFAULT_PROVIDER  like --default-provider
   OUTRIGGER_LOG_LEVEL         like --log-level
-  HTTP_PROXY, HTTPS_PROXY, NO_PROXY are obeyed on the way to the providers;
-  NODE_EXTRA_CA_CERTS names a PEM file with further certificate authorities.
+  HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used for calls of the providers;
+  NODE_EXTRA_CA_CERTS names a PEM file with additional certificate authorities.
   An empty variable counts as unset.
 
-A configuration file says what variables cannot:
+A configuration file has settings that variables have not:
   providers:
     openai-eu:
       api: openai-responses
@@ -90,12 +90,12 @@ nothing leaves this machine.
 Usage: outrigger demo [options]
 
 Options:
-  --listen ADDRESS         Where calls arrive. May be repeated. Default: 127.0.0.1:6190.
-  --admin-listen ADDRESS   Where health and metrics are, or "off". Default: 127.0.0.1:6191.
-  --log-level LEVEL        What is logged, on stderr. Default: warn.
+  --listen ADDRESS         Address for calls. May be repeated. Default: 127.0.0.1:6190.
+  --admin-listen ADDRESS   Address for health and metrics, or "off". Default: 127.0.0.1:6191.
+  --log-level LEVEL        Log level, on stderr. Default: warn.
 
-OUTRIGGER_LISTEN, OUTRIGGER_ADMIN_LISTEN and OUTRIGGER_LOG_LEVEL say the same; no other variable
-and no configuration file is read.
+OUTRIGGER_LISTEN, OUTRIGGER_ADMIN_LISTEN and OUTRIGGER_LOG_LEVEL have the same meaning; no other
+variable and no configuration file is read.
 
 Examples:
   outrigger demo
@@ -113,7 +113,7 @@ Options:
   --alias NAME=MODEL  Lets NAME stand for MODEL, such as gpt-5.2=sim-tools:calls=2. May be repeated.
   --quiet             Prints no line for each request.
 
-The model string chooses what is answered, and what goes wrong:
+The model string chooses the answer and its faults:
   sim-text                             a short text
   sim-tools:calls=2                    two tool calls, then an answer
   sim-reasoning                        reasoning, then a text
@@ -133,7 +133,7 @@ Options:
   --admin-listen ADDRESS   The sidecar's admin address. Default: OUTRIGGER_ADMIN_LISTEN, or 127.0.0.1:6191.
   --timeout DURATION       Longest wait for the answer. Default: 2s.
 
-Exit codes: 0 ready, 1 not ready or not there.
+Exit codes: 0 ready, 1 not ready or not reachable.
 `,
 };
 

@@ -9,7 +9,7 @@ import { nodeProblem, version } from "./version.ts";
 
 type Command = (args: readonly string[], terminal: Terminal) => Promise<number>;
 
-/** Each command is loaded when it is called: the simulator is no part of a sidecar at work. */
+/** Each command is loaded when it runs: `serve` does not need the simulator. */
 const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serve,
   demo: async () => (await import("./demo.ts")).demo,
@@ -17,7 +17,7 @@ const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   healthcheck: async () => (await import("./healthcheck.ts")).healthcheck,
 };
 
-/** Runs `outrigger`. Gives the exit code; never rejects. */
+/** Runs `outrigger`. Resolves with the exit code; never rejects. */
 export async function run(args: readonly string[], terminal: Terminal = process): Promise<number> {
   try {
     return await dispatch(args, terminal);
@@ -44,7 +44,7 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
   return exitCodes.ok;
 }
 
-/** What is asked for in words: the help or the version. Undefined where a command is to be run. */
+/** The help or the version, where that is asked for. Undefined where a command is to be run. */
 function textFor(name: string, args: readonly string[]): string | undefined {
   if (name === "--version" || name === "-v") return `outrigger ${version}\n`;
   if (name === "--help" || name === "-h") return mainHelp;

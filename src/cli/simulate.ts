@@ -36,7 +36,7 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
   return exitCodes.ok;
 }
 
-/** Where it listens, and the variables that point Outrigger and the providers' SDKs at it. */
+/** Its address, and the variables that point Outrigger and the providers' SDKs at it. */
 function announce({ url, openaiBaseUrl, anthropicBaseUrl, geminiBaseUrl }: Simulator): string {
   const lines = [
     `Simulated provider at ${url}`,

@@ -3,8 +3,8 @@ import { constants } from "node:os";
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
 /**
- * Waits for SIGTERM or SIGINT. From then on a second one ends the process at once, with the
- * exit code that shells give to it (143 or 130).
+ * Waits for SIGTERM or SIGINT. A second signal ends the process at once, with the exit code that shells use for it (143
+ * or 130).
  */
 export function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

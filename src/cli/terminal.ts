@@ -1,11 +1,11 @@
-/** What a command reads and writes; `process` is one. */
+/** The environment and output of a command; `process` is one. */
 export interface Terminal {
   readonly stdout: Writer;
   readonly stderr: Writer;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Takes texts. */
+/** A text output. */
 interface Writer {
   write(text: string): unknown;
 }

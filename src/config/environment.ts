@@ -1,9 +1,9 @@
-/** What the variables of Outrigger itself say. Those of the providers are read in src/client. */
+/** The environment variables of Outrigger itself. Those of the providers are read in src/client. */
 import type { Environment } from "../client/from-env.ts";
 import type { Locate } from "./problems.ts";
 import { closestWord } from "./suggest.ts";
 
-/** Variables that say a field of the configuration. */
+/** Variables that set a field of the configuration. */
 const FIELDS: Readonly<Record<string, string>> = {
   OUTRIGGER_LISTEN: "listen",
   OUTRIGGER_ADMIN_LISTEN: "admin_listen",
@@ -29,14 +29,14 @@ export function readVariables(environment: Environment): Record<string, unknown>
   return tree;
 }
 
-/** Names the variable that says a field. */
+/** The variable that sets a field. */
 export const locateVariable: Locate = ([field]) => {
   return Object.keys(FIELDS).find((variable) => FIELDS[variable] === field) ?? "";
 };
 
 /**
- * Variables that look like a mistyped one of ours. Others are nobody's mistake: Kubernetes
- * sets `OUTRIGGER_PORT` and its like in every pod beside a service named `outrigger`.
+ * Variables with names close to one of Outrigger's. Other `OUTRIGGER_*` variables are not mistakes: Kubernetes sets
+ * `OUTRIGGER_PORT` and others in every pod where a service is named `outrigger`.
  */
 export function findMistypedVariables(environment: Environment): string[] {
   return Object.keys(environment).flatMap((variable) => {

@@ -11,7 +11,10 @@ import { mistakes } from "./load-config.ts";
 export type { ClientConfig, Config } from "./config.ts";
 export { type ConfigFlags, loadConfig } from "./load-config.ts";
 
-/** Makes the adapters, the middleware and the Client. Throws ConfigurationError naming every provider that cannot be made. */
+/**
+ * Makes the adapters, the middleware and the Client. Throws ConfigurationError naming every provider that cannot be
+ * made.
+ */
 export function buildClient({ providers, defaultProvider, middleware, remedy }: ClientConfig): Client {
   const adapters: Record<string, ProviderAdapter> = {};
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-/** The values that a configuration is made of, each with the words that an error uses for it. */
+/** The scalar values of a configuration, each with its description for errors. */
 import { isAbsolute } from "node:path";
 import * as z from "zod/mini";
 import { ConfigurationError } from "../core/errors.ts";
@@ -9,7 +9,7 @@ import { parseDuration, parseSize } from "./units.ts";
 /**
  * A value that is read by a function.
  * @param expected What the value should be, for the error.
- * @param read Gives the value, or undefined where it is not what is expected.
+ * @param read Returns the value, or undefined where it is not what is expected.
  */
 function leaf<Value>(expected: string, read: (value: unknown) => Value | undefined) {
   return reader((found, context): Value => {
@@ -23,36 +23,36 @@ function leaf<Value>(expected: string, read: (value: unknown) => Value | undefin
 /** A text that is not empty, without control characters: it may become a header. */
 export const text = leaf("a text", readText);
 
-/** A whole number from 1. Texts of digits count: variables bring texts. */
+/** A whole number from 1, also as text: variables are texts. */
 export const count = leaf("a whole number from 1", (value) => {
   const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number > 0 ? number : undefined;
 });
 
-/** true or false, also as texts. */
+/** true or false, also as text. */
 export const flag = leaf("true or false", (value) => {
   if (value === true || value === "true") return true;
   return value === false || value === "false" ? false : undefined;
 });
 
-/** A duration; milliseconds come out. */
+/** A duration, as milliseconds. */
 export const duration = leaf('a duration such as "500ms", "10s" or "1m30s"', parseDuration);
 
-/** A duration above zero; milliseconds come out. */
+/** A duration above zero, as milliseconds. */
 export const positiveDuration = leaf('a duration above 0 such as "500ms" or "10s"', (value) => {
   return parseDuration(value) || undefined;
 });
 
-/** A size in bytes; bytes come out. */
+/** A size, in bytes. */
 export const size = leaf('a size such as "32MiB" or a number of bytes from 1', parseSize);
 
-/** A place to listen. */
+/** A listen address. */
 export const address = leaf(
   'an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock"',
   (value) => (typeof value === "string" && isAddress(value) ? value : undefined),
 );
 
-/** A place to listen, or `off`. */
+/** A listen address, or `off`. */
 export const addressOrOff = leaf(
   'an address such as "0.0.0.0:6191", "[::]:6191" or ":6191", or "off"',
   (value) => {
@@ -66,13 +66,13 @@ export const folder = leaf("an absolute path", (value) => {
   return typeof value === "string" && isAbsolute(value) ? value : undefined;
 });
 
-/** What a browser sends as `origin`, or `*`. */
+/** The value of a browser's `Origin` header, or `*`. */
 export const origin = leaf('an origin such as "https://app.example.com", or "*"', (value) => {
   if (typeof value !== "string") return undefined;
   return value === "*" || URL.parse(value)?.origin === value ? value : undefined;
 });
 
-/** Base URL of a provider. What is wrong with one is said by whoever connects to it. */
+/** Base URL of a provider. Errors are those of the HTTP transport. */
 export const baseUrl = reader((found, context): string => {
   try {
     return parseBaseUrl(typeof found === "string" ? found : "").href.replace(/\/$/, "");
@@ -83,7 +83,7 @@ export const baseUrl = reader((found, context): string => {
   }
 });
 
-/** One of a few words. */
+/** One of several words. */
 export function oneOf<Word extends string>(words: readonly Word[]) {
   return reader((found, context): Word => {
     const word = words.find((candidate) => candidate === found);
@@ -99,7 +99,7 @@ export function oneOf<Word extends string>(words: readonly Word[]) {
   });
 }
 
-/** A schema whose work is done by a function, which adds what is wrong to the issues of its context. */
+/** A schema that reads values by a function, which adds mistakes to the issues of its context. */
 function reader<Value>(read: (found: unknown, context: z.core.ParsePayload) => Value) {
   return z.pipe(z.unknown(), z.transform(read));
 }
@@ -110,7 +110,7 @@ function readText(value: unknown): string | undefined {
   return /[\u0000-\u001f\u007f]/.test(value) ? undefined : value;
 }
 
-/** What the server's own reader of addresses takes; here so that all mistakes are told at once. */
+/** Whether the server's parser accepts an address; checked here so that all mistakes are reported together. */
 function isAddress(value: string): boolean {
   if (value.startsWith("unix:")) return /^unix:(\/\/)?\//.test(value);
   const [, port] = /^(?:\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)?:(\d{1,5})$/.exec(value) ?? [];

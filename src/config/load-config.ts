@@ -28,10 +28,9 @@ interface ConfigSources {
 }
 
 /**
- * Reads the configuration: flags win over variables, variables over the file, the file over
- * the defaults. Providers of the variables come first; an entry of the file replaces the one
- * of the same name.
- * @throws ConfigurationError with every mistake, one a line.
+ * Reads the configuration: flags override variables, variables the file, the file the defaults. Providers of the
+ * variables come first; an entry of the file replaces the one of the same name.
+ * @throws ConfigurationError with every mistake on a line of its own.
  */
 export async function loadConfig({ environment, flags = {} }: ConfigSources): Promise<Config> {
   const file = await readFileSource(flags.config ?? environment[configVariable]?.trim(), environment);
@@ -173,6 +172,6 @@ function settingsOf(
   { apiKeyFile: _, ...entry }: ProviderEntry,
   apiKey: string | undefined,
 ): ProviderSettings {
-  // The schema holds each entry to the settings of its wire API.
+  // The schema has checked each entry against the settings of its wire API.
   return { ...entry, ...(apiKey === undefined ? {} : { apiKey }) } as ProviderSettings;
 }

@@ -1,13 +1,13 @@
-/** What is wrong with a configuration, in words for whoever wrote it. */
+/** Descriptions of the mistakes in a configuration. */
 import type * as z from "zod/mini";
 
-/** The way to a value: keys of mappings and places in lists. */
+/** The path of a value: keys of mappings and indices of lists. */
 export type Path = readonly PropertyKey[];
 
-/** Says where a value stands, for instance `outrigger.yaml:3:5 providers.main.api` or `OUTRIGGER_LISTEN`. */
+/** Describes where a value is, for instance `outrigger.yaml:3:5 providers.main.api` or `OUTRIGGER_LISTEN`. */
 export type Locate = (path: Path) => string;
 
-/** Where keys stand; what is found there is never shown. */
+/** Fields with secrets, whose values are never shown. */
 const SECRET_FIELDS: readonly PropertyKey[] = ["api_key", "headers"];
 
 /** Name and password in a URL. */
@@ -42,7 +42,7 @@ function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate):
   const where = `${locate(issue.path)}: ${issue.message}`;
   if (issue.code === "invalid_key") return where;
   const found = valueAt(value, issue.path);
-  // What stands in the place of a provider's settings, or of the file, is most often a key.
+  // A text in the place of a provider's settings, or of the file, usually is a key.
   if (issue.code !== "custom" && typeof found === "string") return `${where}, found a text`;
   const hint = issue.code === "custom" ? (issue.params?.hint ?? "") : "";
   return `${where}, found ${show(found, issue.path)}${hint}`;

@@ -4,16 +4,16 @@ import { isSelfHosted } from "../client/providers.ts";
 import { isObject } from "../kit/json/json.ts";
 import type { Locate } from "./problems.ts";
 
-/** The keys of the providers that a file names. */
+/** The keys of the providers in a file. */
 export interface ProviderKeys {
   readonly keys: ReadonlyMap<string, string>;
   readonly problems: readonly string[];
 }
 
 /**
- * Finds the key of every provider: in the file itself or in the file that it names.
- * @param providers The `providers` of the file, not yet checked, so that this and other mistakes are told together.
- * @param folder Relative paths start here.
+ * Reads the key of every provider: from the configuration file itself or from the file that it names.
+ * @param providers The `providers` of the file, not checked yet, so that all mistakes are reported together.
+ * @param folder Base of relative paths.
  */
 export async function readProviderKeys(
   providers: unknown,
@@ -26,7 +26,7 @@ export async function readProviderKeys(
     if (!isObject(entry)) continue;
     const { api_key: key, api_key_file: path } = entry;
     const given = [key, path].filter((field) => field !== undefined && field !== null).length;
-    // Servers of one's own often want no key.
+    // Self-hosted servers often need no key.
     if (given === 0 && isSelfHosted(entry.api)) continue;
     if (given !== 1) {
       problems.push(`${locate(["providers", name])}: ${given === 0 ? MISSING : DOUBLE}`);

@@ -1,6 +1,6 @@
 /**
- * The known word that a mistyped one most likely means: within two edits, and fewer edits than
- * half of its letters. Undefined where none is that close.
+ * The known word closest to a mistyped one: within two edits, and fewer edits than half of its letters. Undefined where
+ * none is that close.
  */
 export function closestWord(word: string, known: readonly string[]): string | undefined {
   let closest: string | undefined;
@@ -20,7 +20,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return closest === undefined ? "" : `; did you mean "${closest}"?`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that make one word of another. */
+/** Number of insertions, deletions, replacements and swaps of neighbours between two words. */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

@@ -15,15 +15,15 @@ import {
 import type { Environment } from "../client/from-env.ts";
 import { formatPath, type Locate, type Path } from "./problems.ts";
 
-/** What a file holds. */
+/** The content of a configuration file. */
 export interface YamlFile {
   /** The value, with variables filled in. An empty file is an empty mapping. */
   readonly value: unknown;
-  /** Mistakes that were found on the way: YAML that does not parse, variables that are not set. */
+  /** Mistakes in the file: YAML that does not parse, variables that are not set. */
   readonly problems: readonly string[];
-  /** Values, by formatted path, whose variables are not set: what else they are is not known. */
+  /** Formatted paths of values whose variables are not set, which cannot be checked. */
   readonly unfilled: ReadonlySet<string>;
-  /** Where a value stands: `file:line:column` and its path. */
+  /** Where a value is: `file:line:column` and its path. */
   readonly locate: Locate;
 }
 
@@ -95,7 +95,7 @@ function pathTo(
   return path;
 }
 
-/** The place of a value, or of the nearest thing around it that is in the file. A field without a value: its name. */
+/** The position of a value, or of the nearest enclosing node in the file. For a field without a value, of its name. */
 function offsetOf(document: Document, path: Path): number | undefined {
   let node: unknown = document.contents;
   let offset = startOf(node);
@@ -122,13 +122,13 @@ function placeOf(name: string, lines: LineCounter, offset: number | undefined): 
   return `${name}:${line}:${col}`;
 }
 
-/** A mistake in the syntax makes the parser stumble over all that follows: only its first word counts. */
+/** Only the first syntax error: the errors after it are its consequences. */
 function meaningfulErrors(errors: readonly YAMLParseError[]): YAMLParseError[] {
   const syntax = errors.find(({ code }) => code !== "DUPLICATE_KEY");
   return syntax === undefined ? [...errors] : [syntax];
 }
 
-/** The parser quotes what it did not like, which may be a key: that part is left out. */
+/** The message of the parser without its quotes of the file, which may contain a key. */
 function describe({ message, pos }: YAMLParseError, text: string): string {
   const [what = ""] = message.split(/: "/);
   const inFlow = text.slice(Math.max(0, pos[0] - 1), pos[0] + 1) === "${";

@@ -25,8 +25,8 @@ export interface Limits {
   /** A peer that has not answered one HTTP/2 ping when the next is due is dead. Default 30 s. */
   readonly keepaliveIntervalMs: number;
   /**
-   * An HTTP/2 connection without a stream for that long gets a GOAWAY. Default 30 minutes, after which gRPC clients close
-   * idle connections themselves; Infinity for never.
+   * An HTTP/2 connection without a stream for that long gets a GOAWAY. Default 30 minutes, after which gRPC clients
+   * close idle connections themselves; Infinity for never.
    */
   readonly maxConnectionIdleMs: number;
   /** An HTTP/2 connection of that age, a tenth more or less, gets a GOAWAY; calls in flight finish. Default: never. */
@@ -112,9 +112,9 @@ export interface RunningServer {
   /** The bound admin address; undefined where there is none. */
   readonly adminAddress: string | undefined;
   /**
-   * Ends the service: not ready, health watches end, no new connections and calls, calls in flight finish. Resolves when
-   * all parts are done, at the latest after the timeout, when what is left is cut off. The admin listener stays. Never
-   * rejects.
+   * Ends the service: not ready, health watches end, no new connections and calls, calls in flight finish. Resolves
+   * when all parts are done, at the latest after the timeout, when what is left is cut off. The admin listener stays.
+   * Never rejects.
    */
   drain(): Promise<void>;
   /** Cuts off everything, and closes all parts. Never rejects. */

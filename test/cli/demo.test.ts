@@ -18,7 +18,7 @@ function commandBelow(heading: string, text: string): string {
 }
 
 describe("outrigger demo", () => {
-  it("answers without a key, whatever the environment says of providers", async () => {
+  it("answers without a key, regardless of the providers in the environment", async () => {
     const environment = {
       OPENAI_API_KEY: "sk-real",
       OPENAI_BASE_URL: "no url",

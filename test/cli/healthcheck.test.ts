@@ -44,11 +44,11 @@ describe("outrigger healthcheck", () => {
     await once(server, "close");
   });
 
-  it("says that there is nobody to ask", async () => {
+  it("reports that the admin listener is off", async () => {
     const { code, stderr } = await runHere(["healthcheck"], { OUTRIGGER_ADMIN_LISTEN: "off" });
     expect([code, stderr.split("\n")[0]]).toEqual([
       2,
-      "outrigger: the admin listener is off, so there is nobody to ask",
+      "outrigger: the admin listener is off, so there is nothing to ask",
     ]);
   });
 });

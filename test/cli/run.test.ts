@@ -18,7 +18,7 @@ describe("outrigger", () => {
     }
   });
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     const { version } = manifest as { version: string };
     expect(await runHere(["--version"])).toEqual({ code: 0, stdout: `outrigger ${version}\n`, stderr: "" });
   });
@@ -49,7 +49,7 @@ describe("outrigger", () => {
     expect(await runHere(["help", command])).toEqual(asked);
   });
 
-  it("shows the help on stderr where it is told nothing", async () => {
+  it("prints the help on stderr without a command", async () => {
     const { code, stdout, stderr } = await runHere([]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain("Usage: outrigger <command>");
@@ -66,7 +66,7 @@ describe("outrigger", () => {
     [["simulate", "--alias", "gpt"], '--alias: expected NAME=MODEL, found "gpt"'],
     [["simulate", "--port", "0", "--defaults", "speed=1"], "--defaults: "],
     [["healthcheck", "--timeout", "soon"], '--timeout: expected a duration such as "2s", found "soon"'],
-  ])("refuses %j with exit code 2", async (args, message) => {
+  ])("rejects %j with exit code 2", async (args, message) => {
     const { code, stdout, stderr } = await runHere(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr.startsWith(`outrigger: ${message}`), stderr).toBe(true);
@@ -76,7 +76,7 @@ describe("outrigger", () => {
 });
 
 describe("describeFailure()", () => {
-  it("tells apart what a caller can do something about", () => {
+  it("describes failures by what a user can do about them", () => {
     expect(describeFailure(new ConfigurationError("no key"), {})).toEqual({ message: "no key", code: 3 });
     expect(describeFailure(new NetworkError("refused"), {})).toEqual({ message: "refused", code: 1 });
     const busy = Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });

@@ -37,14 +37,14 @@ function provider(): Record<string, string> {
 }
 
 /** Waits until a sidecar serves. Gives its addresses. */
-async function addressesOf(outrigger: Outrigger): Promise<{ door: string; admin: string }> {
+async function addressesOf(outrigger: Outrigger): Promise<{ data: string; admin: string }> {
   await outrigger.printed(/"msg":"serving"/);
   const listening = await outrigger.printed(/\{[^\n]*"msg":"listening"\}/);
   const { addresses, admin_address: admin } = JSON.parse(listening[0]) as {
     addresses: string[];
     admin_address: string;
   };
-  return { door: addresses[0] ?? "", admin };
+  return { data: addresses[0] ?? "", admin };
 }
 
 function clientFor(address: string) {
@@ -52,7 +52,7 @@ function clientFor(address: string) {
 }
 
 describe("outrigger serve", () => {
-  it("refuses to start without a provider, and says which variables it looked for", async () => {
+  it("does not start without a provider, and says which variables it looked for", async () => {
     const { code, stdout, stderr } = await runOutrigger(["serve"], { OPENAI_ORG_ID: "o" });
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toBe(
@@ -63,7 +63,7 @@ describe("outrigger serve", () => {
     );
   });
 
-  it("tells all mistakes of its configuration and exits with 3", async () => {
+  it("reports all mistakes of its configuration and exits with 3", async () => {
     const config = join(folder, "wrong.yaml");
     await writeFile(config, "lisen: :1\nlog_level: loud\n");
     const { code, stderr } = await runHere(["serve", "--config", config, "--listen", "here"], provider());
@@ -96,7 +96,7 @@ describe("outrigger serve", () => {
     },
   );
 
-  it("tells an address that cannot be listened on from a wrong configuration, whatever is in the way", async () => {
+  it("exits with 4 for an address that cannot be listened on, and with 3 for a wrong configuration", async () => {
     const file = join(folder, "no-socket");
     await writeFile(file, "");
     for (const address of [`unix://${file}`, "no-such-host.invalid:0"]) {
@@ -108,10 +108,10 @@ describe("outrigger serve", () => {
 
   it("serves calls, logs one JSON line each without prompts or keys, and stops with 0 on SIGTERM", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
-    const { door, admin } = await addressesOf(outrigger);
+    const { data, admin } = await addressesOf(outrigger);
     expect((await fetch(`http://${admin}/readyz`)).status).toBe(200);
     const messages = [userMessage("a very private prompt")];
-    const response = await clientFor(door).complete({ model: "sim-text", messages });
+    const response = await clientFor(data).complete({ model: "sim-text", messages });
     expect(response.provider).toBe("openai");
     await outrigger.printed(/InferenceService\/Complete/);
     outrigger.child.kill("SIGTERM");
@@ -123,7 +123,7 @@ describe("outrigger serve", () => {
       .map((line) => JSON.parse(line) as { msg: string });
     const said = lines.map(({ msg }) => msg);
     expect(said.slice(0, 5)).toEqual(["listening", "serving", "call", "stopping", "draining"]);
-    // A pipe that nobody reads for a moment can swap the last lines of a process that ends.
+    // A pipe that is not read for a moment can swap the last lines of a process that ends.
     expect(said.slice(5).sort()).toEqual(["drained", "stopped"]);
     expect(outrigger.stdout()).not.toMatch(/private prompt|very-secret/);
     expect(outrigger.stderr()).toBe("");
@@ -131,9 +131,9 @@ describe("outrigger serve", () => {
 
   it("lets a stream in flight end before it stops", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
-    const { door } = await addressesOf(outrigger);
+    const { data } = await addressesOf(outrigger);
     const seen: (string | undefined)[] = [];
-    for await (const { event } of clientFor(door).stream({
+    for await (const { event } of clientFor(data).stream({
       model: "sim-long:tokens=30,rate=60",
       messages: [userMessage("hi")],
     })) {
@@ -146,9 +146,9 @@ describe("outrigger serve", () => {
 
   it("stops at once on a second signal", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
-    const { door } = await addressesOf(outrigger);
+    const { data } = await addressesOf(outrigger);
     const reading = (async () => {
-      for await (const _event of clientFor(door).stream({
+      for await (const _event of clientFor(data).stream({
         model: "sim-long:rate=5",
         messages: [userMessage("hi")],
       })) {

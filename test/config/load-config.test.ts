@@ -54,7 +54,7 @@ describe("loadConfig()", () => {
     expect(config.client.providers.size).toBe(0);
   });
 
-  it("reads a file that says everything", async () => {
+  it("reads a file with all fields", async () => {
     const config = await fileOf(`
 listen: [127.0.0.1:7000, "unix:///run/outrigger.sock"]
 admin_listen: off
@@ -217,7 +217,7 @@ providers:
     ]);
   });
 
-  it("tells every mistake of all sources at once", async () => {
+  it("reports every mistake of all sources at once", async () => {
     const text = `
 lisen: 127.0.0.1:6190
 log_level: loud
@@ -298,7 +298,7 @@ providers:
     expect(config.client.providers.get("main")?.apiKey).toBe(`a\${KEY}b`);
   });
 
-  it("refuses a default provider that there is not, and says who said it", async () => {
+  it("rejects a default provider that does not exist, and names its source", async () => {
     const environment = { OPENAI_API_KEY: "k", OUTRIGGER_DEFAULT_PROVIDER: "anthropic" };
     expect(await mistakesOf(environment)).toEqual([
       'OUTRIGGER_DEFAULT_PROVIDER: expected openai, found "anthropic"',
@@ -370,7 +370,7 @@ providers: { main: { api: openai-responses, api_key: k } }
     ]);
   });
 
-  it("refuses fields of another wire API, and a compatible server without its address", async () => {
+  it("rejects fields of another wire API, and a compatible server without its address", async () => {
     const config = await fileOf(`providers:
   google: { api: gemini, api_key: g, organization: o }
   local: { api: openai-chat }
@@ -380,7 +380,7 @@ providers: { main: { api: openai-responses, api_key: k } }
     );
   });
 
-  it("notices what is set and has no effect, and leaves Kubernetes' variables alone", async () => {
+  it("reports settings without effect, and leaves Kubernetes' variables alone", async () => {
     const environment = {
       OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
       OUTRIGGER_LISTN: ":1",

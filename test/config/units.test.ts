@@ -15,7 +15,7 @@ describe("parseDuration()", () => {
     expect(parseDuration(value)).toBe(milliseconds);
   });
 
-  it.each(["10", "10 s", "-1s", "s", "1d", "", 10, null, "10s ", "1.s"])("refuses %s", (value) => {
+  it.each(["10", "10 s", "-1s", "s", "1d", "", 10, null, "10s ", "1.s"])("rejects %s", (value) => {
     expect(parseDuration(value)).toBeUndefined();
   });
 });
@@ -32,7 +32,7 @@ describe("parseSize()", () => {
     expect(parseSize(value)).toBe(bytes);
   });
 
-  it.each(["0", 0, -1, "32mib", "1.5", "MiB", "", null, "9007199254740993GiB"])("refuses %s", (value) => {
+  it.each(["0", 0, -1, "32mib", "1.5", "MiB", "", null, "9007199254740993GiB"])("rejects %s", (value) => {
     expect(parseSize(value)).toBeUndefined();
   });
 });

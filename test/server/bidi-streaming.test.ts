@@ -47,7 +47,7 @@ function sizeOf({ responseParameters }: StreamingOutputCallRequest): number {
   return responseParameters[0]?.size ?? 0;
 }
 
-/** Requests that are sent when the test says so. */
+/** Requests that a test sends one by one. */
 class Sender implements AsyncIterable<{ responseParameters: { size: number }[] }> {
   sent = 0;
   readonly #queue: number[] = [];

@@ -66,7 +66,7 @@ describe("a drain", () => {
     expect(code).toBe(grpc.status.UNAVAILABLE);
   });
 
-  it("says at first that no stream is lost, and then which was the last", async () => {
+  it("sends a first GOAWAY that includes all streams, and then one with the last stream", async () => {
     const { server, go } = await startHolding();
     const session = http2.connect(server.url);
     servers.onEnd(() => session.destroy());
@@ -99,7 +99,7 @@ describe("a drain", () => {
     await server.drain();
   });
 
-  it("tells probes, and ends health watches", async () => {
+  it("changes the answers to probes, and ends health watches", async () => {
     const { server, go } = await startHolding();
     const holding = callGrpc(grpcTo(server), stream, { model: "m" });
     await begun(server, 1);
@@ -131,7 +131,7 @@ describe("a drain", () => {
     expect((await holding).code).toBe(grpc.status.OK);
   });
 
-  it("closes a connection of HTTP/1.1 after its last answer", async () => {
+  it("closes an HTTP/1.1 connection after its last response", async () => {
     const { server, go } = await startHolding();
     const agent = new http.Agent({ keepAlive: true });
     servers.onEnd(() => agent.destroy());
@@ -158,7 +158,7 @@ describe("a drain", () => {
     expect(server.log).toContainEqual(expect.objectContaining({ level: 40, timeout_ms: 100 }));
   });
 
-  it("happens once, however often it is asked for", async () => {
+  it("happens once, however often it is requested", async () => {
     const { server } = await startHolding();
     await Promise.all([server.drain(), server.drain()]);
     await server.close();

@@ -52,7 +52,7 @@ describe("Shutdown", () => {
     expect(steps).toEqual(["close slow", "close quick"]);
   });
 
-  it("tells a part by its signal that the time is over", async () => {
+  it("aborts the signal of a part when the time is over", async () => {
     const { shutdown, lines } = shutdownOf(
       (steps) => [
         {

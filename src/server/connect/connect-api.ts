@@ -18,8 +18,8 @@ import { universalRequestOf } from "./request.ts";
 import { sendResponse } from "./response.ts";
 
 /**
- * Serves gRPC, gRPC-Web, Connect and JSON by Connect's handlers, over HTTP/1.1 and HTTP/2. The handlers are made for the
- * first request: a server whose clients all speak gRPC never needs them.
+ * Serves gRPC, gRPC-Web, Connect and JSON by Connect's handlers, over HTTP/1.1 and HTTP/2. The handlers are made for
+ * the first request: a server whose clients all speak gRPC never needs them.
  */
 export function createConnectApi(services: readonly Service[], limits: Limits): HttpApi {
   let routes: ReadonlyMap<string, HttpRoute> | undefined;

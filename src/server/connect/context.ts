@@ -2,9 +2,9 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { exchangeKey } from "./exchange.ts";
 
 /**
- * Follows a call through Connect's pipeline. Connect runs it as its request gate, before it reads the body. Connect also
- * aborts the context exactly once, with the error where there is one, before it writes that error. So every failure of
- * every protocol passes here while its details can still be added.
+ * Follows a call through Connect's pipeline. Connect runs it as its request gate, before it reads the body. Connect
+ * also aborts the context exactly once, with the error where there is one, before it writes that error. So every
+ * failure of every protocol passes here while its details can still be added.
  */
 export function watchContext({ values, signal }: HandlerContext): void {
   const exchange = values.get(exchangeKey);

@@ -1,6 +1,6 @@
 /**
- * Drops a deadline that lies further away than a timer reaches (24.8 days). Clients without a
- * deadline send such; as a timer it would wrap around and run out at once.
+ * Removes a deadline over 24.8 days, the longest timer. Clients without a deadline send such deadlines; as a timer it
+ * would overflow and fire at once.
  */
 export function withoutEndlessDeadline(header: Headers): Headers {
   const isEndless =
@@ -17,7 +17,7 @@ const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-// Units of gRPC's timeout whose eight digits can reach that far, in milliseconds.
+// Milliseconds of the units of gRPC's timeout that can exceed that with eight digits.
 const LONG_UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 };
 
 function grpcTimeoutMs(timeout: string | null): number {

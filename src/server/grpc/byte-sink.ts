@@ -1,16 +1,15 @@
-/** Size of a slab, in bytes: some hundred events, and not much to hold for one that waits for a slow reader. */
+/** Size of a slab, in bytes: a hundred events or more, and little memory for a write that waits for a slow reader. */
 export const SLAB_BYTES = 16 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 
 /**
- * A place for bytes that grows. Chunks are views on a slab, one after the other until it is full;
- * a chunk larger than a slab gets a buffer of its own. Bytes that were handed out are never
- * written again, so that they can wait in a socket's queue; what holds a chunk holds its slab.
+ * A growing buffer. Chunks are views of a slab, one after the other until it is full; a chunk larger than a slab gets a
+ * buffer of its own. Bytes that were taken are never overwritten, so that they can wait in the queue of a socket. A
+ * chunk keeps its slab in memory.
  *
- * Who writes calls `reserve`, sets bytes in `buffer` from `position` on, and advances `position`.
- * Both `buffer` and `position` may be others after `reserve`: only distances from the beginning
- * of the chunk last, see `length`.
+ * A writer calls `reserve`, sets bytes in `buffer` from `position` on, and advances `position`. Both may change in
+ * `reserve`: only offsets from the beginning of the chunk stay valid, see `length`.
  */
 export class ByteSink {
   /** Where bytes are written now; replaced when it is full. */
@@ -18,7 +17,7 @@ export class ByteSink {
   /** The next free byte of `buffer`. */
   position = 0;
   #chunkStart = 0;
-  /** Of `buffer`: asked for with every value, a field is faster than a typed array's length. */
+  /** Length of `buffer`: read for every value, and a field is faster than the length of a typed array. */
   #size = 0;
 
   /** Bytes that were written since `start`. */
@@ -26,7 +25,7 @@ export class ByteSink {
     return this.position - this.#chunkStart;
   }
 
-  /** Begins a chunk at `position`. What was written and not taken is given up. */
+  /** Begins a chunk at `position`. Discards bytes that were written and not taken. */
   start(): void {
     if (this.#size > SLAB_BYTES) this.#replace(NOTHING, 0);
     this.#chunkStart = this.position;
@@ -39,7 +38,7 @@ export class ByteSink {
     return chunk;
   }
 
-  /** Makes room for that many bytes from `position` on. */
+  /** Ensures space for that many bytes from `position` on. */
   reserve(bytes: number): void {
     if (this.position + bytes > this.#size) this.#grow(bytes);
   }
@@ -47,7 +46,7 @@ export class ByteSink {
   #grow(bytes: number): void {
     const length = this.length;
     const needed = length + bytes;
-    // Beyond a slab some room more: what closes a large message takes a few bytes for its lengths.
+    // Above the size of a slab some extra space: the lengths at the end of a large message need a few bytes.
     const size = needed <= SLAB_BYTES ? SLAB_BYTES : Math.max(needed + SLAB_BYTES, 2 * this.#size);
     const buffer = Buffer.allocUnsafeSlow(size);
     this.buffer.copy(buffer, 0, this.#chunkStart, this.position);

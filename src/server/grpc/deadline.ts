@@ -2,10 +2,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { boundedText } from "../status/bounded-text.ts";
 
 /**
- * Milliseconds that a caller grants, by its header `grpc-timeout` (PROTOCOL-HTTP2, Timeout);
- * undefined where there is none, or one that lies further away than a timer reaches (24.8
- * days): clients without a deadline send such.
- * @throws ConnectError INVALID_ARGUMENT for what is no timeout.
+ * The timeout in the header `grpc-timeout` (PROTOCOL-HTTP2, Timeout), in milliseconds. Undefined where there is none,
+ * or one over 24.8 days, the longest timer: clients without a deadline send such timeouts.
+ * @throws ConnectError INVALID_ARGUMENT for other texts.
  */
 export function timeoutOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;

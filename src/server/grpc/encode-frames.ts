@@ -4,13 +4,13 @@ import { FRAME_HEADER_BYTES, writeFrameHeader } from "./frames.ts";
 import { compress } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
 
-/** Messages from this size on are worth a compressor, in bytes. */
+/** Smallest size in bytes from which a message is compressed. */
 const MIN_COMPRESSED_BYTES = 256;
 
-// One for all calls: between `start` and `take` nothing else runs.
+// Shared by all calls: no other code runs between `start` and `take`.
 const sink = new ByteSink();
 
-/** Messages as frames, one after the other in one chunk. */
+/** Encodes messages as consecutive frames in one chunk. */
 export function encodeFrames(encode: MessageEncoder, messages: readonly Message[]): Buffer {
   sink.start();
   for (const message of messages) {
@@ -19,14 +19,14 @@ export function encodeFrames(encode: MessageEncoder, messages: readonly Message[
     sink.position += FRAME_HEADER_BYTES;
     encode(message, sink);
     const length = sink.length - offset - FRAME_HEADER_BYTES;
-    // The chunk may have moved to a larger buffer meanwhile.
+    // `encode` may have moved the chunk to a larger buffer.
     const position = sink.position - FRAME_HEADER_BYTES - length;
     writeFrameHeader(sink.buffer, position, { compressed: false, length });
   }
   return sink.take();
 }
 
-/** A message as one frame, compressed where that pays. */
+/** Encodes a message as one frame, compressed where it is large enough. */
 export async function encodeFrame(encode: MessageEncoder, message: Message): Promise<Buffer> {
   const plain = encodeFrames(encode, [message]);
   if (plain.byteLength < MIN_COMPRESSED_BYTES) return plain;

@@ -1,4 +1,4 @@
-/** One call from its headers to its trailers. */
+/** Serves one call from its headers to its trailers. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
@@ -60,7 +60,7 @@ function watchPeer(stream: ServerHttp2Stream, context: GrpcContext, response: Re
     response.disconnect();
     context.abort(DISCONNECTED);
   };
-  // An error of a stream is followed by `close`, and tells no more.
+  // An error of a stream is followed by `close`, which is handled below.
   stream.on("error", () => {});
   stream.once("aborted", onClose);
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
-/** gRPC's framing: every message has a flag and its length before it (PROTOCOL-HTTP2, Length-Prefixed-Message). */
+/** gRPC's framing: a flag and a length before every message (PROTOCOL-HTTP2, Length-Prefixed-Message). */
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** A message as it travels. */
+/** A message on the wire. */
 export interface Frame {
   readonly compressed: boolean;
   readonly bytes: Uint8Array;
@@ -11,26 +11,26 @@ export interface Frame {
 export const FRAME_HEADER_BYTES = 5;
 
 /**
- * Cuts bytes into frames, however they were split. A length over the limit is refused as soon
- * as it is read, before anything of that message is held.
+ * Splits bytes into frames, wherever the reads of the network split them. A length over the limit is rejected as soon
+ * as it is read, before the message is buffered.
  */
 export class FrameReader {
   readonly #maxMessageBytes: number;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** Bytes of the frame that is arriving, header included; 0 while its header is not there. */
+  /** Bytes of the incoming frame, header included; 0 until its header is complete. */
   #expected = 0;
 
   constructor(maxMessageBytes: number) {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
-  /** Whether no part of a frame waits for the rest. */
+  /** Whether no incomplete frame is buffered. */
   get isEmpty(): boolean {
     return this.#bytes === 0;
   }
 
-  /** Takes the next bytes. Afterwards `next` is to be called until it gives nothing. */
+  /** Adds the next bytes. Call `next` afterwards until it returns undefined. */
   push(chunk: Buffer): void {
     if (chunk.byteLength === 0) return;
     this.#chunks.push(chunk);
@@ -62,7 +62,7 @@ export class FrameReader {
     return length;
   }
 
-  /** The first chunk, made to hold at least that many bytes. They must be there. */
+  /** The first chunk, joined with others to at least that many bytes, which must be buffered. */
   #peek(bytes: number): Buffer {
     const [first] = this.#chunks;
     if (first !== undefined && first.byteLength >= bytes) return first;
@@ -90,7 +90,7 @@ export function writeFrameHeader(
   buffer.writeUInt32BE(length, position + 1);
 }
 
-/** The error of a message that is over the limit, whoever sends it. */
+/** The error of a message that is over the limit, before or after decompression. */
 export function tooLarge(found: string, maxBytes: number): ConnectError {
   return new ConnectError(
     `the message is too large: expected at most ${maxBytes} bytes (limits.max_message_bytes), found ${found}`,

@@ -4,15 +4,15 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { boundedText } from "../status/bounded-text.ts";
 import { tooLarge } from "./frames.ts";
 
-/** What this server can decompress, beside `identity`; the value of `grpc-accept-encoding`. */
+/** The compressions of this server besides `identity`; the value of `grpc-accept-encoding`. */
 export const ACCEPTED_ENCODINGS = "gzip";
 
-/** How messages of one call may be compressed. */
+/** Compression of the messages of a call. */
 export type Encoding = "identity" | "gzip";
 
 /**
  * The compression that a request announces by `grpc-encoding`.
- * @throws ConnectError UNIMPLEMENTED for one that is not known (gRPC's compression.md).
+ * @throws ConnectError UNIMPLEMENTED for an unknown one (gRPC's compression.md).
  */
 export function encodingOf(header: string | undefined): Encoding {
   if (header === undefined || header === "identity") return "identity";
@@ -21,7 +21,7 @@ export function encodingOf(header: string | undefined): Encoding {
   throw new ConnectError(`grpc-encoding is ${found}, expected identity or gzip`, Code.Unimplemented);
 }
 
-/** Whether a list of encodings, as in `grpc-accept-encoding`, has gzip. */
+/** Whether a list of encodings, as in `grpc-accept-encoding`, contains gzip. */
 export function acceptsGzip(header: string | readonly string[] | undefined): boolean {
   return String(header ?? "")
     .split(",")
@@ -30,12 +30,12 @@ export function acceptsGzip(header: string | readonly string[] | undefined): boo
 
 /**
  * Decompresses a message.
- * @throws ConnectError RESOURCE_EXHAUSTED where it is larger than `maxBytes`, of which nothing
- *   more is held then; INVALID_ARGUMENT where it is no gzip.
+ * @throws ConnectError RESOURCE_EXHAUSTED where it is larger than `maxBytes`, at which decompression stops;
+ *   INVALID_ARGUMENT where it is not gzip.
  */
 export async function decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   try {
-    // Node takes no limit of zero; a message of one byte is none that parses.
+    // Node has no limit of zero; a message of one byte does not parse anyway.
     return await gunzipAsync(bytes, { maxOutputLength: Math.max(1, maxBytes) });
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge("more", maxBytes);

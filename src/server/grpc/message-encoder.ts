@@ -14,26 +14,26 @@ import { scalarFormats, UnusualValue, type ValueWriter, writeRaw } from "./scala
 import { delimited, group, tagged, tagOf, writeTag } from "./tagged-writers.ts";
 
 /**
- * Writes a message of one type into a sink: the bytes that `toBinary` gives for it. Throws what
- * `toBinary` throws, and the sink is then as it was.
+ * Writes a message of one type into a sink: the same bytes as `toBinary`. Throws the same errors as `toBinary`, and the
+ * sink is unchanged then.
  */
 export type MessageEncoder = (message: Message, sink: ByteSink) => void;
 
-/** A property of a message: a field, or those of a oneof that no other field comes between. */
+/** A property of a message: a field, or the fields of a oneof with consecutive numbers. */
 interface Property {
   readonly name: string;
-  /** What it holds where there is nothing to write. */
+  /** Its value where nothing is to be written. */
   readonly unset: unknown;
   readonly write: ValueWriter;
 }
 
-/** No property holds this: its writer looks at all that it holds. */
+/** Not the value of any property: its writer checks all values. */
 const NEVER = Symbol("never");
 
 const encoders = new WeakMap<DescMessage, MessageEncoder>();
 const messageWriters = new WeakMap<DescMessage, ValueWriter>();
 
-/** The encoder of a message type, compiled when it is first asked for. */
+/** The encoder of a message type, compiled on first use. */
 export function messageEncoderOf(desc: DescMessage): MessageEncoder {
   const known = encoders.get(desc);
   if (known !== undefined) return known;
@@ -57,7 +57,7 @@ function messageWriterOf(desc: DescMessage): ValueWriter {
   if (known !== undefined) return known;
   const properties: Property[] = [];
   const write = messageWriter(desc, properties);
-  // Known before its fields are compiled, which may be of this very type.
+  // Registered before its fields are compiled, which may have this type.
   messageWriters.set(desc, write);
   properties.push(...propertiesOf(desc));
   return write;
@@ -69,7 +69,7 @@ function messageWriter(desc: DescMessage, properties: readonly Property[]): Valu
   return (value, sink) => {
     let message = value as (Message & Readonly<Record<string, unknown>>) | undefined;
     if (message?.$typeName !== typeName) throw new UnusualValue();
-    // In proto2 the default values are inherited, and only what a message has itself is written.
+    // In proto2 default values are inherited; only own properties are written.
     if (inherits) message = { ...message };
     for (let index = 0; index < properties.length; index++) {
       const { name, unset, write } = properties[index] as Property;
@@ -108,7 +108,7 @@ function propertiesOf(desc: DescMessage): Property[] {
 }
 
 function oneofWriter(cases: ReadonlyMap<unknown, ValueWriter>): ValueWriter {
-  // Most events are of the same kind as the one before.
+  // Most events have the same kind as the previous one.
   let last: unknown;
   let write: ValueWriter | undefined;
   return (value, sink) => {
@@ -141,7 +141,7 @@ function fieldWriter(field: DescField): ValueWriter {
   };
 }
 
-/** For types whose zero `===` does not tell: bytes, and floating point, of which -0 is written. */
+/** For types whose zero cannot be compared by `===`: bytes, and floating point, where -0 is written. */
 function zeroTestOf(type: ScalarType | undefined): ((value: unknown) => boolean) | undefined {
   switch (type) {
     case ScalarType.BYTES:
@@ -169,7 +169,7 @@ function packedWriter(field: DescField): ValueWriter {
   };
 }
 
-/** Entries are messages of two fields, both of which are always written. */
+/** Entries are messages of two fields, which are always written. */
 function mapWriter(field: DescField & { fieldKind: "map" }): ValueWriter {
   const writeKey = tagged(1, scalarFormats[field.mapKey]);
   const writeValue = elementWriter(field, 2);
@@ -184,7 +184,7 @@ function mapWriter(field: DescField & { fieldKind: "map" }): ValueWriter {
   };
 }
 
-/** Reads the key that a property's name stands for. What is none is refused when it is written. */
+/** Parses the property name of a map as a key. An invalid key is rejected when it is written. */
 function mapKeyReader(type: ScalarType): (name: string) => unknown {
   switch (scalarZeroValue(type, false)) {
     case "":
@@ -198,20 +198,20 @@ function mapKeyReader(type: ScalarType): (name: string) => unknown {
   }
 }
 
-/** Writes one value with its tag: a singular field, one of a list, or the value of a map's entry. */
+/** Writes one value with its tag: a singular field, an item of a list, or the value of a map entry. */
 function elementWriter(field: DescField, fieldNumber: number = field.number): ValueWriter {
   const { message } = field;
   if (message === undefined) return tagged(fieldNumber, scalarFormats[field.scalar ?? ScalarType.INT32]);
-  if (isHeldAsJson(field)) return refuse;
+  if (isHeldAsJson(field)) return rejectValue;
   const write = messageWriterOf(message);
   return field.delimitedEncoding ? group(fieldNumber, write) : delimited(fieldNumber, write);
 }
 
-/** A Struct is held as a JSON object, and that might look like a message. */
+/** A Struct is represented by a JSON object, which could look like a message. */
 function isHeldAsJson({ message, parent }: DescField): boolean {
   return message?.typeName === "google.protobuf.Struct" && parent.typeName !== "google.protobuf.Value";
 }
 
-function refuse(): never {
+function rejectValue(): never {
   throw new UnusualValue();
 }

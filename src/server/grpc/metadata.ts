@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 
 /**
- * Metadata of a call, with the surface of the web's Headers, which Connect's contexts have.
- * Node's own brings its fetch with it, 17 MB of memory for a map of strings. Values of names
- * that end in `-bin` are base64, as everywhere in Connect.
+ * Metadata of a call, with the interface of the web's Headers, which Connect's contexts have. Node's own class loads
+ * its fetch, 17 MB of memory for a map of strings. Values of names that end in `-bin` are base64, as everywhere in
+ * Connect.
  */
 export class Metadata implements Headers {
   readonly #values = new Map<string, string[]>();
@@ -52,7 +52,7 @@ export class Metadata implements Headers {
 
   *entries(): ReturnType<Headers["entries"]> {
     for (const name of [...this.#values.keys()].sort()) {
-      // Cookies have commas of their own, so that each stays alone (Fetch standard, "sort and combine").
+      // Cookies contain commas, so they are not joined (Fetch standard, "sort and combine").
       if (name === SET_COOKIE) for (const cookie of this.getSetCookie()) yield [name, cookie];
       else yield [name, this.get(name) ?? ""];
     }
@@ -70,7 +70,7 @@ export class Metadata implements Headers {
     return this.entries();
   }
 
-  /** Adds everything to what is about to be sent, one field for each value. */
+  /** Adds all fields to headers that are about to be sent, one field for each value. */
   writeTo(headers: OutgoingHttpHeaders): void {
     for (const [name, values] of this.#values) headers[name] = values.length === 1 ? values[0] : values;
   }
@@ -78,13 +78,13 @@ export class Metadata implements Headers {
 
 const SET_COOKIE = "set-cookie";
 
-// RFC 9110 §5.6.2 (token) and §5.5 (field-value, here without obs-text but in Latin-1 as the web has it).
+// RFC 9110 §5.6.2 (token) and §5.5 (field-value, in Latin-1 like the web's Headers).
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function fieldNameOf(name: string): string {
   if (NAME.test(name)) return name.toLowerCase();
-  throw new TypeError(`${JSON.stringify(name)} is not a name of a header`);
+  throw new TypeError(`${JSON.stringify(name)} is not a header name`);
 }
 
 function fieldValueOf(name: string, value: string): string {

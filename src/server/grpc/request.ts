@@ -1,4 +1,6 @@
-/** The request side of a call: the bytes of an HTTP/2 stream as messages, read no faster than the service takes them. */
+/**
+ * The request side of a call: the bytes of an HTTP/2 stream as messages, read no faster than the service takes them.
+ */
 import type { ServerHttp2Stream } from "node:http2";
 import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -45,8 +47,8 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
 
   /**
    * The one message of a method that takes one.
-   * @throws ConnectError UNIMPLEMENTED where there is none or more than one, since the client then has another signature
-   *   of the method; and what `next` throws.
+   * @throws ConnectError UNIMPLEMENTED where there is none or more than one, since the client then has another
+   *   signature of the method; and what `next` throws.
    */
   async single(): Promise<Message> {
     const frame = await this.#nextFrame();

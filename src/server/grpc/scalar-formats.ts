@@ -2,18 +2,18 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ByteSink } from "./byte-sink.ts";
 
-/** Writes a value. Throws UnusualValue where it is not as the generated types say. */
+/** Writes a value. Throws UnusualValue where its type is not that of the generated types. */
 export type ValueWriter = (value: unknown, sink: ByteSink) => void;
 
-/** How the values of a scalar type are written, and the wire type that their tag has. */
+/** How the values of a scalar type are written, and the wire type of their tag. */
 export interface ScalarFormat {
   readonly wireType: WireType;
   readonly write: ValueWriter;
 }
 
 /**
- * A value of another type than the generated ones, or out of range. Some are taken, such as
- * numbers as text, most are refused: both is left to protobuf-es.
+ * A value of another type than the generated ones, or out of range. protobuf-es then decides: it accepts some, such as
+ * numbers as text, and rejects most.
  */
 export class UnusualValue extends Error {}
 
@@ -22,10 +22,10 @@ export const MAX_VARINT_BYTES = 5;
 
 const MAX_VARINT64_BYTES = 10;
 
-/** Up to this length, in characters, a loop over them takes less time than a call into Node. */
+/** Length in characters up to which a loop is faster than a call into Node. */
 const MAX_LOOPED_CHARS = 8;
 
-/** Most bytes of UTF-8 for a UTF-16 code unit. */
+/** Largest number of UTF-8 bytes for a UTF-16 code unit. */
 const MAX_UTF8_BYTES = 3;
 
 /** Bytes of a length as a varint. */
@@ -36,7 +36,7 @@ export function varintBytes(length: number): number {
   return length < 0x1000_0000 ? 4 : MAX_VARINT_BYTES;
 }
 
-/** Writes an unsigned integer of 32 bits as a varint, into room that was reserved. */
+/** Writes an unsigned integer of 32 bits as a varint, into space that is reserved. */
 export function putVarint(value: number, sink: ByteSink): void {
   const { buffer } = sink;
   let { position } = sink;
@@ -49,7 +49,7 @@ export function putVarint(value: number, sink: ByteSink): void {
   sink.position = position;
 }
 
-/** Writes bytes as they are. */
+/** Writes bytes unchanged. */
 export function writeRaw(bytes: Uint8Array, sink: ByteSink): void {
   sink.reserve(bytes.length);
   sink.buffer.set(bytes, sink.position);
@@ -72,7 +72,7 @@ export function writeString(value: unknown, sink: ByteSink): void {
   sink.position += bytes;
 }
 
-/** Gives up, with nothing written, at the first character that is not ASCII. */
+/** Stops at the first character that is not ASCII; nothing is written then. */
 function writeShortAscii(value: string, sink: ByteSink): boolean {
   const { length } = value;
   sink.reserve(1 + length);
@@ -90,7 +90,7 @@ function writeShortAscii(value: string, sink: ByteSink): boolean {
 
 function reserveForString(value: string, sink: ByteSink): void {
   const most = MAX_VARINT_BYTES + MAX_UTF8_BYTES * value.length;
-  // To count takes longer than to write: only where the buffer may have to be replaced.
+  // Counting is slower than writing: only done where the buffer may be too small.
   const fits = sink.position + most <= sink.buffer.length;
   if (!fits) sink.reserve(MAX_VARINT_BYTES + Buffer.byteLength(value));
 }
@@ -102,7 +102,7 @@ function writeBytes(value: unknown, sink: ByteSink): void {
   writeRaw(value, sink);
 }
 
-/** Writes an integer of 32 bits, where it is negative with the sign in 64. */
+/** Writes an integer of 32 bits; a negative one is sign-extended to 64 bits. */
 export function writeInt32(value: unknown, sink: ByteSink): void {
   const number = int32(value);
   if (number < 0) return writeVarint64(number, -1, sink);

@@ -10,7 +10,7 @@ import {
   writeString,
 } from "./scalar-formats.ts";
 
-/** The tag that a field's values begin with. */
+/** The tag before the values of a field. */
 export function tagOf(fieldNumber: number, wireType: WireType): number {
   return ((fieldNumber << 3) | wireType) >>> 0;
 }
@@ -22,8 +22,8 @@ export function writeTag(tag: number, sink: ByteSink): void {
 }
 
 /**
- * A writer of scalars with their tag. Strings and integers, which are most of what there is, have
- * code of their own, into which V8 can inline their writers.
+ * A writer of scalars with their tag. Strings and integers, the most common ones, have code of their own, into which V8
+ * can inline their writers.
  */
 export function tagged(fieldNumber: number, { wireType, write }: ScalarFormat): ValueWriter {
   const tag = tagOf(fieldNumber, wireType);
@@ -58,9 +58,8 @@ export function group(fieldNumber: number, write: ValueWriter): ValueWriter {
 }
 
 /**
- * A writer of content after its tag and its length in bytes. For the length it leaves as much room
- * as the one before took, since what one field holds is mostly of a kind; where that is wrong, the
- * content is moved.
+ * A writer of content after its tag and its length in bytes. It reserves as many bytes for the length as the previous
+ * value of the field needed, since the values of a field are mostly similar; where that is wrong, the content is moved.
  */
 export function delimited(fieldNumber: number, write: ValueWriter): ValueWriter {
   const tag = tagOf(fieldNumber, WireType.LengthDelimited);

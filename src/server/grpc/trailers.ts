@@ -9,7 +9,7 @@ import type { Metadata } from "./metadata.ts";
 /**
  * The trailers of a call: its status (PROTOCOL-HTTP2, Trailers), the details as
  * `grpc-status-details-bin`, and the metadata of the service and of the error.
- * @param error Undefined: the call went well.
+ * @param error Undefined: the call succeeded.
  */
 export function trailersOf(
   metadata: Metadata | undefined,
@@ -25,12 +25,12 @@ export function trailersOf(
   return trailers;
 }
 
-/** Base64 as metadata has it: without padding, which is what gRPC asks of senders. */
+/** Base64 without padding, as gRPC requires of senders of metadata. */
 function encodeBinary(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64").replace(/=+$/, "");
 }
 
-// An error may carry the headers of an answer that a service got from elsewhere.
+// An error may carry the headers of a response that a service got from another server.
 const RESERVED =
   /^(?:content-.*|grpc-(?:status.*|message|encoding|accept-encoding|timeout)|te|trailer|host|user-agent|connection|transfer-encoding)$/;
 

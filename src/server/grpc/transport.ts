@@ -40,7 +40,9 @@ export function createGrpcTransport({ services, limits, observers }: GrpcTranspo
   };
 }
 
-/** Whether a request is gRPC with protobuf. Requests with an origin are from browsers, and left to the check of origins. */
+/**
+ * Whether a request is gRPC with protobuf. Requests with an origin are from browsers, and left to the check of origins.
+ */
 function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHttpHeaders): boolean {
   return (
     (type === "application/grpc" || type === "application/grpc+proto") &&

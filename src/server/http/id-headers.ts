@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 
-/** Header that carries the id of a request, both ways. */
+/** Header with the id of a request, in requests and responses. */
 export const REQUEST_ID_HEADER = "x-request-id";
 
-/** Header that carries the id of a run to its caller. */
+/** Response header with the id of a provider call. */
 export const INFERENCE_ID_HEADER = "outrigger-inference-id";
 
-// Visible, short, and nothing that a log viewer or a shell could take for its own.
-const SANE_ID = /^[\w.:@/+=-]{1,128}$/;
+// Visible and short, without characters that have a meaning in log viewers or shells.
+const VALID_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** The caller's id where it is sane: up to 128 letters, digits and `_.:@/+=-`. Else a new UUID. */
+/** The client's id where it is valid: up to 128 letters, digits and `_.:@/+=-`. Otherwise a new UUID. */
 export function requestIdOf(header: string | readonly string[] | undefined): string {
-  return typeof header === "string" && SANE_ID.test(header) ? header : randomUUID();
+  return typeof header === "string" && VALID_ID.test(header) ? header : randomUUID();
 }

@@ -1,6 +1,6 @@
 /**
- * Which browsers may call. The data listener is on loopback, where every page that a user has open can reach it, also by
- * DNS rebinding: so a request that names its origin is rejected unless that origin is allowed. Programs name none.
+ * Which browsers may call. The data listener is on loopback, where every page that a user has open can reach it, also
+ * by DNS rebinding: so a request that names its origin is rejected unless that origin is allowed. Programs name none.
  */
 import { cors } from "@connectrpc/connect";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
@@ -11,7 +11,10 @@ import { INFERENCE_ID_HEADER, REQUEST_ID_HEADER } from "./id-headers.ts";
 /** What is to happen with a request: it goes on, it was a preflight that is answered now, or it is to be rejected. */
 export type OriginVerdict = "pass" | "answered" | "rejected";
 
-/** Checks the `Origin` of a request, answers preflights, and sets the headers by which an allowed page may read the response. */
+/**
+ * Checks the `Origin` of a request, answers preflights, and sets the headers by which an allowed page may read the
+ * response.
+ */
 export type OriginCheck = (request: HttpRequest, response: HttpResponse) => OriginVerdict;
 
 /** @param options Undefined: no origin is allowed. */

@@ -1,6 +1,6 @@
 /**
- * Writes to responses so that each has at most one write that is not flushed. Waiting only when Node's buffer is full by
- * bytes would cost a megabyte of bookkeeping for a reader that leaves a thousand small events unread.
+ * Writes to responses so that each has at most one write that is not flushed. Waiting only when Node's buffer is full
+ * by bytes would cost a megabyte of bookkeeping for a reader that leaves a thousand small events unread.
  */
 import type { ServerHttp2Stream } from "node:http2";
 import type { HttpResponse } from "../listen/http-types.ts";
@@ -54,8 +54,8 @@ export function endWithHeadersPaced(
 }
 
 /**
- * Calls back when all of a response is with HTTP/2. Its "finish" event will not do: it waits until the peer has ended its
- * request, too.
+ * Calls back when all of a response is with HTTP/2. Its "finish" event will not do: it waits until the peer has ended
+ * its request, too.
  */
 function onHttp2End(stream: ServerHttp2Stream, callback: () => void): void {
   // Emitted after the last bytes. The end of the stream follows within the same turn of the event loop.

@@ -8,9 +8,9 @@ export interface BodyReader {
 }
 
 /**
- * The bytes of a body, until it ends or the reader's signal is aborted: a client that stalls is not waited for beyond the
- * deadline. Leaving the iteration early does not destroy the request, unlike `for await` over the request: on HTTP/1.1
- * that would close the connection before the error response is sent.
+ * The bytes of a body, until it ends or the reader's signal is aborted: a client that stalls is not waited for beyond
+ * the deadline. Leaving the iteration early does not destroy the request, unlike `for await` over the request: on
+ * HTTP/1.1 that would close the connection before the error response is sent.
  */
 export async function* readBody(request: HttpRequest, reader: BodyReader): AsyncGenerator<Uint8Array> {
   while (!request.readableEnded) {

@@ -14,12 +14,12 @@ export function startConnectionChecks(server: Http1Server): void {
   server.emit("listening");
 }
 
-/** Gives a server a connection that another server accepted. */
+/** Hands a connection that another server accepted to a server. */
 export function injectConnection(server: Http1Server | Http2Server, socket: Socket): void {
   server.emit("connection", socket);
 }
 
-/** Gives a stream to a server whose request listener then gets it as a request and a response. */
+/** Hands a stream to a server, whose request listener gets it as a request and a response. */
 export function injectStream(
   server: Http2Server,
   stream: ServerHttp2Stream,

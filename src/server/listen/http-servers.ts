@@ -37,8 +37,8 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
     streamResetBurst: limits.streamResetBurst,
     streamResetRate: limits.streamResetRate,
     maxSessionMemory: limits.maxSessionMemoryMiB,
-    // Cancelled streams count as open until Node has cleaned up, so a client that cancels often exceeds its limit without
-    // knowing. Refused streams are retried; by default the 101st would end the connection.
+    // Cancelled streams count as open until Node has cleaned up, so a client that cancels often exceeds its limit
+    // without knowing. Refused streams are retried; by default the 101st would end the connection.
     maxSessionRejectedStreams: limits.streamResetBurst,
   });
   server.on("stream", (stream, headers, ...rest) => {

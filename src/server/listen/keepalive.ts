@@ -1,8 +1,8 @@
 import type { ServerHttp2Session } from "node:http2";
 
 /**
- * Detects peers that vanished: pings every session, and destroys one that has not answered when the next ping is due. One
- * timer for all sessions.
+ * Detects peers that vanished: pings every session, and destroys one that has not answered when the next ping is due.
+ * One timer for all sessions.
  * @returns Stops it.
  */
 export function startKeepalive(sessions: ReadonlySet<ServerHttp2Session>, intervalMs: number): () => void {

@@ -30,8 +30,8 @@ export interface Listener {
   /** The bound addresses, with real ports. */
   readonly addresses: readonly string[];
   /**
-   * Accepts nothing new, sends GOAWAY to every HTTP/2 peer, closes idle connections, and lets requests in flight finish.
-   * Resolves when the last connection is closed.
+   * Accepts nothing new, sends GOAWAY to every HTTP/2 peer, closes idle connections, and lets requests in flight
+   * finish. Resolves when the last connection is closed.
    */
   drain(): Promise<void>;
   /** Cuts off all connections. Resolves when everything is closed. */

@@ -10,7 +10,7 @@ export interface CallSignal {
 
 /**
  * The signal of a call in the form that adapters take: a deadline aborts it with RequestTimeoutError, a disconnect with
- * AbortError, so that the status of the call tells the two apart.
+ * AbortError, so that the call gets the status of the right one.
  */
 export function callSignalOf(call: AbortSignal): CallSignal {
   const controller = new AbortController();
@@ -21,8 +21,8 @@ export function callSignalOf(call: AbortSignal): CallSignal {
 }
 
 /**
- * The error of a call that failed. Where its signal was aborted, other errors are consequences: the reason of the signal
- * is the error, unless the thrown one has the same kind and more detail.
+ * The error of a call that failed. Where its signal was aborted, other errors are consequences: the reason of the
+ * signal is the error, unless the thrown one has the same kind and more detail.
  */
 export function errorOfCall(thrown: unknown, signal: AbortSignal): SDKError {
   const error = toSdkError(thrown);

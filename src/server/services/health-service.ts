@@ -10,18 +10,18 @@ import {
 } from "../../gen/grpc/health/v1/health_pb.ts";
 import { boundedText } from "../status/bounded-text.ts";
 
-/** Whether the server serves, for everyone who asks by `grpc.health.v1`. */
+/** The serving status of a server, for `grpc.health.v1` and the probes of the admin listener. */
 export interface Health {
-  /** The service, to be mounted on any number of listeners. */
+  /** The implementation of `grpc.health.v1`, for any number of listeners. */
   readonly service: ServiceImpl<typeof HealthService>;
   /** Whether calls are accepted. */
   readonly serving: boolean;
-  /** From now on everything is NOT_SERVING. Watches say so and end. Cannot be undone. */
+  /** Changes the status of all services to NOT_SERVING for good. Watches report it and end. */
   shutDown(): void;
 }
 
 /**
- * Makes the health of a server that serves.
+ * The health of a server that is serving.
  * @param serviceNames Full names of its services. The empty name, the server itself, is added.
  */
 export function createHealth(serviceNames: readonly string[]): Health {
@@ -57,7 +57,7 @@ function check({ service }: HealthCheckRequest, statusOf: StatusLookup): HealthC
   throw new ConnectError(`unknown service "${boundedText(service, MAX_NAME_BYTES)}"`, Code.NotFound);
 }
 
-/** The status now and, once it changes, the other one. There is one change in a server's life: its end. */
+/** Reports the status now, and when it changes. It changes once: when the server shuts down. */
 async function* watch(
   { service }: HealthCheckRequest,
   context: HandlerContext,
@@ -70,7 +70,7 @@ async function* watch(
   if (!context.signal.aborted && statusOf(service) !== status) yield responseOf(statusOf(service));
 }
 
-/** Resolves when one of the signals is aborted, and listens to neither from then on. */
+/** Resolves when one of the signals is aborted. Leaves no listeners behind. */
 function firstAborted(...signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -77,7 +77,7 @@ async function* stream(
   }
 }
 
-/** Collects what the observers of a call are told about its inference. */
+/** Reports an inference to the observers of its call. */
 class InferenceRecord {
   readonly inferenceId = inferenceIdOf();
   readonly #recorder: CallRecorder;
@@ -113,7 +113,7 @@ class InferenceRecord {
     if (last?.case === "finish" || last?.case === "error") this.#usage = last.value.usage;
   }
 
-  /** Returns the status that the call fails with. */
+  /** Takes the error of the call, and returns the status for it. */
   fail(error: SDKError): ConnectError {
     this.#error = error;
     this.#usage = error.usage ?? this.#usage;

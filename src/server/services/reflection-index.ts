@@ -10,7 +10,7 @@ import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { withImports } from "./descriptor-files.ts";
 
-/** What reflection knows: files, and which of them says what. */
+/** The descriptors that reflection serves, by their names. */
 export interface ReflectionIndex {
   /** Full names of the services, sorted. */
   readonly services: readonly string[];
@@ -20,13 +20,13 @@ export interface ReflectionIndex {
   fileOfSymbol(fullName: string): DescFile | undefined;
   /** The file that extends a message by a field of this number. */
   fileOfExtension(message: string, fieldNumber: number): DescFile | undefined;
-  /** Numbers by which a message is extended; undefined where there is no such message. */
+  /** Numbers of the extensions of a message; undefined where there is no such message. */
   extensionNumbers(message: string): readonly number[] | undefined;
 }
 
 /**
  * Indexes the files of services, and all that they import.
- * @param files Files beside those, for instance with the messages of error details.
+ * @param files Additional files, for instance with the messages of error details.
  */
 export function createReflectionIndex(
   services: readonly DescService[],
@@ -53,7 +53,9 @@ export function createReflectionIndex(
   };
 }
 
-/** A file and what it imports, without those that were `sent` before, which it fills. The file itself is always there. */
+/**
+ * A file and its imports, without the imports that are in `sent`; adds them there. The file itself is always included.
+ */
 export function serializeWithImports(file: DescFile, sent: Set<string>): Uint8Array[] {
   const missing = [...withImports([file]).values()].filter(
     (each) => each === file || !sent.has(each.proto.name),

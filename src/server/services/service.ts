@@ -17,8 +17,8 @@ export interface ServiceSettings {
 }
 
 /**
- * A service with its implementation. A method that streams may return a `Batched` stream: messages of one batch leave in
- * one write.
+ * A service with its implementation. A method that streams may return a `Batched` stream: messages of one batch leave
+ * in one write.
  */
 export function createService<Desc extends DescService>(
   desc: Desc,

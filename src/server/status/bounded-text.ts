@@ -1,10 +1,10 @@
 /**
- * Shortens a text to at most `maxBytes` bytes of UTF-8, at a character's edge, with `…` in
- * place of what was cut. Half surrogate pairs become U+FFFD, so that the result can be encoded.
+ * Shortens a text to at most `maxBytes` bytes of UTF-8, at a character boundary, with `…` at the end. Lone surrogates
+ * become U+FFFD, so that the result can be encoded.
  * @param maxBytes At least 3, the size of the ellipsis.
  */
 export function boundedText(text: string, maxBytes: number): string {
-  // A code unit is at least one byte: what is longer than this is cut in any case.
+  // A code unit takes at least one byte: a longer text is shortened in any case.
   const whole = text.slice(0, maxBytes + 1).toWellFormed();
   if (text.length <= maxBytes && Buffer.byteLength(whole) <= maxBytes) return whole;
   return `${prefixOf(whole, maxBytes - Buffer.byteLength(ELLIPSIS))}${ELLIPSIS}`;

@@ -62,8 +62,8 @@ export function rejectionOf(status: number, handler: UniversalHandler): Rejectio
 }
 
 /**
- * Sends a rejection: to gRPC and gRPC-Web as a status in the headers (Trailers-Only), to other clients as an HTTP status
- * with Connect's JSON for errors, or with plain text. The body of the request is not read.
+ * Sends a rejection: to gRPC and gRPC-Web as a status in the headers (Trailers-Only), to other clients as an HTTP
+ * status with Connect's JSON for errors, or with plain text. The body of the request is not read.
  */
 export function sendRejection(
   request: HttpRequest,

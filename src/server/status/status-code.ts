@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { ErrorKind, ErrorKindSchema } from "../../gen/outrigger/v1/error_pb.ts";
 
-/** The RPC status of a kind of failure. A kind that is not known has status UNKNOWN. */
+/** The RPC status of an error kind; UNKNOWN for an unknown kind. */
 export function codeOf(kind: ErrorKind): Code {
   switch (kind) {
     case ErrorKind.AUTHENTICATION:
@@ -49,7 +49,7 @@ export function codeName(code: Code | undefined): string {
   return CODE_NAMES[code];
 }
 
-// gRPC's own spelling, which Connect's differs from (`Canceled`).
+// gRPC's spelling, which differs from Connect's (`Canceled`).
 const CODE_NAMES: Readonly<Record<Code, string>> = {
   [Code.Canceled]: "CANCELLED",
   [Code.Unknown]: "UNKNOWN",

@@ -1,4 +1,4 @@
-/** What a failed call carries beside its status: bounded, so that it fits into anyone's trailers. */
+/** The details of a failed call's status, bounded so that they fit into the trailers that clients accept. */
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { type FieldViolation, ProviderError, type SDKError } from "../../core/errors.ts";
@@ -13,27 +13,27 @@ import { ErrorKind, type InferenceError, InferenceErrorSchema } from "../../gen/
 import { boundedText } from "./bounded-text.ts";
 import { kindName } from "./status-code.ts";
 
-/** Largest `google.rpc.Status` of ours, in bytes. Many clients take 8 KiB of trailers; base64 adds a third. */
+/** Largest `google.rpc.Status`, in bytes. Many clients accept 8 KiB of trailers; base64 adds a third. */
 export const MAX_STATUS_BYTES = 4096;
 
-/** A message that a status carries. */
+/** A message in the details of a status. */
 export interface StatusDetail {
   readonly desc: DescMessage;
   readonly value: MessageInitShape<DescMessage>;
 }
 
-/** What of a call belongs into its error. */
+/** Facts of a call that its error contains. */
 export interface ErrorFacts {
-  /** Model that was asked for. */
+  /** Requested model. */
   readonly model?: string | undefined;
 }
 
-/** The message of a failure as callers may read it. What a bug of ours says stays inside. */
+/** The message of a failure for clients. Messages of internal errors are not shown. */
 export function publicMessage(error: SDKError): string {
   return error.kind === ErrorKind.INTERNAL ? INTERNAL_MESSAGE : boundedText(error.message, MAX_MESSAGE_BYTES);
 }
 
-/** The error as events and details carry it: like `toProto()`, bounded, and silent about bugs of ours. */
+/** The error for events and details: like `toProto()`, bounded, and without the messages of internal errors. */
 function publicError(error: SDKError): InferenceError {
   return boundedError(error.toProto(), MAX_MESSAGE_BYTES, MAX_CAUSES);
 }
@@ -46,9 +46,8 @@ export function retryDelayOf(error: SDKError): number | undefined {
 }
 
 /**
- * The details of a failure, InferenceError first. Together with the status message they stay
- * under MAX_STATUS_BYTES: the cause, the provider's body and the last field violations are
- * what is left out where there is no room.
+ * The details of a failure, InferenceError first. Together with the status message they stay under MAX_STATUS_BYTES:
+ * the cause, the provider's body and the last field violations are omitted where they do not fit.
  */
 export function detailsOf(error: SDKError, facts: ErrorFacts = {}): StatusDetail[] {
   const full = publicError(error);
@@ -137,7 +136,7 @@ function withoutExtras(error: InferenceError): InferenceError {
   return bare;
 }
 
-/** Gives back what was left out, as far as there is room. A cut body would be no JSON: all or nothing. */
+/** Adds the cause and the body where they fit. A truncated body would not be JSON: it is added whole or not at all. */
 function addExtras(bare: InferenceError, full: InferenceError, room: number): void {
   const before = sizeOfError(bare);
   if (full.cause !== undefined) {

@@ -27,15 +27,15 @@ export function connectErrorOf(error: SDKError, facts: ErrorFacts = {}): Connect
   );
 }
 
-/** The status that a call failed with, and what a bug of ours threw. */
+/** The status that a call failed with, and the thrown value of a bug. */
 export interface Failure {
   readonly status: ConnectError;
   readonly fault: unknown;
 }
 
 /**
- * The failure of a call that threw: a ConnectError as it is, with the details of our contract where a transport made it;
- * any other value is a bug of ours.
+ * The failure of a call that threw: a ConnectError as it is, with the details of our contract where a transport made
+ * it; any other value is a bug of this program.
  * @param rpc Service and method of the call.
  */
 export function failureOf(thrown: unknown, rpc: string): Failure {
@@ -72,7 +72,8 @@ function protocolErrorOf(error: ConnectError): SDKError | undefined {
     case Code.ResourceExhausted:
       return new InvalidRequestError(message);
     case Code.Internal:
-      // Other faults of a request stay INTERNAL, as in gRPC: a compressed message that no header announces, unknown flags.
+      // Other faults of a request stay INTERNAL, as in gRPC: a compressed message that no header announces, unknown
+      // flags.
       return isParseFault(error) ? new InvalidRequestError(message) : undefined;
     case Code.DeadlineExceeded:
       return new RequestTimeoutError("the caller's deadline ran out");

@@ -22,8 +22,8 @@ export interface FirstOutput {
 }
 
 /**
- * Follows all calls of a server: a log, metrics, traces. Calls are told apart by the identity of `call`. No method may
- * throw. A call that is neither an inference nor a stream has only `begin` and `end`.
+ * Follows all calls of a server: a log, metrics, traces. `call` is the same object in all methods. No method may throw.
+ * A call that is neither an inference nor a stream has only `begin` and `end`.
  */
 export interface CallObserver {
   /** A call has arrived. */

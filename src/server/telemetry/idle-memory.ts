@@ -29,8 +29,8 @@ export const MIN_CHANGES = 200;
 const MAX_QUIET_SHARE = 0.02;
 
 /**
- * V8 collects garbage when something is allocated: a process that becomes idle, or whose clients all stop reading, keeps
- * the memory of its last load for hours. One collection while it is idle frees that memory and wakes V8's memory
+ * V8 collects garbage when something is allocated: a process that becomes idle, or whose clients all stop reading,
+ * keeps the memory of its last load for hours. One collection while it is idle frees that memory and wakes V8's memory
  * reducer, which returns the pages some seconds later. It takes about 30 ms.
  */
 export function createIdleMemory({

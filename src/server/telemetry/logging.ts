@@ -38,7 +38,7 @@ const FLUSH_INTERVAL_MS = 100;
 
 /**
  * Logs each call when it has ended: info for calls of Outrigger, debug for probes and for calls that their client
- * cancelled, error for a bug of ours.
+ * cancelled, error for bugs of this program.
  */
 export function createCallLog(logger: Logger): CallObserver {
   return { begin() {}, end: (call, outcome) => logCall(logger, call, outcome) };
@@ -145,7 +145,9 @@ function errorFields({ error }: Outcome): Record<string, unknown> {
   return fields;
 }
 
-/** What a bug of ours threw; undefined where there was none. gRPC also has INTERNAL for a client that breaks the protocol. */
+/**
+ * The thrown value of a bug; undefined where there was none: INTERNAL is also the status for a client that breaks gRPC.
+ */
 function faultOf({ code, error, fault }: Outcome): unknown {
   return code === Code.Internal ? (fault ?? error?.cause ?? error) : undefined;
 }

@@ -8,7 +8,7 @@ export interface Metrics extends Required<CallObserver> {
   render(): string;
 }
 
-/** Media type of what `render` gives. */
+/** Media type of the rendered metrics. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Models that get a label of their own; later ones are counted as `other`. */

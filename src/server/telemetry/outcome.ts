@@ -8,7 +8,7 @@ export interface TransportOutcome {
   readonly code: Code | undefined;
   /** Whether the client closed the stream before the response was complete. */
   readonly disconnected: boolean;
-  /** What a bug of ours threw. For the log, never for the client. */
+  /** The thrown value of a bug of this program. For the log, never for the client. */
   readonly fault?: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** The three kinds of metric that we need, in Prometheus' text format (version 0.0.4). */
+/** Counters, gauges and histograms in Prometheus' text format (version 0.0.4). */
 
 /** A metric that can write its samples. */
 export interface Metric {
@@ -10,16 +10,16 @@ export interface Metric {
 export interface MetricInit {
   readonly name: string;
   readonly help: string;
-  /** Names of its labels, in the order in which values are given. */
+  /** Names of its labels, in the order of the label values. */
   readonly labels?: readonly string[];
 }
 
-/** A count that only grows. */
+/** A count that only increases. */
 export interface Counter extends Metric {
   add(labelValues: readonly string[], amount?: number): void;
 }
 
-/** How often values fell into which range. */
+/** Counts of values by ranges. */
 export interface Histogram extends Metric {
   observe(labelValues: readonly string[], value: number): void;
 }
@@ -39,7 +39,7 @@ export function createCounter(init: MetricInit): Counter {
   };
 }
 
-/** Makes a gauge that is read when it is asked for. It has fixed labels. */
+/** Makes a gauge with fixed labels that is read when the metrics are rendered. */
 export function createGauge(
   init: Omit<MetricInit, "labels">,
   read: () => number,
@@ -102,7 +102,7 @@ function sample(name: string, labels: string, value: number): string {
   return `${name}${labels === "" ? "" : `{${labels}}`} ${value}\n`;
 }
 
-/** Writes labels of a metric. Each combination is written once: it is asked for with every call, and there are few. */
+/** Formats the labels of a metric. Results are cached: labels are needed for every call, and combinations are few. */
 function createLabels({ labels = [] }: MetricInit): (values: readonly string[]) => string {
   const known = new Map<string, string>();
   return (values) => {

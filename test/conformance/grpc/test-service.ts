@@ -1,4 +1,6 @@
-/** grpc.testing.TestService as gRPC's interop-test-descriptions.md has it: the methods that the interop client calls. */
+/**
+ * grpc.testing.TestService as gRPC's interop-test-descriptions.md has it: the methods that the interop client calls.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { type Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";

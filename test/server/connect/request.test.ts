@@ -146,7 +146,7 @@ describe("a message that is malformed", () => {
     "two messages": Buffer.concat([frame(Buffer.alloc(0)), frame(Buffer.alloc(0))]),
     "a compressed frame that is no gzip": frame(Buffer.from("x"), 1),
   };
-  it.each(Object.entries(cases))("%s is the caller's fault", async (name, body) => {
+  it.each(Object.entries(cases))("%s is an error of the client", async (name, body) => {
     const server = await startAnswering();
     const headers: Record<string, string> = name.endsWith("no gzip") ? { "grpc-encoding": "gzip" } : {};
     const { headers: answered, trailers } = await exchange(
@@ -179,7 +179,7 @@ describe("a message that is malformed", () => {
     },
   );
 
-  it("that is still sent when it is turned away is told to stop", async () => {
+  it("is reset without an error where it is rejected before its end", async () => {
     const server = await startAnswering({ maxMessageBytes: LIMIT });
     const session = http2.connect(server.url);
     servers.onEnd(() => session.destroy());

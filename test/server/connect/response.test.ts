@@ -29,7 +29,7 @@ function callStream(session: http2.ClientHttp2Session): ClientHttp2Stream {
   return stream;
 }
 
-describe("a reader who does not read", () => {
+describe("a client that does not read", () => {
   const STREAMS = 50;
   const EVENTS = 10_000;
   // What may be under way on a stream without being read.
@@ -143,7 +143,7 @@ describe("a client that cancels a lot", () => {
     expect((await bystander).trailers["grpc-status"]).toBe("0");
   });
 
-  it("is cut off where the limits say so", async () => {
+  it("is cut off at the limit", async () => {
     const server = await servers.start(
       { stream: (call) => oneByOne(textEvents(call, ["a"])) },
       { limits: { streamResetBurst: 10, streamResetRate: 1 } },

@@ -24,7 +24,7 @@ describe("timeoutOf", () => {
   });
 
   it.each(["", "5", "S", "123456789S", "-1S", "1.5S", "5s", "1S, 2S", " 5S", "5S\u0000"])(
-    "refuses %j",
+    "rejects %j",
     (header) => {
       expect(() => timeoutOf(header)).toThrow(ConnectError);
       try {

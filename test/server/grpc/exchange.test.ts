@@ -120,7 +120,7 @@ describe("a unary call", () => {
     expect(trailers["x-tail-bin"]).toBe("AAEC");
   });
 
-  it("that fails is answered with nothing but trailers", async () => {
+  it("that fails is answered by trailers only", async () => {
     const { session } = await connect({
       emptyCall: () => {
         throw new ConnectError("50 % of \u{1f600}\n", Code.DataLoss, { "x-why": "so", "grpc-status": "0" });
@@ -137,7 +137,7 @@ describe("a unary call", () => {
     });
   });
 
-  it("on which the service has a bug is INTERNAL, without a word of it", async () => {
+  it("is INTERNAL where the service has a bug, and its message is not shown", async () => {
     const { service, session } = await connect({
       emptyCall: () => {
         throw new Error("secret");
@@ -149,7 +149,7 @@ describe("a unary call", () => {
     await until(() => service.log.some(({ msg }) => msg === "call failed"));
   });
 
-  it("whose headers HTTP/2 does not allow is reset, and the next one served", async () => {
+  it("is reset where its headers are invalid in HTTP/2, and the next call is served", async () => {
     const { service, session } = await connect({
       emptyCall: (_request, { responseHeader }) => {
         responseHeader.set("connection", "close");
@@ -175,7 +175,7 @@ describe("a unary call", () => {
     ["two messages", Buffer.concat([simpleRequest, simpleRequest]), "12"],
     ["half a message", simpleRequest.subarray(0, -1), "3"],
     ["what is no protobuf", frame(Buffer.from([0xff])), "3"],
-  ])("with %s has a status that says so", async (_name, body, status) => {
+  ])("with %s fails with the right status", async (_name, body, status) => {
     const { session } = await connect({ unaryCall: () => ({}) });
     const { trailers } = await readAnswer(call(session, "UnaryCall", body));
     expect(trailers["grpc-status"]).toBe(status);
@@ -186,7 +186,7 @@ describe("compression", () => {
   const gzipped = frame(gzipSync(simpleRequest.subarray(5)), 1);
   const text = "x".repeat(5000);
 
-  it("of a request is undone, and the answer compressed as well", async () => {
+  it("of a request is decoded, and the answer is compressed too", async () => {
     const { session } = await connect({
       unaryCall: ({ responseSize }) => ({ username: text, hostname: `${responseSize}` }),
     });
@@ -199,7 +199,7 @@ describe("compression", () => {
     expect(message).toMatchObject({ username: text, hostname: "7" });
   });
 
-  it("is left out where a message is small, or the caller has not asked for it", async () => {
+  it("is omitted where a message is small, or the client does not compress", async () => {
     const { session } = await connect({
       unaryCall: ({ responseSize }) => ({ username: responseSize === 7 ? "short" : text }),
     });
@@ -213,7 +213,7 @@ describe("compression", () => {
     expect(framesOf(able.body)).toMatchObject([{ flags: 0 }]);
   });
 
-  it("that is not known is UNIMPLEMENTED, and the answer names those that are", async () => {
+  it("is UNIMPLEMENTED where it is unknown, and the answer names the known ones", async () => {
     const { session } = await connect({ unaryCall: () => ({}) });
     const answer = await readAnswer(call(session, "UnaryCall", gzipped, { "grpc-encoding": "snappy" }));
     expect(answer.trailers["grpc-status"]).toBe("12");
@@ -257,7 +257,7 @@ describe("a stream of answers", () => {
     expect(trailers).toMatchObject({ "grpc-status": "14", "grpc-message": "broke" });
   });
 
-  it("waits for a reader who does not read, one write ahead of him", async () => {
+  it("waits for a reader that does not read, with one write ahead", async () => {
     let given = 0;
     const { session } = await connect({
       async *streamingOutputCall() {
@@ -304,7 +304,7 @@ describe("a stream of requests", () => {
     expect(trailers["grpc-status"]).toBe("0");
   });
 
-  it("is held back while the service does not read", async () => {
+  it("waits while the service does not read", async () => {
     const { promise: proceed, resolve } = Promise.withResolvers<void>();
     const { session } = await connect({
       async streamingInputCall(requests) {
@@ -332,7 +332,7 @@ describe("a stream of requests", () => {
     expect(left).toBe(2000);
   });
 
-  it("that is answered before its end is told to stop, without an error", async () => {
+  it("is reset without an error where the answer is complete before its end", async () => {
     const { session } = await connect({ streamingInputCall: async () => ({ aggregatedPayloadSize: 1 }) });
     const stream = openStream(session, pathOf("StreamingInputCall"));
     stream.write(inputRequest);
@@ -343,7 +343,7 @@ describe("a stream of requests", () => {
     expect(await end).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
-  it("that is refused before its end is told to stop as well", async () => {
+  it("is reset without an error where it is rejected before its end", async () => {
     const { session } = await connect({ unaryCall: () => ({}) }, { maxMessageBytes: 1000 });
     const stream = openStream(session, pathOf("UnaryCall"));
     stream.write(frame(new Uint8Array(), 0, 1001));
@@ -353,7 +353,7 @@ describe("a stream of requests", () => {
   });
 });
 
-describe("a caller who leaves", () => {
+describe("a client that disconnects", () => {
   /** What the service has seen of the end of its call. */
   interface Seen {
     reason?: unknown;
@@ -412,7 +412,7 @@ describe("a caller who leaves", () => {
     ["cancelling", (peer: FrameConnection) => peer.send(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, 8]))],
     ["resetting without an error", (peer: FrameConnection) => peer.send(FRAME.reset, 0, 1, Buffer.alloc(4))],
     ["losing the connection", (peer: FrameConnection) => peer.destroy()],
-  ])("by %s while he sends is not taken for the end of what he says", async (_name, leave) => {
+  ])("by %s while it sends does not end its requests normally", async (_name, leave) => {
     const seen: Seen = {};
     const { service } = await connect(watching(seen));
     const peer = new FrameConnection(service.url);
@@ -426,7 +426,7 @@ describe("a caller who leaves", () => {
     expect(service.log).toMatchObject([{ msg: "client disconnected", code: "CANCELLED" }]);
   });
 
-  it.each(ways)("by %s while he does not read ends the service's stream", async (_name, leave) => {
+  it.each(ways)("by %s while it does not read ends the service's stream", async (_name, leave) => {
     const seen: Seen = {};
     const { service, session } = await connect(watching(seen));
     const stream = call(session, "StreamingOutputCall", outputRequest).on("error", () => {});
@@ -437,7 +437,7 @@ describe("a caller who leaves", () => {
     expect(seen).toMatchObject({ left: true, reason: { name: "AbortError" } });
   });
 
-  it("disturbs nobody else, ten thousand times", async () => {
+  it("does not affect other calls, ten thousand times", async () => {
     const { service, session } = await connect(watching({}));
     const bystander = openStream(session, pathOf("StreamingInputCall"));
     bystander.write(inputRequest);
@@ -456,7 +456,7 @@ describe("a caller who leaves", () => {
 });
 
 describe("a deadline", () => {
-  it("aborts the signal of the service with the status that says so", async () => {
+  it("aborts the signal of the service with DEADLINE_EXCEEDED", async () => {
     let reason: unknown;
     const { session } = await connect({
       unaryCall: (_request, { signal }) =>

@@ -56,12 +56,12 @@ describe("FrameReader", () => {
     }
   });
 
-  it("tells a compressed message by its flag", () => {
+  it("recognizes a compressed message by its flag", () => {
     expect(read([frame(Buffer.from("x"), 1)]).frames).toMatchObject([{ compressed: true }]);
     expect(read([frame(Buffer.from("x"))]).frames).toMatchObject([{ compressed: false }]);
   });
 
-  it("refuses a length over the limit before the message arrives", () => {
+  it("rejects a length over the limit before the message arrives", () => {
     const { error } = read([frame(Buffer.alloc(0), 0, MAX_BYTES + 1)]);
     expect(error?.code).toBe(Code.ResourceExhausted);
     expect(error?.rawMessage).toContain(
@@ -70,13 +70,13 @@ describe("FrameReader", () => {
     expect(read([frame(Buffer.alloc(MAX_BYTES))]).error).toBeUndefined();
   });
 
-  it("refuses flags that gRPC does not have", () => {
+  it("rejects unknown flags", () => {
     const { error } = read([frame(Buffer.from("x"), 2)]);
     expect(error?.code).toBe(Code.Internal);
     expect(error?.rawMessage).toBe("a message has the flags 2, expected 0 or 1");
   });
 
-  it("ends in messages, an error or a wait for more, whatever the bytes are", () => {
+  it("ends in messages, an error or a wait for more, for any bytes", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {
         const { frames, error } = read(chunks.map((chunk) => Buffer.from(chunk)));

@@ -1,6 +1,6 @@
 /**
- * Bytes that no client of good will sends. Whatever comes, each call ends in a status of gRPC or a
- * reset, nothing of it is left, and the next caller is served.
+ * Bytes that no well-behaved client sends. Each call must end in a gRPC status or a reset, leave nothing behind, and not
+ * affect the next call.
  */
 import http2 from "node:http2";
 import { gzipSync } from "node:zlib";
@@ -170,7 +170,7 @@ describe("a connection of any frames", () => {
     await expectServed(service);
   });
 
-  it("with headers over the limit is refused, and the next is served", async () => {
+  it("with headers over the limit is rejected, and the next call is served", async () => {
     const service = await start();
     const session = http2.connect(service.url).on("error", () => {});
     servers.onEnd(() => session.destroy());

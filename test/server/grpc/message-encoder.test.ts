@@ -142,7 +142,7 @@ describe("messageEncoderOf()", () => {
     expect(encode(StreamEventSchema, event).toString("hex")).toBe("0803620412026869");
   });
 
-  it("makes room for lengths of any size, whatever came before", () => {
+  it("reserves space for lengths of any size, after values of any size", () => {
     const lengths = [1, 127, 2, 128, 16_379, 16_384, 0, 2_097_152, 5, 16_383, 129];
     for (const length of lengths) {
       for (const character of ["a", "é", "\ud800"]) {
@@ -154,7 +154,7 @@ describe("messageEncoderOf()", () => {
     }
   });
 
-  it("finds room at the end of a slab, whatever comes there", () => {
+  it("makes space at the end of a slab for any value", () => {
     const short = create(StreamEventSchema, { event: { case: "textDelta", value: { delta: "a" } } });
     const long = create(StreamEventSchema, {
       event: { case: "textDelta", value: { delta: "a".repeat(130) } },
@@ -263,17 +263,17 @@ describe("messageEncoderOf(), where a value is not as its type says", () => {
     ["choice", { case: "another", value: 1 }],
   ];
 
-  it.each(wrong)("refuses %s %o with the error of toBinary, and leaves the sink as it was", (name, value) => {
+  it.each(wrong)("rejects %s %o with the error of toBinary, and leaves the sink unchanged", (name, value) => {
     const message = { ...create(plain), string: "before", [name]: value };
     const sink = new ByteSink();
     sink.start();
     messageEncoderOf(TextDeltaSchema)(create(TextDeltaSchema, { delta: "kept" }), sink);
-    const refused = outcomeOf(() => {
+    const rejected = outcomeOf(() => {
       messageEncoderOf(plain)(message, sink);
       return sink.take();
     });
-    expect(refused).toMatch(/Error/);
-    expect(refused).toBe(outcomeOf(() => toBinary(plain, message)));
+    expect(rejected).toMatch(/Error/);
+    expect(rejected).toBe(outcomeOf(() => toBinary(plain, message)));
     expect(sink.take().toString()).toBe("\x12\x04kept");
   });
 
@@ -282,7 +282,7 @@ describe("messageEncoderOf(), where a value is not as its type says", () => {
     expectSame(encode(plain, message), toBinary(plain, message));
   });
 
-  it("refuses a message of another type, and one that lacks a required field", () => {
+  it("rejects a message of another type, and one without a required field", () => {
     const legacy = kindsType("legacy.Legacy");
     const inner = { inner: {} } as MessageInitShape<DescMessage>;
     const cases: readonly (readonly [DescMessage, Message])[] = [
@@ -291,9 +291,9 @@ describe("messageEncoderOf(), where a value is not as its type says", () => {
       [legacy, create(legacy, { ...inner, id: "set" } as MessageInitShape<DescMessage>)],
     ];
     for (const [desc, message] of cases) {
-      const refused = outcomeOf(() => encode(desc, message));
-      expect(refused).toMatch(/Error/);
-      expect(refused).toBe(outcomeOf(() => toBinary(desc, message)));
+      const rejected = outcomeOf(() => encode(desc, message));
+      expect(rejected).toMatch(/Error/);
+      expect(rejected).toBe(outcomeOf(() => toBinary(desc, message)));
     }
   });
 

@@ -50,7 +50,7 @@ describe("Metadata", () => {
     ["ok", "line\nbreak"],
     ["ok", "nul\0"],
     ["ok", "\u{1f600}"],
-  ])("refuses %j: %j, as Headers does", (key, text) => {
+  ])("rejects %j: %j, like Headers", (key, text) => {
     expect(() => new Headers().set(key, text)).toThrow(TypeError);
     expect(() => new Metadata().set(key, text)).toThrow(TypeError);
     expect(() => new Metadata().append(key, text)).toThrow(TypeError);

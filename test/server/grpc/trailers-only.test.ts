@@ -1,4 +1,6 @@
-/** Calls that fail before their first message: one HEADERS frame, which leaves the call to the client's retry policy. */
+/**
+ * Calls that fail before their first message: one HEADERS frame, which leaves the call to the client's retry policy.
+ */
 import http2 from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";

@@ -64,7 +64,7 @@ describe("the admin listener", () => {
   });
 });
 
-describe("the door", () => {
+describe("the data listener", () => {
   it("needs an address", async () => {
     await expect(servers.start({}, { listen: [] })).rejects.toThrow(
       "listen: is empty, expected at least one address",

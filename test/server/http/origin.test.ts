@@ -37,7 +37,7 @@ function preflight(server: TestServer, origin: string) {
 
 describe("a request that names its origin", () => {
   it.each(["https://evil.example", "null", "http://127.0.0.1:6190"])(
-    "%s is refused by default",
+    "%s is rejected by default",
     async (origin) => {
       const server = await start();
       const response = await post(server, { origin });

@@ -26,14 +26,14 @@ describe("parseAddress()", () => {
     "a b:80",
     "unix:run.sock",
     "unix://",
-  ])("refuses %j and says what it expects", (text) => {
+  ])("rejects %j and says what it expects", (text) => {
     const parse = () => parseAddress(text, "listen");
     expect(parse).toThrow(ConfigurationError);
     expect(parse).toThrow(/^listen: .*expected one like 127\.0\.0\.1:6190/);
     expect(parse).toThrow(text);
   });
 
-  it("refuses a socket path that the kernel cannot hold", () => {
+  it("rejects a socket path that is too long for the kernel", () => {
     expect(() => parseAddress(`unix:///${"x".repeat(107)}`, "listen")).toThrow(/^listen: .*107 bytes/);
   });
 });

@@ -41,12 +41,12 @@ function ask(session: ClientHttp2Session, path: string, onBegin: () => void = ()
 }
 
 describe("a connection of HTTP/2", () => {
-  it("that never has a call is sent away", async () => {
+  it("without any call gets a GOAWAY", async () => {
     const { closed } = await connect({ maxConnectionIdleMs: 30 });
     await closed;
   });
 
-  it("that has had its last call is sent away", async () => {
+  it("gets a GOAWAY after its last call", async () => {
     const { session, closed } = await connect({ maxConnectionIdleMs: 60 });
     expect(await ask(session, "/now")).toBe("begun");
     await closed;
@@ -66,7 +66,7 @@ describe("a connection of HTTP/2", () => {
     await closed;
   });
 
-  it("that is old is sent away, and its calls finish", async () => {
+  it("gets a GOAWAY at its maximum age, and its calls finish", async () => {
     const { session, closed, finish } = await connect({ maxConnectionAgeMs: 40 });
     session.once("goaway", finish);
     expect(await ask(session, "/later")).toBe("begunended");

@@ -115,14 +115,14 @@ describe("one port", () => {
     expect(stdout).toBe("HTTP/1.1 /up");
   });
 
-  it("refuses what is no HTTP", async () => {
+  it("rejects bytes that are not HTTP", async () => {
     const [address = ""] = (await open()).addresses;
     const socket = connect(address);
     socket.write(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]));
     expect(await read(socket)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it("refuses headers that are too large, over either HTTP", async () => {
+  it("rejects headers that are too large, over HTTP/1.1 and HTTP/2", async () => {
     const [address = ""] = (await open(undefined, { maxHeaderListBytes: 8192 })).addresses;
     const headers = { "x-large": "y".repeat(9000) };
     expect((await fetch(`http://${address}/`, { headers })).status).toBe(431);
@@ -181,7 +181,7 @@ describe("several addresses", () => {
 });
 
 describe("a peer that is gone", () => {
-  it("before it said a word is closed", async () => {
+  it("is closed where it sends nothing", async () => {
     const [address = ""] = (await open(undefined, { protocolTimeoutMs: 50 })).addresses;
     await closed(connect(address));
   });
@@ -193,7 +193,7 @@ describe("a peer that is gone", () => {
     await closed(socket);
   });
 
-  it("in the middle of its headers is told so", async () => {
+  it("gets an error where it stops in the middle of its headers", async () => {
     const [address = ""] = (await open(undefined, { headersTimeoutMs: 100 })).addresses;
     const socket = connect(address);
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n");

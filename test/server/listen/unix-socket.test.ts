@@ -16,7 +16,7 @@ const servers = useTestServers();
 async function socketPath(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "outrigger-"));
   servers.onEnd(() => rm(directory, { recursive: true, force: true }));
-  return join(directory, "door.sock");
+  return join(directory, "outrigger.sock");
 }
 
 function start(path: string) {

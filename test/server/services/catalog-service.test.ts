@@ -77,7 +77,7 @@ describe("GetLatestModel", () => {
     expect(error.findDetails(BadRequestSchema)).toMatchObject([{ fieldViolations: [{ field: "provider" }] }]);
   });
 
-  it("that breaks is INTERNAL and tells nothing", async () => {
+  it("with a bug is INTERNAL and its message is not shown", async () => {
     const broken = () => {
       throw new Error("secret");
     };

@@ -11,9 +11,9 @@ import { useTestServers } from "../support/test-server.ts";
 const servers = useTestServers();
 const { check, list, watch } = Health.method;
 
-async function startWithClient(which: "door" | "admin" = "door") {
+async function startWithClient(which: "data" | "admin" = "data") {
   const server = await servers.start();
-  const client = grpcClient(which === "door" ? server.authority : server.adminUrl.slice("http://".length));
+  const client = grpcClient(which === "data" ? server.authority : server.adminUrl.slice("http://".length));
   servers.onEnd(() => client.close());
   return { server, client };
 }
@@ -95,7 +95,7 @@ describe("Watch", () => {
     expect(messages).toMatchObject([{ status: Status.SERVICE_UNKNOWN }]);
   });
 
-  it("ends when its caller leaves", async () => {
+  it("ends when its client disconnects", async () => {
     const { server, client } = await startWithClient();
     const { code } = await callGrpc(client, watch, {}, { onMessage: (call) => call.cancel() });
     expect(code).toBe(grpc.status.CANCELLED);

@@ -147,7 +147,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
     expect(await left.promise).toBeInstanceOf(AbortError);
   });
 
-  it("the caller's deadline aborts the inference and is the status", async () => {
+  it("the client's deadline aborts the inference and becomes the status", async () => {
     const server = await servers.start({ complete: ({ signal }) => silence(signal) });
     const client = createClient(InferenceService, transportTo(server.url));
     const error = await client
@@ -159,7 +159,7 @@ describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {
     await expect.poll(() => lastLine(server)?.code, { timeout: SOON_MS }).toBe("DEADLINE_EXCEEDED");
   });
 
-  it("gives the caller's request id back, and the id of the run", async () => {
+  it("returns the client's request id and the inference id", async () => {
     const server = await servers.start({ complete: async (call) => textResponse(call, "x") });
     const client = createClient(InferenceService, transportTo(server.url));
     let headers = new Headers();
@@ -209,7 +209,7 @@ describe("by grpc-js", () => {
     ]);
   });
 
-  it("a bug in the inference is INTERNAL and tells nothing", async () => {
+  it("a bug in the inference is INTERNAL and its message is not shown", async () => {
     const server = await servers.start({
       complete: () => Promise.reject(new TypeError("prompt: tell me a secret")),
     });
@@ -231,24 +231,21 @@ describe("by grpc-js", () => {
     expect(inStatus).toMatchObject({ kind: ErrorKind.SERVER, message: "overloaded", outputStarted: true });
   });
 
-  it.each(["throws", "ends"])(
-    "a stream that %s without a word gets its error event all the same",
-    async (how) => {
-      const server = await servers.start({
-        stream: async function* (call) {
-          yield textEvents(call, ["a"]).slice(0, 3);
-          if (how === "throws") throw new StreamError("the provider's stream broke", { outputStarted: true });
-        },
-      });
-      const { code, messages, trailers } = await callGrpc(grpcTo(server), stream, { model: "m-1" });
-      expect(code).toBe(grpc.status.UNAVAILABLE);
-      const laws = new LawChecker();
-      for (const event of messages) laws.check(event);
-      laws.end();
-      expect(messages.at(-1)?.event.case).toBe("error");
-      expect(detailOf(statusOf(trailers).status, InferenceErrorSchema)?.kind).toBe(ErrorKind.STREAM);
-    },
-  );
+  it.each(["throws", "ends"])("a stream that %s without an error event gets one", async (how) => {
+    const server = await servers.start({
+      stream: async function* (call) {
+        yield textEvents(call, ["a"]).slice(0, 3);
+        if (how === "throws") throw new StreamError("the provider's stream broke", { outputStarted: true });
+      },
+    });
+    const { code, messages, trailers } = await callGrpc(grpcTo(server), stream, { model: "m-1" });
+    expect(code).toBe(grpc.status.UNAVAILABLE);
+    const laws = new LawChecker();
+    for (const event of messages) laws.check(event);
+    laws.end();
+    expect(messages.at(-1)?.event.case).toBe("error");
+    expect(detailOf(statusOf(trailers).status, InferenceErrorSchema)?.kind).toBe(ErrorKind.STREAM);
+  });
 
   it("a stream that ends before its first event is a status and nothing else", async () => {
     const server = await servers.start({ stream: async function* () {} });
@@ -397,7 +394,7 @@ describe("the log line of a call", () => {
     expect(JSON.stringify(server.log)).not.toMatch(/the answer|the prompt|hush/);
   });
 
-  it("has names that callers choose, in bounds", async () => {
+  it("has names of clients with bounded length", async () => {
     const server = await servers.start({ complete: async (call) => textResponse(call, "x") });
     const name = "n".repeat(100_000);
     await callGrpc(grpcTo(server), complete, { model: name, provider: name });

@@ -123,7 +123,7 @@ describe.each(["v1", "v1alpha"] as const)("reflection %s", (version) => {
     });
   });
 
-  it("sends a file twice only to who asks for it twice", async () => {
+  it("sends a file twice only where it is requested twice", async () => {
     const server = await servers.start();
     const symbols = ["outrigger.v1.InferenceService", "outrigger.v1.Request", "outrigger.v1.Request"];
     const queries = symbols.map((value) => ({ case: "fileContainingSymbol", value }) as const);

@@ -7,7 +7,7 @@ describe("boundedText()", () => {
     expect(boundedText("grüße", 7)).toBe("grüße");
   });
 
-  it("cuts at a character's edge and says so", () => {
+  it("cuts at a character boundary and marks it", () => {
     expect(boundedText("grüße", 6)).toBe("gr…");
     expect(boundedText("a😀b", 5)).toBe("a…");
   });

@@ -18,14 +18,14 @@ async function post(server: TestServer, path: string, contentType: string) {
   return { status: response.status, headers: response.headers, ...body };
 }
 
-async function refusedBy(server: TestServer, path: string, method: string, contentType?: string) {
+async function rejectedBy(server: TestServer, path: string, method: string, contentType?: string) {
   const init = contentType === undefined ? {} : { headers: { "content-type": contentType }, body: "{}" };
   const response = await fetch(`${server.url}${path}`, { method, ...init });
   const { status, headers } = response;
   return { status, headers, type: headers.get("content-type"), text: await response.text() };
 }
 
-describe("a path that nothing is served under", () => {
+describe("a path without a route", () => {
   it.each(["/", "/v2/nothing", inferencePath("Missing"), "/outrigger.v9.InferenceService/Complete", "//x"])(
     "%s is 404 and names it",
     async (path) => {
@@ -70,11 +70,11 @@ describe("a path that nothing is served under", () => {
   });
 });
 
-// Plain text, for Connect's callers take a JSON body for an error of the RPC itself.
+// Plain text, because Connect's clients take a JSON body for an error of the RPC itself.
 describe("an RPC", () => {
   it("takes POST", async () => {
     const server = await startAnswering();
-    const answer = await refusedBy(server, inferencePath("Complete"), "GET");
+    const answer = await rejectedBy(server, inferencePath("Complete"), "GET");
     expect(answer).toMatchObject({ status: 405, type: "text/plain; charset=utf-8" });
     expect(answer.text).toBe("outrigger.v1.InferenceService/Complete takes POST\n");
     expect(answer.headers.get("allow")).toBe("POST");
@@ -83,11 +83,11 @@ describe("an RPC", () => {
 
   it("takes the content types of its protocols, and names them", async () => {
     const server = await startAnswering();
-    const unary = await refusedBy(server, inferencePath("Complete"), "POST", "text/plain");
+    const unary = await rejectedBy(server, inferencePath("Complete"), "POST", "text/plain");
     expect(unary).toMatchObject({ status: 415, type: "text/plain; charset=utf-8" });
     expect(unary.text).toContain("application/json, application/proto, application/grpc, ");
     expect(unary.text).toContain(unary.headers.get("accept-post"));
-    const streaming = await refusedBy(server, inferencePath("Stream"), "POST", "application/json");
+    const streaming = await rejectedBy(server, inferencePath("Stream"), "POST", "application/json");
     expect(streaming.status).toBe(415);
     expect(streaming.text).toContain("application/connect+json");
     expect(server.log.at(-1)).toMatchObject({ code: "INVALID_ARGUMENT" });
@@ -96,14 +96,14 @@ describe("an RPC", () => {
   it("with requests and answers at once needs HTTP/2", async () => {
     const server = await startAnswering();
     const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-    const answer = await refusedBy(server, path, "POST", "application/connect+json");
+    const answer = await rejectedBy(server, path, "POST", "application/connect+json");
     expect(answer).toMatchObject({ status: 505, type: "text/plain; charset=utf-8" });
     expect(answer.text).toContain("HTTP/2");
   });
 });
 
 describe("every answer", () => {
-  it("carries a request id, the caller's where it is sane", async () => {
+  it("has a request id, the client's where it is valid", async () => {
     const server = await startAnswering();
     const ids = ["trace:1/a_b.c", "no spaces", "x".repeat(129), "a;b"];
     const answered: (string | null)[] = [];

@@ -33,7 +33,7 @@ const KINDS = ErrorKindSchema.values
 
 const KIND_OF_THE_FUTURE = 150 as ErrorKind;
 
-// The table of design §4, kind by kind.
+// The status of each error kind.
 const CODES: Readonly<Record<string, Code>> = {
   PROVIDER: Code.Unknown,
   AUTHENTICATION: Code.Unauthenticated,
@@ -120,7 +120,7 @@ describe("connectErrorOf()", () => {
     });
   });
 
-  it("tells when to retry, to gRPC in milliseconds and to HTTP in whole seconds", () => {
+  it("says when to retry, to gRPC in milliseconds and to HTTP in whole seconds", () => {
     const error = connectErrorOf(new RateLimitError("slow down", { provider: "acme", retryAfter: 1.2345 }));
     const info = detail(error, RetryInfoSchema);
     expect(info?.retryDelay && durationMs(info.retryDelay)).toBe(1235);
@@ -188,7 +188,7 @@ describe("connectErrorOf()", () => {
     expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
   });
 
-  it("stays within its size and its encoding, whatever the failure says", () => {
+  it("stays within its size and its encoding for any failure", () => {
     const text = fc.string({ unit: "binary", maxLength: 5000 });
     const violation = fc.record({ field: text, description: text });
     const failure = fc.record({

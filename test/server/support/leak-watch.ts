@@ -1,4 +1,4 @@
-/** Finds what a server leaves behind: sockets and listeners of the process, and timers that our code set. */
+/** Finds leaks of a server: sockets and listeners of the process, and timers that our code set. */
 import { setImmediate } from "node:timers/promises";
 
 /** Knows what is there now. */
@@ -7,7 +7,7 @@ export interface LeakWatch {
   remains(): Promise<string[]>;
 }
 
-/** Starts to watch. Timers that were set before are not its affair. */
+/** Starts to watch. Ignores timers that were set before. */
 export function watchForLeaks(): LeakWatch {
   const before = openHandles();
   timers.clear();
@@ -60,7 +60,7 @@ watchTimers();
 
 function stack(): string {
   const { stackTraceLimit } = Error;
-  // Deep enough to reach our code through whatever library sets the timer for it.
+  // Deep enough to reach our code through the library that sets the timer.
   Error.stackTraceLimit = 50;
   const { stack: text = "" } = new Error("stack");
   Error.stackTraceLimit = stackTraceLimit;

@@ -1,4 +1,4 @@
-/** HTTP/2 frame by frame (RFC 9113 §4.1), where Node's client would be too polite. */
+/** HTTP/2 frame by frame (RFC 9113 §4.1), for sequences that Node's client does not send. */
 import net from "node:net";
 
 /** A frame that came. */

@@ -9,23 +9,23 @@ import { type TestServer, useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
 
-/** An observer that writes down what it is told, each with the name of the RPC. */
-function recordingObserver(): { observer: CallObserver; told: [string, unknown][] } {
-  const told: [string, unknown][] = [];
+/** An observer that records the calls of its methods, each with the name of the RPC. */
+function recordingObserver(): { observer: CallObserver; events: [string, unknown][] } {
+  const events: [string, unknown][] = [];
   const nameOf = (rpc: string) => rpc.slice(rpc.indexOf("/") + 1);
   const observer: CallObserver = {
-    begin: (call) => void told.push([`begin ${nameOf(call.rpc)}`, call.protocol]),
-    attempt: (call, attempt) => void told.push([`attempt ${nameOf(call.rpc)}`, attempt]),
-    firstOutput: (call, output) => void told.push([`first output ${nameOf(call.rpc)}`, output]),
-    end: (call, outcome) => void told.push([`end ${nameOf(call.rpc)}`, outcome]),
+    begin: (call) => void events.push([`begin ${nameOf(call.rpc)}`, call.protocol]),
+    attempt: (call, attempt) => void events.push([`attempt ${nameOf(call.rpc)}`, attempt]),
+    firstOutput: (call, output) => void events.push([`first output ${nameOf(call.rpc)}`, output]),
+    end: (call, outcome) => void events.push([`end ${nameOf(call.rpc)}`, outcome]),
   };
-  return { observer, told };
+  return { observer, events };
 }
 
 async function startObserved(script: Script) {
-  const { observer, told } = recordingObserver();
+  const { observer, events } = recordingObserver();
   const server = await servers.start(script, { observers: [observer] });
-  return { server, told, ended: () => expect.poll(() => told.at(-1)?.[0]).toMatch(/^end /) };
+  return { server, events, ended: () => expect.poll(() => events.at(-1)?.[0]).toMatch(/^end /) };
 }
 
 function clientOf(server: TestServer, transport: string) {
@@ -38,7 +38,7 @@ describe("a CallObserver", () => {
   it.each(Object.keys(TRANSPORTS))(
     "follows a stream over %s from its begin to its end",
     async (transport) => {
-      const { server, told, ended } = await startObserved({
+      const { server, events, ended } = await startObserved({
         stream: (call) => oneByOne(textEvents(call, ["a", "b"])),
       });
       for await (const _ of clientOf(server, transport).stream({ model: "asked-for" }));
@@ -49,7 +49,7 @@ describe("a CallObserver", () => {
         : transport === "gRPC"
           ? "grpc"
           : "connect";
-      expect(told).toMatchObject([
+      expect(events).toMatchObject([
         ["begin Stream", protocol],
         ["attempt Stream", { inferenceId, provider: "", model: "asked-for" }],
         ["first output Stream", { provider: "scripted", model: "asked-for", elapsedMs: expect.any(Number) }],
@@ -65,7 +65,7 @@ describe("a CallObserver", () => {
           },
         ],
       ]);
-      const [, { firstOutputMs, durationMs }] = told.at(-1) as [
+      const [, { firstOutputMs, durationMs }] = events.at(-1) as [
         string,
         { firstOutputMs: number; durationMs: number },
       ];
@@ -74,7 +74,7 @@ describe("a CallObserver", () => {
   );
 
   it("gets the error and the provider of a call that failed", async () => {
-    const { server, told, ended } = await startObserved({
+    const { server, events, ended } = await startObserved({
       complete: async () => {
         throw new RateLimitError("slow down", { provider: "scripted" });
       },
@@ -82,8 +82,8 @@ describe("a CallObserver", () => {
     const client = clientOf(server, "gRPC");
     await expect(client.complete({ model: "m" })).rejects.toThrow("slow down");
     await ended();
-    expect(told.map(([name]) => name)).toEqual(["begin Complete", "attempt Complete", "end Complete"]);
-    expect(told.at(-1)?.[1]).toMatchObject({
+    expect(events.map(([name]) => name)).toEqual(["begin Complete", "attempt Complete", "end Complete"]);
+    expect(events.at(-1)?.[1]).toMatchObject({
       code: Code.ResourceExhausted,
       error: expect.any(RateLimitError),
       provider: "scripted",
@@ -92,7 +92,7 @@ describe("a CallObserver", () => {
   });
 
   it("gets the default provider of a request that names none", async () => {
-    const { observer, told } = recordingObserver();
+    const { observer, events } = recordingObserver();
     const inference = {
       defaultProvider: "main",
       complete: async () => {
@@ -109,16 +109,16 @@ describe("a CallObserver", () => {
       body: "{}",
     });
     expect(answer.status).toBe(500);
-    await expect.poll(() => told.at(-1)).toMatchObject(["end Complete", { provider: "main" }]);
+    await expect.poll(() => events.at(-1)).toMatchObject(["end Complete", { provider: "main" }]);
   });
 
   it("follows rejected requests, and no pages of the admin listener", async () => {
-    const { server, told } = await startObserved({ complete: async (call) => textResponse(call, "x") });
+    const { server, events } = await startObserved({ complete: async (call) => textResponse(call, "x") });
     await fetch(`${server.adminUrl}/livez`);
     await fetch(`${server.adminUrl}/metrics`);
     await fetch(`${server.url}/nothing`, { method: "POST" });
-    await expect.poll(() => told.length).toBe(2);
-    expect(told).toMatchObject([
+    await expect.poll(() => events.length).toBe(2);
+    expect(events).toMatchObject([
       ["begin unknown", ""],
       ["end unknown", { code: Code.Unimplemented }],
     ]);

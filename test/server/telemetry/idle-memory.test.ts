@@ -19,7 +19,7 @@ function begin(memory: IdleMemory, count: number, call = CALL): void {
   for (let index = 0; index < count; index++) memory.begin(call);
 }
 
-/** An idle memory whose event loop is as busy as it is told, and the collections that it asks for. */
+/** An idle memory with a scripted load of the event loop, and its collections. */
 function watched() {
   const collect = vi.fn();
   const loop = { busyShare: 0 };

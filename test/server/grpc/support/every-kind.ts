@@ -188,7 +188,7 @@ const legacy: MessageInit = {
     { name: "level", type: Type.ENUM, typeName: ".legacy.Level", defaultValue: "HIGH" },
     { name: "count", type: Type.INT32, defaultValue: "7" },
     { name: "big", type: Type.INT64, defaultValue: "-7" },
-    { name: "name", type: Type.STRING, defaultValue: "nobody" },
+    { name: "name", type: Type.STRING, defaultValue: "none" },
     { name: "data", type: Type.BYTES, defaultValue: "none" },
     { name: "numbers", type: Type.INT32, label: Label.REPEATED },
     { name: "packed", type: Type.SINT64, label: Label.REPEATED, options: { packed: true } },

@@ -727,10 +727,10 @@ export type LoadBalancerAccumulatedStatsResponse = Message<"grpc.testing.LoadBal
   numRpcsFailedByMethod: { [key: string]: number };
 
   /**
-   * Per-method RPC statistics.  The key is the RpcType in string form; e.g.
-   * 'EMPTY_CALL' or 'UNARY_CALL'
+   * Per-method RPC statistics.  The key is the RpcType in string form; e.g. 'EMPTY_CALL' or 'UNARY_CALL'
    *
-   * @generated from field: map<string, grpc.testing.LoadBalancerAccumulatedStatsResponse.MethodStats> stats_per_method = 4;
+   * @generated from field: map<string, grpc.testing.LoadBalancerAccumulatedStatsResponse.MethodStats> stats_per_method
+   *   = 4;
    */
   statsPerMethod: { [key: string]: LoadBalancerAccumulatedStatsResponse_MethodStats };
 };

@@ -646,10 +646,11 @@ export type RawHTTPRequest = Message<"connectrpc.conformance.v1.RawHTTPRequest">
   rawQueryParams: Header[];
 
   /**
-   * This provides an easier way to define a complex binary query param
-   * than having to write literal base64-encoded bytes in raw_query_params.
+   * This provides an easier way to define a complex binary query param than having to write literal base64-encoded
+   * bytes in raw_query_params.
    *
-   * @generated from field: repeated connectrpc.conformance.v1.RawHTTPRequest.EncodedQueryParam encoded_query_params = 5;
+   * @generated from field: repeated connectrpc.conformance.v1.RawHTTPRequest.EncodedQueryParam encoded_query_params =
+   *   5;
    */
   encodedQueryParams: RawHTTPRequest_EncodedQueryParam[];
 
