@@ -14,7 +14,7 @@ import {
 
 describe("kindOfStatus()", () => {
   it.each([
-    // Specification §6.4.
+    // The kinds that every provider shares.
     [400, "INVALID_REQUEST", false],
     [401, "AUTHENTICATION", false],
     [403, "ACCESS_DENIED", false],
