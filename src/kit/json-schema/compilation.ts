@@ -1,41 +1,48 @@
+/** One compilation, and the places in the schema that it translates. */
+import { invalidField } from "../../core/errors.ts";
 import type { JsonObject, JsonValue } from "../json/json.ts";
-import type { Definitions } from "./definitions.ts";
 import type { SchemaDialect } from "./dialect.ts";
-import type { Expanded } from "./expand.ts";
-import { pointerBelow } from "./pointer.ts";
-import type { Recursion } from "./recursion.ts";
+import { fieldAt, pointerBelow, type SchemaChanges } from "./messages.ts";
 import type { References } from "./references.ts";
-import { type Relaxations, SchemaMisfit } from "./relaxations.ts";
+import type { WorkBudget } from "./work-budget.ts";
 
-/** One run of the compiler: what its parts share. */
+/** State of one compilation. */
 export interface Compilation {
   readonly dialect: SchemaDialect;
   /** Path of the schema in the request, for errors. */
   readonly field: string;
   readonly references: References;
-  readonly recursion: Recursion;
-  readonly definitions: Definitions;
-  readonly relaxed: Relaxations;
-  /** Counts a schema; throws SchemaMisfit where there are too many, or where they are too deep. */
-  readonly count: (place: Place) => void;
-  /** Translates a schema; `false` where no value fits it. */
+  /** The `$defs` of the result, by the schemas that references lead to. */
+  readonly definitions: Map<JsonValue, { readonly name: string; schema: JsonObject }>;
+  /** Names in `$defs`, each with the last suffix that was tried for it. */
+  readonly names: Map<string, number>;
+  readonly changes: SchemaChanges;
+  readonly budget: WorkBudget;
+  /** Normal forms by schema: one that several references share is normalized once. */
+  readonly normalized: Map<JsonObject, JsonObject>;
+  /** Translates a schema; `false` where it accepts no value. */
   readonly compile: (schema: JsonValue, place: Place) => JsonObject | false;
-  /** Translates a schema that is in one piece. */
-  readonly compileExpanded: (expanded: Expanded) => JsonObject | false;
 }
 
 /** Where a schema stands. */
 export interface Place {
-  /** JSON Pointer in the caller's document; below something that was merged, the way that leads there. */
+  readonly run: Compilation;
+  /** JSON Pointer in the caller's document; below something that was merged, one that leads there. */
   readonly pointer: string;
-  /** Schemas around it, those that references brought in included. */
+  /** Number of schemas around it, those that references brought in included. */
   readonly depth: number;
-  /** What references led to on the way here, outermost first: to meet one again is recursion. */
-  readonly within: readonly JsonObject[];
-  /** The root, or the definition that is being translated. */
-  readonly owner: JsonObject;
-  /** Whether the way from the owner leads through a property that is not required. */
-  readonly optional: boolean;
+  /** The root and the definitions that are being translated around it: a reference to one of them is recursive. */
+  readonly open: readonly JsonValue[];
+  /** Targets of references that are expanded around it: to expand one again would be endless. */
+  readonly expanding: readonly JsonValue[];
+  /** The property around it: whether it, or one around it, is optional, and whether it holds a recursive reference. */
+  readonly property?: { readonly isOptional: boolean; isRecursive: boolean };
+}
+
+/** A schema at its place. */
+export interface Placed<Schema extends JsonValue = JsonValue> {
+  readonly schema: Schema;
+  readonly place: Place;
 }
 
 /** The place of a subschema. */
@@ -43,20 +50,17 @@ export function placeBelow(place: Place, ...tokens: readonly (string | number)[]
   return { ...place, pointer: pointerBelow(place.pointer, ...tokens), depth: place.depth + 1 };
 }
 
-/** Schemas inside one another, with everything that references bring in. */
-const MAX_DEPTH = 128;
+/** Reports that the result accepts other values than a keyword of the caller's schema, or enforces less. */
+export function lose({ run, pointer }: Place, message: string, ...tokens: readonly string[]): void {
+  run.changes.add(pointerBelow(pointer, ...tokens), message, true);
+}
 
-/** Schemas that one compilation may look at: what references and unions multiply is bounded by it. */
-const MAX_SCHEMAS = 20_000;
+/** Reports that something was left out that does not affect which values are accepted. */
+export function note({ run, pointer }: Place, message: string, ...tokens: readonly string[]): void {
+  run.changes.add(pointerBelow(pointer, ...tokens), message, false);
+}
 
-/** Makes the counter of one compilation. */
-export function schemaCounter(): (place: Place) => void {
-  let schemas = 0;
-  return ({ pointer, depth }) => {
-    schemas += 1;
-    if (depth > MAX_DEPTH)
-      throw new SchemaMisfit(pointer, `is more than ${MAX_DEPTH} schemas inside one another`);
-    if (schemas > MAX_SCHEMAS)
-      throw new SchemaMisfit("", `comes to more than ${MAX_SCHEMAS} schemas, written out`);
-  };
+/** The error for a schema that is not valid JSON Schema. */
+export function invalidAt({ run, pointer }: Place, message: string, ...tokens: readonly string[]): Error {
+  return invalidField(fieldAt(run.field, pointerBelow(pointer, ...tokens)), message);
 }

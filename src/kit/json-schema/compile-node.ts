@@ -1,130 +1,187 @@
-/** One schema in the words of the dialect: what kind of schema it is decides what becomes of it. */
-import { invalidField } from "../../core/errors.ts";
-import type { JsonObject, JsonValue } from "../json/json.ts";
-import type { Compilation, Place } from "./compilation.ts";
-import { compileTyped } from "./compile-typed.ts";
-import { compileUnion, unionOf } from "./compile-union.ts";
-import { closeUnevaluated, type Expanded, expand, targetOf } from "./expand.ts";
-import { literalsIn } from "./intersect.ts";
-import { isSchemaObject, KEYWORDS, splitAnnotations } from "./keywords.ts";
-import { fieldAt, fragmentOf, pointerBelow } from "./pointer.ts";
+/** Any schema below the root: what it consists of decides how it is translated. */
+import { isObject, type JsonObject, type JsonValue, without } from "../json/json.ts";
+import { invalidAt, lose, note, type Place, type Placed, placeBelow } from "./compilation.ts";
+import { compileArray, compileObject } from "./compile-members.ts";
+import { expand, targetOf } from "./expand.ts";
+import { isAssertion, type JsonTypes, KEYWORDS } from "./keywords.ts";
+import { UnsupportedSchemaError } from "./messages.ts";
 import { referenceOf, type Target } from "./references.ts";
-import { SchemaMisfit } from "./relaxations.ts";
-import { splitTypes } from "./split-types.ts";
-import { typesOf } from "./types-of.ts";
+import { distinct, entriesOf, isOfType, listOf, literalsIn, statedTypes, typesOf } from "./values.ts";
+import { rewriteBounds, writeLiterals, writeSchema } from "./write-schema.ts";
 
 /**
- * Translates a schema.
- * @returns `false` where no value fits it.
- * @throws InvalidRequestError for what is no JSON Schema, SchemaMisfit for what the dialect has no form for.
+ * Translates a schema; `false` where it accepts no value.
+ * @throws InvalidRequestError for malformed keywords, UnsupportedSchemaError where the dialect has no equivalent.
  */
-export function compileNode(compilation: Compilation, schema: JsonValue, place: Place): JsonObject | false {
-  if (isSchemaObject(schema) && isPlainReference(schema)) {
-    return compileReference(compilation, schema, place);
-  }
-  const expanded = expand(compilation, schema, place);
-  return expanded && compileExpanded(compilation, expanded);
+export function compileNode(schema: JsonValue, place: Place): JsonObject | false {
+  if (isPlainReference(schema)) return compileReference(schema, place);
+  const expanded = expand({ schema, place });
+  return expanded && compileExpanded(expanded);
 }
 
-/** Translates a schema in one piece. */
-export function compileExpanded(compilation: Compilation, expanded: Expanded): JsonObject | false {
-  const { place } = expanded;
-  const repeated = repeatedReference(expanded.schema);
-  if (repeated !== undefined) return compileRepeated(compilation, repeated, expanded);
-  if (unionOf(expanded.schema) !== undefined) return compileUnion(compilation, expanded);
-  const schema = closeUnevaluated(expanded.schema) ?? expanded.schema;
-  if (literalsIn(schema)?.length === 0) return false;
+/** Translates a schema that is expanded already. */
+export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObject | false {
+  if (unionOf(schema) !== undefined) return compileUnion(schema, place);
+  const [unmerged] = listOf(schema.allOf);
+  if (Object.keys(schema).filter(isAssertion).join() === "allOf" && isPlainReference(unmerged)) {
+    // A reference to a schema around it cannot be merged with the annotations beside it.
+    const isDescribed = schema.description !== undefined;
+    if (isDescribed) note(place, "stands beside a reference; it was left out", "description");
+    return compileReference(unmerged, place);
+  }
   const types = typesOf(schema);
-  if (types.length === 0 && !compilation.dialect.anyValue) {
-    throw new SchemaMisfit(place.pointer, "lets any value pass");
-  }
-  const split = splitTypes(compilation.dialect, schema, types);
-  if (split !== undefined) return compileUnion(compilation, { schema: split, place });
-  return compileTyped(compilation, schema, types, place);
+  const { objects, typeLists } = place.run.dialect;
+  const isAny = types.length === 0;
+  if (isAny && objects === "closed") throw new UnsupportedSchemaError(place.pointer, "accepts any value");
+  const isNullable = types.length === 2 && types.includes("null") && literalsIn(schema) === undefined;
+  if (typeLists === "all" || types.length < 2 || isNullable) return compileTyped(schema, types, place);
+  return compileUnion({ ...without(schema, "type"), anyOf: types.map((type) => ({ type })) }, place);
 }
 
-/** Whether a schema is a reference and says nothing else. */
-function isPlainReference(schema: JsonObject): boolean {
-  const said = Object.keys(schema).filter((key) => (KEYWORDS.get(key)?.role ?? "identity") !== "identity");
-  return said.length === 1 && referenceOf(schema) !== undefined;
+/** @param types What the schema is meant for. Empty: any value. */
+function compileTyped(schema: JsonObject, types: JsonTypes, place: Place): JsonObject | false {
+  const { dialect } = place.run;
+  const values = literalsIn(schema)?.filter((value) => isOfType(value, types));
+  const allowed = types.filter((type) => values?.some((value) => isOfType(value, [type])) ?? true);
+  const members = allowed.includes("object") ? compileObject(schema, place) : {};
+  const possible = members === false ? allowed.filter((type) => type !== "object") : allowed;
+  if (possible.length === 0 && types.length > 0) return false;
+  return writeSchema(rewriteBounds(schema, possible, dialect), possible, place, {
+    ...(possible.length > 0 && { type: possible.length === 1 ? possible[0] : possible }),
+    ...writeLiterals(values, schema, dialect),
+    ...members,
+    ...(possible.includes("array") && compileArray(schema, place)),
+  });
 }
+
+/** Translates a union into `anyOf`. */
+function compileUnion(schema: JsonObject, place: Place): JsonObject | false {
+  const { branches, beside } = splitUnion(schema, place);
+  const compiled = branches.map((branch) => compileNode(branch.schema, branch.place));
+  const anyOf = distinct(compiled.filter((branch) => branch !== false));
+  const [only] = anyOf;
+  if (only === undefined) return false;
+  const written = writeSchema(beside, [], place, {});
+  const isAlone = anyOf.length === 1 && (only.$ref === undefined || Object.keys(written).length === 0);
+  return { ...written, ...(isAlone ? without(only, ...Object.keys(written)) : { anyOf }) };
+}
+
+/** The keyword by which a schema is a union; undefined where it is none. */
+export function unionOf(schema: JsonObject): "anyOf" | "oneOf" | undefined {
+  return (["anyOf", "oneOf"] as const).find((key) => schema[key] !== undefined);
+}
+
+/** Assertions that stay beside a union: what no dialect has, and what depends on several branches. */
+const BESIDE: readonly string[] = [
+  ...["allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies"],
+  ...["propertyNames", "unevaluatedItems", "unevaluatedProperties"],
+];
 
 /**
- * The reference that is left where a schema would begin itself again: it stays one, since it
- * cannot be put into one piece with what is told beside it.
+ * Takes a union apart: its branches, each with the assertions beside the union, since providers
+ * disagree on what may stand there, and what is left beside it. Reports a `oneOf` that may be more than `anyOf`.
  */
-function repeatedReference(schema: JsonObject): JsonObject | undefined {
-  const [{ allOf, ...others }] = splitAnnotations(schema);
-  const [part, ...more] = (allOf ?? []) as readonly JsonValue[];
-  if (Object.keys(others).length > 0 || more.length > 0 || !isSchemaObject(part)) return undefined;
-  return isPlainReference(part) ? part : undefined;
-}
-
-function compileReference(compilation: Compilation, schema: JsonObject, place: Place): JsonObject | false {
-  compilation.count(place);
-  const target = lastTarget(compilation, schema, place);
-  if (typeof target.schema === "boolean") return compilation.compile(target.schema, place);
-  const object = target.schema as JsonObject;
-  if (compilation.dialect.references === "none") return inline(compilation, object, target.pointer, place);
-  return canRefer(compilation, object, place) ? { $ref: uriOf(compilation, target) } : {};
-}
-
-function compileRepeated(
-  compilation: Compilation,
-  reference: JsonObject,
-  { schema, place }: Expanded,
-): JsonObject | false {
-  if (place.depth === 0) throw endless(compilation, place);
-  if (schema.description !== undefined) {
-    const message = "stands beside a reference to a schema around it; it was left out";
-    compilation.relaxed.note(pointerBelow(place.pointer, "description"), message);
+export function splitUnion(schema: JsonObject, place: Place) {
+  const key = unionOf(schema) ?? "anyOf";
+  const isShared = (each: string) => each !== key && isAssertion(each) && !BESIDE.includes(each);
+  const shared = Object.fromEntries(entriesOf(schema).filter(([each]) => isShared(each)));
+  const isAlone = Object.keys(shared).length === 0;
+  const listed = listOf(schema[key]);
+  if (!isAlone) place.run.budget.countCopies(shared, listed.length);
+  const branches = listed.map((branch, index) => ({
+    schema: isAlone ? branch : { ...shared, allOf: [branch] },
+    place: placeBelow(place, key, index),
+  }));
+  if (key === "oneOf" && !areExclusive(branches.flatMap((branch) => expand(branch) || []))) {
+    const effect = "as `anyOf` it also accepts what several branches accept";
+    lose(place, `is not supported by ${place.run.dialect.name}; ${effect}`, key);
   }
-  return compileReference(compilation, reference, place);
+  return { branches, beside: without(schema, key, ...Object.keys(shared)) };
 }
 
-/** What a reference leads to in the end, where it leads to other references. */
-function lastTarget(compilation: Compilation, schema: JsonObject, place: Place): Target {
-  const passed = new Set<JsonValue>();
-  let target = targetOf(compilation, schema, place);
-  while (isSchemaObject(target.schema) && isPlainReference(target.schema)) {
-    if (passed.has(target.schema)) throw endless(compilation, place);
-    passed.add(target.schema);
-    target = targetOf(compilation, target.schema, { ...place, pointer: target.pointer });
+/** Whether branches exclude one another by their types, their literal values or those of a required property. */
+function areExclusive(branches: readonly Placed<JsonObject>[]): boolean {
+  const schemas = branches.map((branch) => branch.schema);
+  const types = schemas.map((each) => statedTypes(each)?.map((type) => type.replace("integer", "number")));
+  const tags = listOf<string>(schemas[0]?.required).slice(0, 16); // the tag of a union comes early
+  const tagged = tags.map((tag) => schemas.map((schema) => tagValues(schema, tag)));
+  return [types, schemas.map(literalsIn), ...tagged].some((lists) => {
+    const all = lists.flatMap((list) => list ?? []);
+    return !lists.includes(undefined) && distinct(all).length === all.length;
+  });
+}
+
+function tagValues({ type, required, properties }: JsonObject, tag: string) {
+  const isTag = String(type) === "object" && listOf(required).includes(tag);
+  const [, property] = (isTag && entriesOf(properties).find(([name]) => name === tag)) || [];
+  return isObject(property) ? literalsIn(property) : undefined;
+}
+
+/** Whether a schema is one reference and has no annotations. */
+function isPlainReference(schema: JsonValue | undefined): schema is JsonObject {
+  if (!isObject(schema) || referenceOf(schema) === undefined) return false;
+  const roles = Object.keys(schema).map((key) => KEYWORDS.get(key)?.role ?? "identity");
+  return roles.filter((role) => role !== "identity").length === 1;
+}
+
+/** @param passed References that led to this one. */
+function compileReference(from: JsonObject, place: Place, passed: JsonValue[] = []): JsonObject | false {
+  place.run.budget.countSchema(place);
+  const target = targetOf(from, place);
+  const { schema, pointer } = target;
+  if (!isObject(schema)) return compileNode(schema, place);
+  if (passed.includes(schema)) throw invalidAt(place, ENDLESS);
+  if (isPlainReference(schema)) {
+    return compileReference(schema, { ...place, pointer, depth: place.depth + 1 }, [...passed, schema]);
   }
-  return target;
+  if (place.open.includes(schema) && !acceptsRecursion(place)) return {};
+  if (schema === place.open[0]) return { $ref: "#" };
+  const { name, schema: definition } = define(target, place);
+  return definition.$ref === undefined ? { $ref: `#/$defs/${name}` } : definition;
 }
 
-function endless({ field }: Compilation, { pointer }: Place): Error {
-  const message = "expected a reference that leads to a schema, found references that lead to themselves";
-  return invalidField(fieldAt(field, pointer), message);
-}
+const ENDLESS = "expected a reference that leads to a schema, found references that lead to themselves";
 
-function inline(
-  compilation: Compilation,
-  target: JsonObject,
-  pointer: string,
+/** The error message for a schema that accepts no value. */
+export const CONTRADICTION = "expected a schema for which some value is valid, found a contradiction";
+
+/** Translates the target of a reference, once, and puts it into the definitions. */
+function define(
+  { schema, key, pointer }: Target,
   place: Place,
-): JsonObject | false {
-  if (place.within.includes(target)) {
-    compilation.relaxed.lose(place.pointer, "refers to itself; any value is allowed where it begins again");
-    return {};
+): { readonly name: string; schema: JsonObject } {
+  const { definitions, names } = place.run;
+  const known = definitions.get(schema);
+  if (known !== undefined) return known;
+  const definition = { name: takeName(key, names), schema: {} };
+  definitions.set(schema, definition);
+  const { property: _, ...outer } = place;
+  const open = [...place.open, schema];
+  const inside = { ...outer, pointer, depth: place.depth + 1, open, expanding: [schema] };
+  const compiled = compileNode(schema, inside);
+  if (compiled === false) throw invalidAt(inside, CONTRADICTION);
+  if (compiled.$ref === `#/$defs/${definition.name}`) throw invalidAt(place, ENDLESS);
+  definition.schema = compiled;
+  return definition;
+}
+
+/** A name that is not taken, in characters that all providers accept. */
+function takeName(wanted: string, names: Map<string, number>): string {
+  const base = wanted.replaceAll(/[^A-Za-z0-9_.-]/g, "_") || "schema";
+  let name = base;
+  for (let suffix = names.get(base) ?? 1; names.has(name); name = `${base}_${suffix}`) {
+    names.set(base, ++suffix);
   }
-  const within = [...place.within, target];
-  return compilation.compile(target, { ...place, pointer, depth: place.depth + 1, within });
+  names.set(name, 1);
+  return name;
 }
 
-/** Whether the dialect takes a reference here. One that it does not take lets any value pass instead. */
-function canRefer({ dialect, recursion, relaxed }: Compilation, target: JsonObject, place: Place): boolean {
-  if (dialect.recursion === "allowed" || !recursion.leadsBack(place.owner, target)) return true;
-  if (dialect.recursion === "refused") throw new SchemaMisfit(place.pointer, "refers to itself");
-  if (place.optional) return true;
-  relaxed.lose(
-    place.pointer,
-    "refers to itself outside of an optional property; any value is allowed where it begins again",
-  );
-  return false;
-}
-
-function uriOf({ definitions, references }: Compilation, target: Target): string {
-  return target.schema === references.root ? fragmentOf("") : `#/$defs/${definitions.nameOf(target)}`;
+/** Whether the dialect accepts a recursive reference here. Any value is allowed in place of one that it does not accept. */
+function acceptsRecursion(place: Place): boolean {
+  const { recursion, name } = place.run.dialect;
+  if (recursion === "allowed") return true;
+  if (recursion === "refused") throw new UnsupportedSchemaError(place.pointer, "refers to itself");
+  if (place.property !== undefined) place.property.isRecursive = true;
+  else lose(place, `refers to itself, which ${name} accepts only in properties; any value is allowed`);
+  return place.property !== undefined;
 }

@@ -1,93 +1,85 @@
-/** The root of a schema, of which some places of the providers' APIs ask more than of what is below it. */
-import { type JsonObject, without } from "../json/json.ts";
-import type { Compilation, Place } from "./compilation.ts";
-import { branchesOf, checkExclusive, outside, unionOf } from "./compile-union.ts";
-import { intoWords } from "./describe.ts";
-import { conjoin, type Expanded, expand } from "./expand.ts";
-import { joinObjects } from "./join-objects.ts";
+/** The root of a schema, for which some places of the providers' APIs have more rules. */
+import { type JsonObject, type JsonValue, without } from "../json/json.ts";
+import { invalidAt, type Place, type Placed } from "./compilation.ts";
+import { compileExpanded, splitUnion, unionOf } from "./compile-node.ts";
+import { expand } from "./expand.ts";
 import { KEYWORDS } from "./keywords.ts";
-import { notAnObject, requireObjectRoot } from "./object-root.ts";
-import { pointerBelow } from "./pointer.ts";
-import { typesOf } from "./types-of.ts";
-import { dropKeyword } from "./write-schema.ts";
+import { shown } from "./messages.ts";
+import { referenceOf } from "./references.ts";
+import { distinct, entriesOf, listOf, typesOf } from "./values.ts";
+import { describe } from "./write-schema.ts";
 
-/**
- * Translates the root.
- * @returns `false` where no value fits.
- * @throws InvalidRequestError where it is no object and the dialect wants one.
- */
-export function compileRoot(compilation: Compilation, source: JsonObject, place: Place): JsonObject | false {
-  const { dialect, field } = compilation;
-  const isPlain = dialect.keywords === "all";
-  if (isPlain && !COMPOSED.some((key) => key in source)) return plainObject(source, field);
-  const expanded = expand(compilation, source, place);
-  if (expanded === false || dialect.root === "any") return expanded && compilation.compileExpanded(expanded);
-  const root = objectOf(compilation, expanded);
-  if (root === undefined) throw notAnObject(field, source);
-  return isPlain ? plainRoot(compilation, source, root) : compilation.compileExpanded(root);
-}
-
-/** Keywords that no provider takes at the root of a tool's parameters. */
+/** Keywords that no provider accepts at the root of a tool's parameters. */
 const REFUSED = ["allOf", "anyOf", "oneOf", "not", "enum", "const"];
 
-/** Keywords of a root that is put together from parts. */
-const COMPOSED = [...REFUSED, "$ref", "$dynamicRef", "$recursiveRef"];
-
-function plainObject(source: JsonObject, field: string): JsonObject {
-  requireObjectRoot(source, field);
-  return source.type === "object" ? source : { type: "object", ...without(source, "type") };
-}
-
-/** What providers refuse at the root is put into words; all else, and what is below, stays as it is. */
-function plainRoot(compilation: Compilation, source: JsonObject, { schema, place }: Expanded): JsonObject {
-  const refused = Object.keys(schema).filter((key) => REFUSED.includes(key));
-  const described = refused.reduce((root, key) => dropKeyword(compilation, root, key, place), schema);
-  const identities = Object.entries(source).filter(([key]) => KEYWORDS.get(key)?.role === "identity");
-  return { type: "object", ...without(described, "type"), ...Object.fromEntries(identities) };
-}
-
 /**
- * The root as one object. A union of objects becomes one that lets pass what each of them does.
- * @returns undefined where it is no object.
+ * Translates the root; `false` where it accepts no value.
+ * @throws InvalidRequestError where it is no object and the dialect requires one.
  */
-function objectOf(compilation: Compilation, { schema, place }: Expanded): Expanded | undefined {
-  const key = unionOf(schema);
-  if (key !== undefined) return joinUnion(compilation, schema, key, place);
-  if (!typesOf(schema).includes("object")) return undefined;
-  return { schema: { ...schema, type: ["object"] }, place };
+export function compileRoot(source: JsonObject, place: Place): JsonObject | false {
+  const { dialect } = place.run;
+  const isShown = dialect.keywords === "all";
+  const isComposed = referenceOf(source) !== undefined || REFUSED.some((key) => key in source);
+  if (isShown && source.type === "object" && !isComposed) return source;
+  const expanded = expand({ schema: source, place });
+  if (expanded === false || dialect.root === "any") return expanded && compileExpanded(expanded);
+  const root = objectOf(expanded);
+  if (root !== undefined) return isShown ? shownRoot(source, root) : compileExpanded(root);
+  throw invalidAt(place, `expected a JSON Schema whose root has "type": "object", found ${shown(source)}`);
 }
 
-function joinUnion(
-  compilation: Compilation,
-  schema: JsonObject,
-  key: "anyOf" | "oneOf",
-  place: Place,
-): Expanded | undefined {
-  const branches = branchesOf(compilation, schema, key, place);
-  if (branches === undefined) {
-    return objectOf(compilation, { schema: dropKeyword(compilation, schema, key, place), place });
+/** Refused keywords are moved into the description; all else, and what is below the root, stays as it is. */
+function shownRoot(source: JsonObject, { schema, place }: Placed<JsonObject>): JsonObject {
+  const identities = entriesOf(source).filter(([key]) => KEYWORDS.get(key)?.role === "identity");
+  const kept = { type: "object", ...without(schema, "type", ...REFUSED), ...Object.fromEntries(identities) };
+  return withDescription(kept, schema, REFUSED, place);
+}
+
+/** A schema whose description mentions some keywords of another one. */
+function withDescription(schema: JsonObject, from: JsonObject, keys: readonly string[], place: Place) {
+  const unsupported = entriesOf(from).filter(([key]) => keys.includes(key));
+  const description = describe(from, unsupported, place);
+  return description === undefined ? schema : { ...schema, description };
+}
+
+/** The root as one object; undefined where it is none. A union becomes one object that accepts what its branches do. */
+function objectOf({ schema, place }: Placed<JsonObject>): Placed<JsonObject> | undefined {
+  const key = unionOf(schema);
+  if (key === undefined) {
+    const isObject = typesOf(schema).includes("object");
+    return isObject ? { schema: { ...schema, type: ["object"] }, place } : undefined;
   }
-  const outer = outside(schema, key);
-  const objects = branches
-    .flatMap((branch) => expand(compilation, branch.schema, branch.place) || [])
-    .flatMap((branch) => objectOf(compilation, branch) ?? []);
-  const [object, ...others] = objects;
-  if (object === undefined) return undefined;
-  if (others.length === 0) {
-    if (key === "oneOf") checkExclusive(compilation, branches, place);
-    return conjoin(compilation, { schema: without(outer, key), place }, object) || undefined;
+  const { branches, beside } = splitUnion(schema, place);
+  const objects = branches.flatMap((branch) => {
+    const expanded = expand(branch);
+    return (expanded && objectOf(expanded)) || [];
+  });
+  if (objects.length === 0) return undefined;
+  const expanding = [...new Set(objects.flatMap((object) => object.place.expanding))];
+  const joined = { ...beside, ...joinObjects(objects.map((object) => object.schema)) };
+  return { schema: withDescription(joined, schema, [key], place), place: { ...place, expanding } };
+}
+
+/** One object that accepts what any of several accept, and more: it has all their properties, and requires those of all. */
+function joinObjects(schemas: readonly JsonObject[]): JsonObject {
+  const properties = new Map<string, JsonValue[]>();
+  for (const [name, property] of schemas.flatMap((schema) => entriesOf(schema.properties))) {
+    const found = properties.get(name);
+    if (found === undefined) properties.set(name, [property]);
+    else found.push(property);
   }
-  const within = [...new Set(objects.flatMap((branch) => branch.place.within))];
-  const joined = joinObjects(objects.map((branch) => branch.schema));
+  const all = [...properties].map(([name, each]) => [name, anyOf(distinct(each))]);
+  const [first = [], ...others] = schemas.map((schema) => listOf<string>(schema.required));
+  const required = others.map((names) => new Set(names));
+  const rules = distinct(schemas.map(({ additionalProperties: others = true }) => others));
   return {
-    schema: { ...describeUnion(compilation, outer, key, place), ...joined },
-    place: { ...place, within },
+    type: ["object"],
+    ...(properties.size > 0 && { properties: Object.fromEntries(all) }),
+    required: first.filter((name) => required.every((names) => names.has(name))),
+    ...(rules.length === 1 && rules[0] !== true && { additionalProperties: rules[0] }),
   };
 }
 
-function describeUnion(compilation: Compilation, outer: JsonObject, key: string, place: Place): JsonObject {
-  const outcome = "it became one object with the properties of all";
-  const message = `${compilation.dialect.name} takes no union at the root; ${outcome}`;
-  compilation.relaxed.lose(pointerBelow(place.pointer, key), message);
-  return intoWords(outer, key);
+function anyOf(schemas: readonly JsonValue[]): JsonValue {
+  return schemas.length === 1 ? (schemas[0] ?? true) : { anyOf: schemas };
 }

@@ -3,10 +3,9 @@ import type { JsonObject } from "../json/json.ts";
 import { compileSchema, translateSchema } from "./compile-schema.ts";
 import type { SchemaDialect } from "./dialect.ts";
 import { checkLimits, SchemaBudget, sizesOf } from "./limits.ts";
-import { fieldAt } from "./pointer.ts";
-import { SchemaMisfit } from "./relaxations.ts";
+import { fieldAt, UnsupportedSchemaError } from "./messages.ts";
 
-/** The two forms in which a provider takes a schema. */
+/** The two forms in which a provider accepts a schema. */
 export interface SchemaForms {
   /** The form that it enforces. */
   readonly enforced: SchemaDialect;
@@ -22,13 +21,12 @@ export interface SentSchema {
 }
 
 /**
- * Translates a schema that the caller asks to be enforced. Where the enforced form has no way to
- * say it (property names that are free, any value, recursion, sizes), the schema is shown to the
- * model instead and that is reported, since to enforce another schema would make values impossible
- * that the caller allows.
+ * Translates a schema that the caller asks to be enforced. Where the enforced form cannot express
+ * it (arbitrary property names, any value, recursion, sizes), the schema is shown to the model
+ * instead, and that is reported: enforcing another schema would forbid values that the caller allows.
  * @param field Path of the schema in the request.
- * @param budget What earlier schemas of the request have used up; the default has room for this one.
- * @throws InvalidRequestError as `compileSchema`, for what is no JSON Schema.
+ * @param budget What earlier schemas of the request have used up; by default nothing.
+ * @throws InvalidRequestError as `compileSchema`, for what is not JSON Schema.
  */
 export function enforceSchema(
   schema: JsonObject,
@@ -38,15 +36,15 @@ export function enforceSchema(
   budget: SchemaBudget = new SchemaBudget(),
 ): SentSchema {
   try {
-    const { schema: compiled, relaxed } = translateSchema(schema, enforced, field);
+    const { schema: compiled, changes } = translateSchema(schema, enforced, field);
     const sizes = sizesOf(compiled);
     checkLimits(sizes, enforced.limits);
     budget.spend(sizes, enforced.requestLimits);
-    relaxed.reportTo(loss, field);
+    changes.reportTo(loss, field);
     return { schema: compiled, enforced: true };
   } catch (error) {
-    if (!(error instanceof SchemaMisfit)) throw error;
-    const reason = `${error.message}, which ${enforced.name} does not take`;
+    if (!(error instanceof UnsupportedSchemaError)) throw error;
+    const reason = `${error.message}, which ${enforced.name} does not support`;
     const message = `${reason}; the schema is shown to the model, not enforced`;
     loss.lose(fieldAt(field, error.pointer), "adjusted_schema", message);
     return { schema: compileSchema(schema, shown, field, loss), enforced: false };

@@ -1,135 +1,130 @@
-/** A schema with what it refers to and what its `allOf` adds: one conjunction, as far as that is exact. */
-import { invalidField } from "../../core/errors.ts";
-import { type JsonObject, type JsonValue, without } from "../json/json.ts";
-import { type Compilation, type Place, placeBelow } from "./compilation.ts";
-import { intersect, type Meeting } from "./intersect.ts";
+/** A schema merged with what it refers to and with its `allOf`, as far as that is exact. */
+import { isObject, type JsonObject, type JsonValue, without } from "../json/json.ts";
+import { invalidAt, type Place, type Placed, placeBelow } from "./compilation.ts";
+import { isAssertion, type JsonType, type JsonTypes } from "./keywords.ts";
+import { shown } from "./messages.ts";
 import { normalize } from "./normalize.ts";
-import { fieldAt, fragmentOf } from "./pointer.ts";
-import { quote } from "./quote.ts";
 import { referenceOf, type Target } from "./references.ts";
-
-/** A schema in one piece. */
-export interface Expanded {
-  /**
-   * In normal form and without a reference. `allOf` holds only what could not be merged.
-   * Subschemas are as they were, or in one piece too.
-   */
-  readonly schema: JsonObject;
-  /** Where it stands; what references brought in is noted. */
-  readonly place: Place;
-}
+import { entriesOf, identityOf, listOf, literalsIn, statedTypes } from "./values.ts";
 
 /**
- * Puts a schema into one piece.
- * @returns `false` where no value fits.
+ * Expands a schema: the result is in normal form, without a reference, and its `allOf` holds only
+ * what could not be merged. `false` where no value is valid.
  * @throws InvalidRequestError naming a malformed keyword or a reference that leads to nothing.
  */
-export function expand(compilation: Compilation, schema: JsonValue, place: Place): Expanded | false {
-  compilation.count(place);
-  if (typeof schema === "boolean") return schema && { schema: {}, place };
-  const raw = schema as JsonObject;
-  const normal = normalize(compilation, raw, place);
-  const parts = [...referredPart(compilation, raw, place), ...partsOf(normal, place)];
-  let whole: Expanded | false = { schema: without(normal, "$ref", "allOf"), place };
-  for (const part of parts) whole = whole && addPart(compilation, whole, part);
-  return whole;
+export function expand({ schema, place }: Placed): Placed<JsonObject> | false {
+  place.run.budget.countSchema(place);
+  if (!isObject(schema)) return schema !== false && { schema: {}, place };
+  const { $ref, allOf, ...own } = normalize(schema, place);
+  const parts = listOf(allOf).map((part, i) => ({ schema: part, place: placeBelow(place, "allOf", i) }));
+  if ($ref === undefined) return mergeAll(own, parts, place);
+  const { schema: target } = targetOf(schema, place);
+  // To expand a target inside of itself would be endless.
+  if (place.expanding.includes(target)) return mergeAll({ ...own, allOf: [{ $ref }] }, parts, place);
+  place.run.budget.countCopies(target);
+  const inside = { ...place, depth: place.depth + 1, expanding: [...place.expanding, target] };
+  return mergeAll(own, [{ schema: target, place: inside }, ...parts], place);
 }
 
-/**
- * Intersects two schemas in one piece. The left one's `unevaluatedProperties` see the right one.
- * @returns `false` where no value fits both, undefined where one schema cannot say it.
- */
-export function conjoin(compilation: Compilation, left: Expanded, right: Expanded): Meeting<Expanded> {
-  const closed = closeUnevaluated(right.schema);
-  if (closed === undefined) return undefined;
-  const within = [...new Set([...left.place.within, ...right.place.within])];
-  const place = { ...left.place, within };
-  const schema = intersect(left.schema, closed, (one, other, ...tokens) =>
-    meet(compilation, one, other, placeBelow(place, ...tokens)),
-  );
-  return schema && { schema, place };
-}
-
-/** Intersects two subschemas that stand at one place. */
-function meet(compilation: Compilation, left: JsonValue, right: JsonValue, place: Place): Meeting<JsonValue> {
-  compilation.count(place);
-  if (left === true || right === true) return left === true ? right : left;
-  if (left === false || right === false) return false;
-  if (JSON.stringify(left) === JSON.stringify(right)) return left;
-  const one = expand(compilation, left, place);
-  const other = expand(compilation, right, place);
-  if (one === false || other === false) return false;
-  const closed = closeUnevaluated(one.schema);
-  const both = closed && conjoin(compilation, { ...one, schema: closed }, other);
-  return both === false ? false : both?.schema;
-}
-
-/** One schema of a conjunction. */
-interface Part {
-  /** Undefined where it is what is being followed already: to follow it again would not end. */
-  readonly schema: JsonValue | undefined;
-  readonly place: Place;
-  /** What stands for it where it cannot be merged. */
-  readonly source: JsonValue;
-}
-
-function partsOf({ allOf }: JsonObject, place: Place): Part[] {
-  const schemas = (allOf ?? []) as readonly JsonValue[];
-  return schemas.map((schema, index) => ({
-    schema,
-    place: placeBelow(place, "allOf", index),
-    source: schema,
-  }));
-}
-
-function referredPart(compilation: Compilation, schema: JsonObject, place: Place): Part[] {
-  if (referenceOf(schema) === undefined) return [];
-  const { schema: target, pointer } = targetOf(compilation, schema, place);
-  const source = { $ref: fragmentOf(pointer) };
-  if (place.within.some((each) => each === target)) return [{ schema: undefined, place, source }];
-  const within = typeof target === "boolean" ? place.within : [...place.within, target as JsonObject];
-  return [{ schema: target, place: { ...place, depth: place.depth + 1, within }, source }];
+/** Merges an expanded schema with others that are not; `false` where no value is valid for all of them. */
+function mergeAll(base: JsonObject, parts: readonly Placed[], place: Place): Placed<JsonObject> | false {
+  let schema = base;
+  const expanding = new Set(place.expanding);
+  for (const part of parts) {
+    const expanded = expand(part);
+    if (expanded === false) return false;
+    place.run.budget.countMerge(schema);
+    schema = merge(schema, expanded.schema);
+    for (const target of expanded.place.expanding) expanding.add(target);
+  }
+  const isPossible = literalsIn(schema)?.length !== 0 && statedTypes(schema)?.length !== 0;
+  return isPossible && { schema, place: { ...place, expanding: [...expanding] } };
 }
 
 /**
  * What the reference of a schema leads to.
  * @throws InvalidRequestError naming a reference that leads out of the document or to nothing.
  */
-export function targetOf({ field, references }: Compilation, schema: JsonObject, { pointer }: Place): Target {
-  const target = references.resolve(schema);
+export function targetOf(schema: JsonObject, place: Place): Target {
+  const target = place.run.references.resolve(schema);
   if (target !== undefined) return target;
-  const found = quote(referenceOf(schema) ?? "");
-  throw invalidField(fieldAt(field, pointer), `expected references to a place in the schema, found ${found}`);
+  const message = `expected references to a place in the schema, found ${shown(referenceOf(schema) ?? "")}`;
+  throw invalidAt(place, message);
 }
-
-function addPart(compilation: Compilation, whole: Expanded, part: Part): Expanded | false {
-  const unmerged = { ...whole, schema: withUnmerged(whole.schema, part.source) };
-  if (part.schema === undefined) return unmerged;
-  const expanded = expand(compilation, part.schema, part.place);
-  return expanded && (conjoin(compilation, whole, expanded) ?? unmerged);
-}
-
-function withUnmerged(schema: JsonObject, part: JsonValue): JsonObject {
-  const { allOf, ...rest } = schema;
-  return { ...rest, allOf: [...((allOf ?? []) as readonly JsonValue[]), part] };
-}
-
-/** Keywords by which a schema lets other schemas see to members of the same value. */
-const APPLICATORS = ["allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
 
 /**
- * Gives `unevaluatedProperties` and `unevaluatedItems` their plain names where nothing but the
- * schema itself sees to members, so that they are the same.
- * @returns undefined where that is not so.
+ * Merges two expanded schemas. Of two annotations, the left one is taken; assertions that one
+ * schema cannot express together are added to `allOf`. Two subschemas of the same member become
+ * an `allOf`, which is merged when that member is translated.
  */
-export function closeUnevaluated(schema: JsonObject): JsonObject | undefined {
-  const { unevaluatedProperties: properties, unevaluatedItems: items, ...rest } = schema;
-  if (properties === undefined && items === undefined) return schema;
-  const applied = items === undefined ? APPLICATORS : [...APPLICATORS, "contains"];
-  if (applied.some((key) => key in schema)) return undefined;
-  return {
-    ...(properties === undefined ? {} : { additionalProperties: properties }),
-    ...(items === undefined ? {} : { items }),
-    ...rest,
+function merge(left: JsonObject, right: JsonObject): JsonObject {
+  const merged = new Map(entriesOf(left));
+  const unmerged: JsonValue[] = [];
+  for (const [key, value] of entriesOf(right)) {
+    const known = merged.get(key);
+    // In the merged schema, `unevaluatedProperties` would see more properties than in its own.
+    const together = key.startsWith("unevaluated") ? undefined : mergeKeyword(key, known ?? value, value);
+    if (together === undefined) unmerged.push({ [key]: value });
+    else merged.set(key, together);
+  }
+  for (const [key, value] of entriesOf(mergeMembers(left, right))) merged.set(key, value);
+  if (unmerged.length > 0) merged.set("allOf", [...listOf(merged.get("allOf")), ...unmerged]);
+  return Object.fromEntries(merged);
+}
+
+const MEMBERS = ["properties", "additionalProperties", "prefixItems", "items"];
+
+/** One value for a keyword of two schemas; undefined where there is none. */
+function mergeKeyword(key: string, left: JsonValue, right: JsonValue): JsonValue | undefined {
+  if (!isAssertion(key) || MEMBERS.includes(key) || left === right) return left;
+  if (key === "type") return intersectTypes(listOf(left), listOf(right));
+  if (key === "required" || key === "allOf") return [...new Set([...listOf(left), ...listOf(right)])];
+  if (key === "enum") {
+    const allowed = new Set(listOf(right).map(identityOf));
+    return listOf(left).filter((value) => allowed.has(identityOf(value)));
+  }
+  if (typeof left === "number" && typeof right === "number") {
+    if (/^(min|exclusiveMin)/.test(key)) return Math.max(left, right);
+    if (/^(max|exclusiveMax)/.test(key)) return Math.min(left, right);
+  }
+  return identityOf(left) === identityOf(right) ? left : undefined;
+}
+
+function intersectTypes(left: JsonTypes, right: JsonTypes): JsonTypes {
+  const types = left.flatMap((type): JsonType[] => {
+    if (right.includes(type) || (type === "integer" && right.includes("number"))) return [type];
+    return type === "number" && right.includes("integer") ? ["integer"] : [];
+  });
+  return [...new Set(types)];
+}
+
+/** The keywords about members that either schema has. To a member that a schema does not name, its rule for others applies. */
+function mergeMembers(left: JsonObject, right: JsonObject): JsonObject {
+  const names = new Set([left, right].flatMap((each) => Object.keys(each.properties ?? {})));
+  const length = Math.max(listOf(left.prefixItems).length, listOf(right.prefixItems).length);
+  const properties = [...names].map((name) => [name, both(propertyOf(left, name), propertyOf(right, name))]);
+  const members: JsonObject = {
+    properties: Object.fromEntries(properties),
+    additionalProperties: both(left.additionalProperties, right.additionalProperties),
+    prefixItems: Array.from({ length }, (_, index) => both(itemOf(left, index), itemOf(right, index))),
+    items: both(left.items, right.items),
   };
+  return without(members, ...MEMBERS.filter((key) => !(key in left || key in right)));
+}
+
+function propertyOf({ properties, additionalProperties, patternProperties }: JsonObject, name: string) {
+  if (isObject(properties) && Object.hasOwn(properties, name)) return properties[name];
+  return patternProperties === undefined ? additionalProperties : true;
+}
+
+function itemOf({ prefixItems, items }: JsonObject, index: number): JsonValue | undefined {
+  return listOf(prefixItems)[index] ?? items;
+}
+
+/** A schema for values that are valid for two. */
+function both(left: JsonValue = true, right: JsonValue = true): JsonValue {
+  if (left === false || right === false) return false;
+  if (left === true || right === true) return left === true ? right : left;
+  const isSame = !(isObject(left) && "allOf" in left) && identityOf(left) === identityOf(right);
+  return isSame ? left : { allOf: [left, right] };
 }

@@ -1,101 +1,127 @@
-/** What becomes of the keywords that say something by themselves: kept, or put into words. */
-import type { JsonObject, JsonValue } from "../json/json.ts";
-import type { Compilation, Place } from "./compilation.ts";
-import { describe, intoWords, sentenceFor } from "./describe.ts";
+/** Keywords without subschemas: kept where the dialect has them, else moved into the description. */
+import { type JsonObject, type JsonValue, without } from "../json/json.ts";
+import { lose, type Place } from "./compilation.ts";
 import { keeps, type SchemaDialect } from "./dialect.ts";
-import { type JsonType, KEYWORDS, STANDARD_FORMATS } from "./keywords.ts";
-import { pointerBelow } from "./pointer.ts";
-import { isRegular } from "./regular-pattern.ts";
-import { isOfType } from "./types-of.ts";
+import { isAssertion, type JsonTypes, KEYWORDS } from "./keywords.ts";
+import { wordsOf } from "./messages.ts";
+import { isOfType, type literalsIn } from "./values.ts";
 
 /**
  * Writes a schema in the order of its keywords.
- * @param types What the schema is about; assertions about other types say nothing. Empty: any.
+ * @param types What the schema is meant for; assertions about other types are left out. Empty: any.
  * @param done Keywords that are translated already; undefined ones are left out.
  */
-export function writeSchema(
-  compilation: Compilation,
-  schema: JsonObject,
-  types: readonly JsonType[],
-  place: Place,
-  done: JsonObject,
-): JsonObject {
+export function writeSchema(schema: JsonObject, types: JsonTypes, place: Place, done: JsonObject) {
   const written = new Map<string, JsonValue | undefined>();
-  const sentences: string[] = [];
+  const unsupported: Entry[] = [];
   for (const [key, value] of Object.entries(schema)) {
     if (key in done) written.set(key, done[key]);
-    else if (value === undefined || saysNothing(key, value, types)) continue;
-    else if (isTaken(compilation.dialect, key, value)) written.set(key, value);
-    else putIntoWords(compilation, key, value, place, sentences);
+    else if (value === undefined || hasNoEffect(key, value, types, place.run.dialect)) continue;
+    else if (isSupported(key, value, place.run.dialect)) written.set(key, value);
+    else unsupported.push([key, value]);
   }
-  for (const [key, value] of Object.entries(done)) if (!written.has(key)) written.set(key, value);
-  const description = describe(schema.description, sentences);
-  if (description !== undefined) written.set("description", description);
+  for (const [key, value] of Object.entries(done)) written.set(key, value);
+  written.set("description", describe(schema, unsupported, place));
   return Object.fromEntries([...written].filter(([, value]) => value !== undefined));
 }
 
-/** Puts a keyword that the dialect does not have into words, and reports it. */
-export function dropKeyword(
-  compilation: Compilation,
-  schema: JsonObject,
-  key: string,
-  place: Place,
-): JsonObject {
-  const words = intoWords(schema, key);
-  loseKeyword(compilation, place, key, words.description !== schema.description);
-  return words;
+function hasNoEffect(key: string, value: JsonValue, types: JsonTypes, { objects }: SchemaDialect): boolean {
+  const about = KEYWORDS.get(key)?.types ?? [];
+  if (types.length > 0 && about.length > 0 && !about.some((type) => types.includes(type))) return true;
+  if (/^(minLength|minItems|minProperties|uniqueItems|not)$/.test(key)) return value === 0 || value === false;
+  // The properties that are left of a closed object have all been evaluated.
+  return key === "unevaluatedProperties" && value === false && objects === "closed";
 }
 
-/** Reports a keyword that the dialect does not have, or not with this value. */
-export function loseKeyword(
-  { dialect, relaxed }: Compilation,
-  place: Place,
-  key: string,
-  told: boolean,
-): void {
-  const outcome = told ? "it was moved into the description" : "it was left out";
-  relaxed.lose(pointerBelow(place.pointer, key), `is not enforced by ${dialect.name}; ${outcome}`);
-}
+/** What no finite automaton can match: lookaround, back references and word boundaries. Providers compile automata. */
+const IRREGULAR = /\(\?<?[=!]|\\[1-9bBk]/;
 
-/** Whether leaving the keyword out changes nothing. */
-function saysNothing(key: string, value: JsonValue, types: readonly JsonType[]): boolean {
-  const about = KEYWORDS.get(key)?.types;
-  if (about !== undefined && types.length > 0 && !about.some((type) => types.includes(type))) return true;
-  return NEUTRAL.get(key) === value;
-}
-
-const NEUTRAL: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
-  ["minLength", 0],
-  ["minItems", 0],
-  ["minProperties", 0],
-  ["uniqueItems", false],
-  ["not", false],
-]);
-
-function isTaken(dialect: SchemaDialect, key: string, value: JsonValue): boolean {
+function isSupported(key: string, value: JsonValue, dialect: SchemaDialect): boolean {
   if (!keeps(dialect, key)) return false;
-  if (key === "format") return dialect.formats === "all" || dialect.formats.includes(String(value));
-  if (key === "pattern") return isRegular(String(value));
-  if (key === "const") return areTaken(dialect, [value]);
-  if (key === "enum") return areTaken(dialect, value as readonly JsonValue[]);
-  return Number(JSON.stringify(value)) <= (dialect.greatest[key] ?? Infinity) || !(key in dialect.greatest);
+  switch (key) {
+    case "format":
+      return dialect.formats === "all" || dialect.formats.includes(String(value));
+    case "pattern":
+      return !IRREGULAR.test(String(value));
+    case "minItems":
+      return Number(JSON.stringify(value)) <= (dialect.highestMinItems ?? Infinity);
+    default:
+      // Supported literal values are written by `writeLiterals`.
+      return key !== "enum" && key !== "const";
+  }
 }
 
-/** Whether the dialect takes all of the values as literals. */
-export function areTaken({ literals }: SchemaDialect, values: readonly JsonValue[]): boolean {
-  return values.every((value) => isOfType(value, literals));
+/** The formats that JSON Schema defines and validators may check. Any other only describes the value. */
+const STANDARD_FORMATS = [
+  ...["date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4"],
+  ...["ipv6", "uri", "uri-reference", "uri-template", "iri", "iri-reference", "uuid", "json-pointer"],
+  ...["relative-json-pointer", "regex"],
+];
+
+type Entry = readonly [key: string, value: JsonValue];
+
+/** The description of a schema, with a sentence for each unsupported keyword. Reports those that are lost. */
+export function describe({ description: given }: JsonObject, unsupported: Entry[], place: Place) {
+  const added: string[] = [];
+  for (const [key, value] of unsupported) {
+    const sentence = sentenceFor(key, value);
+    const isLoss = isAssertion(key) && (key !== "format" || STANDARD_FORMATS.includes(String(value)));
+    if (isLoss) loseKeyword(key, place, sentence === undefined ? "left out" : "moved into the description");
+    if (sentence !== undefined && !String(given).includes(sentence)) added.push(sentence);
+  }
+  if (added.length === 0) return given;
+  return given === undefined || given === "" ? added.join(" ") : `${String(given)}\n${added.join(" ")}`;
 }
 
-function putIntoWords(
-  compilation: Compilation,
-  key: string,
-  value: JsonValue,
-  place: Place,
-  sentences: string[],
-): void {
-  const sentence = sentenceFor(key, value);
-  if (sentence !== undefined) sentences.push(sentence);
-  if (KEYWORDS.get(key)?.role !== "assertion") return;
-  if (key === "format" && !STANDARD_FORMATS.has(String(value))) return;
-  loseKeyword(compilation, place, key, sentence !== undefined);
+/** Reports a keyword that the dialect does not have, or not with its value. */
+export function loseKeyword(key: string, place: Place, outcome = "left out"): void {
+  lose(place, `is not enforced by ${place.run.dialect.name}; it was ${outcome}`, key);
+}
+
+/** Characters of one sentence. A longer one is left out: it would cost more tokens than it helps. */
+const MAX_SENTENCE = 600;
+
+/** The sentence for a keyword; undefined where a model has no use for it, or it would be too long. */
+function sentenceFor(key: string, value: JsonValue): string | undefined {
+  const json = JSON.stringify(value);
+  const isHidden = ["contentSchema", "propertyOrdering", "title"].includes(key);
+  if (isHidden || json.includes('"$ref"')) return undefined;
+  const words = wordsOf(key);
+  const text = typeof value === "string" ? `"${value}"` : json;
+  const sentence = `${words.charAt(0).toUpperCase()}${words.slice(1)}: ${text}.`;
+  return sentence.length > MAX_SENTENCE ? undefined : sentence;
+}
+
+type Literals = ReturnType<typeof literalsIn>;
+
+/** `enum` and `const`; nothing where the dialect cannot have the values, so that they move into the description. */
+export function writeLiterals(values: Literals, schema: JsonObject, dialect: SchemaDialect): JsonObject {
+  if (values === undefined) return {};
+  if (values.every((value) => isOfType(value, dialect.literals))) {
+    const isSingle = schema.enum === undefined && keeps(dialect, "const");
+    return isSingle ? { const: values[0] } : { enum: values, const: undefined };
+  }
+  // Null alone, or both booleans, are all values of their type.
+  const isNull = values.every((value) => value === null);
+  const isBoolean = values.length === 2 && values.every((value) => typeof value === "boolean");
+  return isNull || isBoolean ? { enum: undefined, const: undefined } : {};
+}
+
+const BOUNDS = [
+  ["exclusiveMinimum", "minimum", 1],
+  ["exclusiveMaximum", "maximum", -1],
+] as const;
+
+/** Adds inclusive bounds where the dialect has no exclusive ones, which are exact for integers alone. */
+export function rewriteBounds(schema: JsonObject, types: JsonTypes, dialect: SchemaDialect): JsonObject {
+  let rewritten = schema;
+  for (const [exclusive, inclusive, step] of BOUNDS) {
+    const { [exclusive]: bound, [inclusive]: other } = schema;
+    const isSupported = keeps(dialect, exclusive) || !keeps(dialect, inclusive);
+    if (isSupported || typeof bound !== "number" || other !== undefined) continue;
+    const isExact = !types.includes("number") && Number.isSafeInteger(bound + step);
+    const others = isExact ? without(rewritten, exclusive) : rewritten;
+    rewritten = { ...others, [inclusive]: isExact ? bound + step : bound };
+  }
+  return rewritten;
 }

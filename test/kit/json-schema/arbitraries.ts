@@ -4,7 +4,7 @@ type Schema = Record<string, unknown>;
 
 const NAMES = ["a", "b", "c"] as const;
 
-/** Values of few kinds, so that schemas and values often meet. */
+/** Few values, so that many are valid for a schema. */
 const scalar = fc.constantFrom<unknown>(
   null,
   true,
@@ -33,12 +33,12 @@ function keyword(name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<Schem
   return value.map((each) => ({ [name]: each }));
 }
 
-/** A schema of a few keywords: with all of them at once nothing would ever fit. */
+/** A schema of a few keywords: with all of them at once no value would be valid. */
 function schemaOf(keywords: readonly fc.Arbitrary<Schema>[], most: number): fc.Arbitrary<Schema> {
   return fc.array(fc.oneof(...keywords), { maxLength: most }).map((parts) => Object.assign({}, ...parts));
 }
 
-/** Keywords that need no other schema. */
+/** Keywords without subschemas. */
 const PLAIN = [
   keyword("type", type),
   keyword("type", fc.uniqueArray(type, { minLength: 1, maxLength: 3 })),
@@ -101,7 +101,7 @@ const { schema, object } = fc.letrec<{ schema: unknown; object: Schema }>((tie) 
   };
 });
 
-/** Objects put together from others. */
+/** Objects composed of others. */
 const composed = fc
   .tuple(
     record(schema),
@@ -110,7 +110,7 @@ const composed = fc
   )
   .map(([first, key, others]) => ({ ...first, [key]: others }));
 
-/** Schemas with all keywords, two definitions and references to them and to the root. */
+/** Schemas with any keywords, two definitions and references to them and to the root. */
 export const schemas: fc.Arbitrary<Schema> = fc
   .record({ root: fc.oneof(object, record(schema), composed), One: schema, Two: schema })
   .map(({ root, One, Two }) => parsed({ ...root, $defs: { One, Two } }));
@@ -146,7 +146,7 @@ function mapOf<Value>(
   return fc.dictionary(key, value, { minKeys: 1, maxKeys, noNullPrototype: true });
 }
 
-/** What callers write: values of known types, objects, lists, unions, references. */
+/** What callers write: values of known types, objects, arrays, unions, references. */
 const common = fc.letrec<{ schema: unknown }>((tie) => {
   const property = tie("schema");
   return {
@@ -179,10 +179,75 @@ const common = fc.letrec<{ schema: unknown }>((tie) => {
   };
 }).schema;
 
-/** Schemas as callers write them, most of which every dialect can say. */
+/** Schemas as callers write them, most of which every dialect can express. */
 export const commonSchemas: fc.Arbitrary<Schema> = fc
   .record({ root: record(common), One: common, Two: common })
   .map(({ root, One, Two }) => parsed({ ...root, $defs: { One, Two } }));
 
-/** Keys that are more than names in JavaScript. */
-export const TROUBLESOME = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"] as const;
+/** A value of one type, with at most one keyword that every strict mode enforces or reports. */
+const strictScalar = fc.oneof(
+  { arbitrary: fc.record({ type: scalarType }), weight: 4 },
+  { arbitrary: fc.record({ type: fc.tuple(scalarType, fc.constant("null")).map(distinctTypes) }), weight: 1 },
+  { arbitrary: fc.record({ enum: fc.uniqueArray(scalar, { minLength: 1, maxLength: 3 }) }), weight: 1 },
+  { arbitrary: fc.record({ const: scalar }), weight: 1 },
+  { arbitrary: fc.record({ type: fc.constant("string"), pattern: fc.constantFrom("^a", "b$") }), weight: 1 },
+  { arbitrary: fc.record({ type: fc.constant("string"), minLength: count }), weight: 1 },
+  { arbitrary: fc.record({ type: fc.constant("integer"), exclusiveMinimum: number }), weight: 1 },
+  { arbitrary: fc.record({ type: fc.constant("number"), maximum: number }), weight: 1 },
+);
+
+function distinctTypes(types: readonly string[]): string[] {
+  return [...new Set(types)];
+}
+
+/** An object whose properties are all required. */
+function strictRecord(property: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
+  return fc.tuple(mapOf(name, property, 3), fc.boolean()).map(([properties, isClosed]) => ({
+    type: "object",
+    properties,
+    required: Object.keys(properties),
+    ...(isClosed && { additionalProperties: false }),
+  }));
+}
+
+/** Objects with a property of different values, so that no value is valid for two of them. */
+function tagged(property: fc.Arbitrary<unknown>): fc.Arbitrary<Schema> {
+  return fc.array(strictRecord(property), { minLength: 2, maxLength: 3 }).map((branches) => ({
+    oneOf: branches.map((branch, index) => ({
+      ...branch,
+      properties: { kind: { const: `k${index}` }, ...(branch.properties as Schema) },
+      required: ["kind", ...(branch.required as string[])],
+    })),
+  }));
+}
+
+const strict = fc.letrec<{ schema: unknown }>((tie) => {
+  const property = tie("schema");
+  return {
+    schema: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      { arbitrary: strictScalar, weight: 6 },
+      { arbitrary: fc.record({ $ref: fc.constantFrom("#/$defs/One", "#/$defs/Two") }), weight: 1 },
+      { arbitrary: fc.record({ $ref: fc.constant("#/$defs/One"), title: fc.constant("R") }), weight: 1 },
+      { arbitrary: strictRecord(property), weight: 3 },
+      { arbitrary: fc.record({ type: fc.constant("array"), items: property }), weight: 2 },
+      { arbitrary: fc.record({ anyOf: fc.tuple(strictScalar, property) }), weight: 2 },
+      { arbitrary: tagged(property), weight: 1 },
+      {
+        arbitrary: fc.record({ allOf: fc.array(strictRecord(property), { minLength: 1, maxLength: 2 }) }),
+        weight: 1,
+      },
+    ),
+  };
+}).schema;
+
+/**
+ * Schemas of which most need no relaxation for a strict mode: typed values, all properties required,
+ * and unions with at most one object, or with a tag, so that it is clear which properties a value declares.
+ */
+export const strictSchemas: fc.Arbitrary<Schema> = fc
+  .record({ root: strictRecord(strict), One: strictScalar, Two: strictRecord(strictScalar) })
+  .map(({ root, One, Two }) => parsed({ ...root, $defs: { One, Two } }));
+
+/** Names that every JavaScript object inherits. */
+export const INHERITED = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"] as const;

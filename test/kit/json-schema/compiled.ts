@@ -11,7 +11,7 @@ export type Outcome = Compiled | { readonly refused: string };
 interface Compiled {
   readonly schema: JsonObject;
   /** Fields of the warnings, with `noted ` before those that a strict request is not refused for. */
-  readonly told: readonly string[];
+  readonly reported: readonly string[];
   readonly messages: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export function compiled(schema: unknown, dialect: SchemaDialect): Outcome {
   const loss = new LossReport();
   try {
     const sent = compileSchema(schema as JsonObject, dialect, "schema", loss);
-    return { schema: sent, told: toldBy(loss), messages: loss.warnings.map(({ message }) => message) };
+    return { schema: sent, reported: reportsOf(loss), messages: loss.warnings.map(({ message }) => message) };
   } catch (error) {
     if (error instanceof InvalidRequestError) return { refused: error.message };
     throw error;
@@ -41,7 +41,7 @@ export function refusal(schema: unknown, dialect: SchemaDialect): string {
   return outcome.refused;
 }
 
-function toldBy(loss: LossReport): string[] {
+function reportsOf(loss: LossReport): string[] {
   const lost = new Set(violationsOf(loss));
   return loss.warnings.map(({ field }) => (lost.has(field) ? field : `noted ${field}`));
 }

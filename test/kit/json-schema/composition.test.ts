@@ -2,13 +2,16 @@ import { describe, expect, it } from "vitest";
 import { GEMINI_JSON_SCHEMA, OPENAI_STRICT } from "../../../src/kit/json-schema/dialects.ts";
 import { accepted, refusal } from "./compiled.ts";
 
-/** What a schema becomes as the required property of an object, and what is told below it. */
-function inProperty(schema: object, dialect = OPENAI_STRICT): { schema: unknown; told: string[] } {
+/** What a schema becomes as the required property of an object, and the places below it that are reported. */
+function inProperty(schema: object, dialect = OPENAI_STRICT): { schema: unknown; reported: string[] } {
   const { $defs, ...own } = schema as { $defs?: object };
   const whole = { type: "object", properties: { a: own }, required: ["a"], ...($defs && { $defs }) };
   const outcome = accepted(whole, dialect);
   const { a } = outcome.schema.properties as { a: unknown };
-  return { schema: a, told: outcome.told.map((told) => told.replace("schema#/properties/a", "")) };
+  return {
+    schema: a,
+    reported: outcome.reported.map((reported) => reported.replace("schema#/properties/a", "")),
+  };
 }
 
 const record = (properties: object, extra: object = {}) => ({
@@ -24,7 +27,7 @@ describe("allOf", () => {
   it.each<[string, object, object]>([
     ["objects", { allOf: [record({ x: STRING }), record({ y: STRING })] }, closed({ x: STRING, y: STRING })],
     [
-      "with what stands beside it",
+      "objects beside one",
       { ...record({ x: STRING }), allOf: [record({ y: STRING })] },
       closed({ x: STRING, y: STRING }),
     ],
@@ -68,12 +71,12 @@ describe("allOf", () => {
       { type: "array", items: { type: "string", minLength: 1 }, minItems: 1 },
     ],
     [
-      "what is told: the outer word is heard",
+      "descriptions: the outer one is kept",
       { description: "Outer.", allOf: [{ ...STRING, description: "Inner." }] },
       { description: "Outer.", ...STRING },
     ],
     [
-      "unevaluatedProperties, which see it all",
+      "unevaluatedProperties, which apply to all parts",
       {
         allOf: [record({ x: STRING })],
         properties: { y: STRING },
@@ -83,8 +86,8 @@ describe("allOf", () => {
       closed({ y: STRING, x: STRING }),
     ],
   ])("of %s becomes one schema", (_name, schema, expected) => {
-    const { schema: sent, told } = inProperty(schema);
-    expect(told).toEqual([]);
+    const { schema: sent, reported } = inProperty(schema);
+    expect(reported).toEqual([]);
     expect(sent).toEqual(expected);
   });
 
@@ -107,40 +110,40 @@ describe("allOf", () => {
       { type: "number", minimum: 1, allOf: [{ minimum: JSON.rawJSON("1234567890123456789") }] },
       ["/allOf"],
     ],
-  ])("of %s is put into words", (_name, schema, told) => {
+  ])("of %s is moved into the description as far as it cannot be merged", (_name, schema, reported) => {
     const outcome = inProperty(schema);
-    expect(outcome.told).toEqual(told);
-    expect(outcome.schema).toMatchObject({ description: expect.stringMatching(/^JSON Schema allOf: \[\{/) });
+    expect(outcome.reported).toEqual(reported);
+    expect(outcome.schema).toMatchObject({ description: expect.stringMatching(/^All of: \[\{/) });
   });
 
-  it("that nothing fits is refused at the root, and left out where nothing need be", () => {
+  it("that contradicts itself is refused, or its property left out where that is optional", () => {
     const never = { allOf: [STRING, { type: "number" }] };
     expect(refusal(record({ a: never }), OPENAI_STRICT)).toMatch(/found a contradiction$/);
     const optional = accepted(
       { ...record({ b: STRING }), properties: { a: never, b: STRING } },
       OPENAI_STRICT,
     );
-    expect(optional).toMatchObject({ schema: closed({ b: STRING }), told: [] });
+    expect(optional).toMatchObject({ schema: closed({ b: STRING }), reported: [] });
   });
 });
 
 describe("a union", () => {
   it.each<[string, object, object]>([
-    ["of one is that one", { description: "D", anyOf: [STRING] }, { description: "D", ...STRING }],
-    ["forgets what nothing fits", { anyOf: [STRING, false, { enum: [] }] }, STRING],
+    ["of one branch is that branch", { description: "D", anyOf: [STRING] }, { description: "D", ...STRING }],
+    ["leaves out branches that accept no value", { anyOf: [STRING, false, { enum: [] }] }, STRING],
     [
-      "takes what is said beside it into its branches, and leaves what is told outside",
+      "merges assertions beside it into its branches, and leaves annotations outside",
       { description: "D", ...STRING, anyOf: [{ minLength: 3 }, { maxLength: 1 }] },
       {
         description: "D",
         anyOf: [
-          { minLength: 3, ...STRING },
-          { maxLength: 1, ...STRING },
+          { ...STRING, minLength: 3 },
+          { ...STRING, maxLength: 1 },
         ],
       },
     ],
     [
-      "of required names becomes one of objects",
+      "of required names becomes a union of objects",
       {
         type: "object",
         properties: { x: STRING, y: STRING },
@@ -155,52 +158,61 @@ describe("a union", () => {
       { anyOf: [{ $ref: "#/$defs/A" }, { type: "null" }] },
     ],
     [
-      "of anyOf and oneOf is both",
+      "of anyOf beside oneOf accepts what both accept",
       { anyOf: [STRING, { type: "null" }], oneOf: [{ type: "null" }] },
       { type: "null" },
     ],
   ])("%s", (_name, schema, expected) => {
-    const { schema: sent, told } = inProperty(schema);
-    expect(told).toEqual([]);
+    const { schema: sent, reported } = inProperty(schema);
+    expect(reported).toEqual([]);
     expect(sent).toEqual(expected);
   });
 
-  it("of exclusive branches that a tag tells apart loses nothing as anyOf", () => {
-    const circle = record({ kind: { const: "circle" }, radius: { type: "number" } });
-    const square = record({ kind: { enum: ["square"] }, side: { type: "number" } });
-    expect(inProperty({ oneOf: [circle, square] }).told).toEqual([]);
-    const nested = (kind: string) => record({ meta: record({ kind: { const: kind } }) });
-    expect(inProperty({ oneOf: [nested("a"), nested("b")] }).told).toEqual([]);
+  it.each<[string, object[]]>([
+    ["types", [STRING, { type: "integer" }, { type: "null" }]],
+    ["values", [{ const: "a", title: "A" }, { enum: ["b", "c"] }]],
+    [
+      "a tag",
+      [
+        record({ kind: { const: "circle" }, radius: { type: "number" } }),
+        record({ kind: { enum: ["square"] }, side: { type: "number" } }),
+      ],
+    ],
+  ])("of branches that exclude one another by %s loses nothing as anyOf", (_name, oneOf) => {
+    expect(inProperty({ oneOf }).reported).toEqual([]);
   });
 
   it.each<[string, object[]]>([
-    ["share a value", [record({ kind: { enum: ["a", "b"] } }), record({ kind: { enum: ["b"] } })]],
+    ["share a tag", [record({ kind: { enum: ["a", "b"] } }), record({ kind: { enum: ["b"] } })]],
     [
-      "need not have their tag",
+      "do not require their tag",
       [{ type: "object", properties: { kind: { const: "a" } } }, record({ kind: { const: "b" } })],
     ],
     [
-      "are told apart by a pattern only",
+      "differ in a pattern only",
       [
         { ...STRING, pattern: "^a" },
         { ...STRING, pattern: "^b" },
       ],
     ],
-  ])("of exclusive branches that %s is told", (_name, oneOf) => {
-    expect(inProperty({ oneOf }, GEMINI_JSON_SCHEMA).told).toContain("/oneOf");
+    ["are integers and numbers", [{ type: "integer" }, { type: "number" }]],
+    ["differ in a nested tag", ["a", "b"].map((kind) => record({ meta: record({ kind: { const: kind } }) }))],
+  ])("of oneOf whose branches %s is reported", (_name, oneOf) => {
+    expect(inProperty({ oneOf }, GEMINI_JSON_SCHEMA).reported).toContain("/oneOf");
   });
 
-  it("that cannot be merged with what stands beside it is put into words", () => {
-    const { schema, told } = inProperty({
+  it("that cannot be merged with what stands beside it is merged as far as possible", () => {
+    const { schema, reported } = inProperty({
       ...STRING,
       pattern: "a",
       anyOf: [{ pattern: "b" }, { pattern: "c" }],
     });
-    expect(told).toEqual(["/anyOf"]);
+    expect(reported).toEqual(["/anyOf/0/allOf", "/anyOf/1/allOf"]);
     expect(schema).toEqual({
-      ...STRING,
-      pattern: "a",
-      description: 'JSON Schema anyOf: [{"pattern":"b"},{"pattern":"c"}].',
+      anyOf: [
+        { ...STRING, pattern: "a", description: 'All of: [{"pattern":"b"}].' },
+        { ...STRING, pattern: "a", description: 'All of: [{"pattern":"c"}].' },
+      ],
     });
   });
 });

@@ -12,65 +12,69 @@ const OPENAI = { enforced: OPENAI_STRICT, shown: TOOL_PARAMETERS };
 const ANTHROPIC = { enforced: ANTHROPIC_STRICT, shown: TOOL_PARAMETERS };
 const STRING = { type: "string" };
 
-function enforced(schema: object, forms = OPENAI, budget?: SchemaBudget): SentSchema & { told: string[] } {
+function enforced(
+  schema: object,
+  forms = OPENAI,
+  budget?: SchemaBudget,
+): SentSchema & { reported: string[] } {
   const loss = new LossReport();
   const sent = enforceSchema(schema as JsonObject, forms, FIELD, loss, budget);
-  return { ...sent, told: loss.warnings.map(({ field, message }) => `${field}: ${message}`) };
+  return { ...sent, reported: loss.warnings.map(({ field, message }) => `${field}: ${message}`) };
 }
 
 describe("enforceSchema()", () => {
-  it("asks the provider to enforce what it can", () => {
+  it("has the provider enforce a schema that it can express", () => {
     const schema = { type: "object", properties: { a: STRING }, required: ["a"] };
     expect(enforced(schema)).toEqual({
       schema: { ...schema, additionalProperties: false },
       enforced: true,
-      told: [],
+      reported: [],
     });
   });
 
-  it("reports what is relaxed", () => {
-    const { enforced: isEnforced, told } = enforced({ type: "object", properties: { a: STRING } });
+  it("reports how a schema was relaxed", () => {
+    const { enforced: isEnforced, reported } = enforced({ type: "object", properties: { a: STRING } });
     expect(isEnforced).toBe(true);
-    expect(told).toEqual([
-      `${FIELD}#/properties/a: is not required, which OpenAI's strict mode does not take; null stands for its absence`,
+    expect(reported).toEqual([
+      `${FIELD}#/properties/a: is not required, which OpenAI's strict mode does not support; null stands for its absence`,
     ]);
   });
 
   it.each<[string, object, string]>([
-    ["free names", { type: "object" }, "#/properties/a: is an object whose property names are free"],
-    ["any value", {}, "#/properties/a: lets any value pass"],
+    ["arbitrary names", { type: "object" }, "#/properties/a: is an object with arbitrary property names"],
+    ["any value", {}, "#/properties/a: accepts any value"],
     [
-      "too much",
+      "too many values",
       { enum: Array.from({ length: 1001 }, (_, index) => `${index}`) },
-      ": comes to 1001 enum values instead of at most 1000",
+      ": has 1001 enum values instead of at most 1000",
     ],
-  ])("shows the model what cannot be enforced, and says why: %s", (_name, property, why) => {
+  ])("shows the model a schema that cannot be enforced, and reports why: %s", (_name, property, why) => {
     const schema = { type: "object", properties: { a: property, b: STRING }, required: ["a"] };
     const outcome = enforced(schema);
     expect(outcome).toEqual({
       schema,
       enforced: false,
-      told: [
-        `${FIELD}${why}, which OpenAI's strict mode does not take; the schema is shown to the model, not enforced`,
+      reported: [
+        `${FIELD}${why}, which OpenAI's strict mode does not support; the schema is shown to the model, not enforced`,
       ],
     });
     expect(outcome.schema).toBe(schema);
   });
 
-  it("makes a strict request fail where it does so", () => {
+  it("makes a request with the loss policy REFUSE fail where it does so", () => {
     const loss = new LossReport();
     enforceSchema({ type: "object" }, OPENAI, FIELD, loss);
     expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow(InvalidRequestError);
   });
 
-  it("refuses what is no schema in any form", () => {
+  it("refuses a schema that is malformed in every form", () => {
     expect(() => enforced({ type: "object", properties: { a: { type: "text" } } })).toThrow(
       InvalidRequestError,
     );
     expect(() => enforced(STRING)).toThrow(InvalidRequestError);
   });
 
-  it("shares the limits of a request among its schemas, in their order", () => {
+  it("applies the limits of a request to all of its schemas together, in their order", () => {
     const optional = (count: number) => ({
       type: "object",
       properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, STRING])),
@@ -78,12 +82,12 @@ describe("enforceSchema()", () => {
     const budget = new SchemaBudget();
     const sent = [20, 5, 4, 1].map((count) => enforced(optional(count), ANTHROPIC, budget));
     expect(sent.map((each) => each.enforced)).toEqual([true, false, true, false]);
-    expect(sent[1]?.told).toEqual([
-      `${FIELD}: comes to 25 properties that are not required instead of at most 24, which Anthropic's strict tool use does not take; the schema is shown to the model, not enforced`,
+    expect(sent[1]?.reported).toEqual([
+      `${FIELD}: has 25 optional properties instead of at most 24, which Anthropic's strict tool use does not support; the schema is shown to the model, not enforced`,
     ]);
   });
 
-  it("enforces no more schemas than the provider takes", () => {
+  it("enforces no more schemas than the provider accepts", () => {
     const budget = new SchemaBudget();
     const schema = { type: "object", properties: { a: STRING }, required: ["a"] };
     const sent = Array.from({ length: 21 }, () => enforced(schema, ANTHROPIC, budget).enforced);

@@ -4,8 +4,8 @@ import { lookUp } from "./validator.ts";
 type Schema = Record<string, unknown>;
 
 /**
- * Values that are made for a schema of a few common keywords, so that most of them fit it. Whether
- * one does, the judge says.
+ * Values for a schema, made by its common keywords, so that most of them are valid. Whether one is,
+ * the validator decides.
  */
 export function instancesOf(schema: unknown, root: unknown = schema, depth = 0): fc.Arbitrary<unknown> {
   const own = (typeof schema === "object" && schema !== null ? schema : {}) as Schema;
@@ -13,19 +13,13 @@ export function instancesOf(schema: unknown, root: unknown = schema, depth = 0):
   const below = (each: unknown) => instancesOf(each, root, depth + 1);
   if (typeof own.$ref === "string") return below(lookUp(root, own.$ref));
   const literals = own.const === undefined ? own.enum : [own.const];
-  if (Array.isArray(literals))
-    return fc.constantFrom(...(literals as unknown[]).map((each) => literalOf(each, own.type)));
+  if (Array.isArray(literals)) return fc.constantFrom(...(literals as unknown[]));
   const union = own.anyOf ?? own.oneOf;
   if (Array.isArray(union)) return fc.oneof(...union.map(below));
   const types = [own.type ?? []].flat().map((type) => String(type).toLowerCase());
   if (types.length === 0) return fc.constantFrom(null, 1, "a");
   const made = types.map((type) => instanceOfType(type, own, below));
   return fc.oneof(...made, ...(own.nullable === true ? [fc.constant(null)] : []));
-}
-
-/** Gemini's OpenAPI form writes numbers as strings. */
-function literalOf(value: unknown, type: unknown): unknown {
-  return type === "INTEGER" || type === "NUMBER" ? Number(value) : value;
 }
 
 function instanceOfType(type: string, schema: Schema, below: (schema: unknown) => fc.Arbitrary<unknown>) {

@@ -1,87 +1,87 @@
 /**
- * A judge for the tests, written from the specification and sharing nothing with the compiler:
- * whether a value fits a schema of draft 7 or 2020-12, or of Gemini's OpenAPI form. References
- * are JSON Pointers; `format` is judged by name only where the tests use it.
+ * A validator for the tests that shares no code with the compiler: whether a value is valid for a
+ * schema of draft 7 or 2020-12. References are JSON Pointers; of `format`, only what the tests use
+ * is checked.
  */
 
 type Schema = Record<string, unknown>;
 
-/** What a schema finds in a value: whether it fits, and which members it has seen. */
+/** Whether a value is valid, and which of its members the schema has evaluated. */
 interface Verdict {
-  readonly fits: boolean;
+  readonly isValid: boolean;
   readonly names: ReadonlySet<string>;
-  /** How many items from the front have been seen. */
+  /** Number of evaluated items from the beginning. */
   readonly items: number;
 }
 
-const REFUSED: Verdict = { fits: false, names: new Set(), items: 0 };
+const INVALID: Verdict = { isValid: false, names: new Set(), items: 0 };
 
-/** A schema that begins itself again on the same value. */
+/** A schema that refers to itself for the same value. */
 export class EndlessSchema extends Error {}
 
-/** Whether a value fits a schema. */
+/** Whether a value is valid for a schema. */
 export function accepts(schema: unknown, value: unknown): boolean {
-  return judge(schema, value, schema, 0).fits;
+  return validate(schema, value, schema, 0).isValid;
 }
 
-function judge(schema: unknown, value: unknown, root: unknown, depth: number): Verdict {
+function validate(schema: unknown, value: unknown, root: unknown, depth: number): Verdict {
   if (depth > 60) throw new EndlessSchema();
-  if (typeof schema === "boolean") return { ...REFUSED, fits: schema };
+  if (typeof schema === "boolean") return { ...INVALID, isValid: schema };
   const own = schema as Schema;
-  const judgeBy = (other: unknown, part: unknown = value) => judge(other, part, root, depth + 1);
-  if (own.nullable === true && value === null) return { ...REFUSED, fits: true };
-  if (!fitsAlone(own, value)) return REFUSED;
-  const beside = inPlace(own, value, root, judgeBy);
-  if (beside.some((verdict) => !verdict.fits)) return REFUSED;
-  return membersOf(own, value, beside, judgeBy);
+  const check = (other: unknown, part: unknown = value) => validate(other, part, root, depth + 1);
+  if (own.nullable === true && value === null) return { ...INVALID, isValid: true };
+  if (!isValidAlone(own, value)) return INVALID;
+  const beside = verdictsBeside(own, value, root, check);
+  if (beside.some((verdict) => !verdict.isValid)) return INVALID;
+  return membersOf(own, value, beside, check);
 }
 
-type JudgeBy = (schema: unknown, part?: unknown) => Verdict;
+type Check = (schema: unknown, part?: unknown) => Verdict;
 
-/** Schemas that are about the same value. */
-function inPlace(schema: Schema, value: unknown, root: unknown, judgeBy: JudgeBy): Verdict[] {
+/** Verdicts of subschemas that apply to the same value. */
+function verdictsBeside(schema: Schema, value: unknown, root: unknown, check: Check): Verdict[] {
   const verdicts: Verdict[] = [];
-  if (typeof schema.$ref === "string") verdicts.push(judgeBy(lookUp(root, schema.$ref)));
-  for (const each of listOf(schema.allOf)) verdicts.push(judgeBy(each));
-  if (schema.anyOf !== undefined) verdicts.push(together(listOf(schema.anyOf).map((each) => judgeBy(each))));
+  if (typeof schema.$ref === "string") verdicts.push(check(lookUp(root, schema.$ref)));
+  for (const each of listOf(schema.allOf)) verdicts.push(check(each));
+  if (schema.anyOf !== undefined) verdicts.push(combined(listOf(schema.anyOf).map((each) => check(each))));
   if (schema.oneOf !== undefined) {
-    const fitting = listOf(schema.oneOf).map((each) => judgeBy(each));
-    const one = fitting.filter((verdict) => verdict.fits).length === 1;
-    verdicts.push(one ? together(fitting) : REFUSED);
+    const valid = listOf(schema.oneOf).map((each) => check(each));
+    const one = valid.filter((verdict) => verdict.isValid).length === 1;
+    verdicts.push(one ? combined(valid) : INVALID);
   }
-  if (schema.not !== undefined) verdicts.push({ ...REFUSED, fits: !judgeBy(schema.not).fits });
+  if (schema.not !== undefined) verdicts.push({ ...INVALID, isValid: !check(schema.not).isValid });
   if (schema.if !== undefined) {
-    const condition = judgeBy(schema.if);
-    const branch = condition.fits ? schema.then : schema.else;
-    if (condition.fits) verdicts.push(condition);
-    if (branch !== undefined) verdicts.push(judgeBy(branch));
+    const condition = check(schema.if);
+    const branch = condition.isValid ? schema.then : schema.else;
+    if (condition.isValid) verdicts.push(condition);
+    if (branch !== undefined) verdicts.push(check(branch));
   }
   for (const [name, each] of Object.entries((schema.dependentSchemas ?? {}) as Schema)) {
-    if (isObject(value) && Object.hasOwn(value, name)) verdicts.push(judgeBy(each));
+    if (isObject(value) && Object.hasOwn(value, name)) verdicts.push(check(each));
   }
   return verdicts;
 }
 
-function together(verdicts: readonly Verdict[]): Verdict {
-  const fitting = verdicts.filter((verdict) => verdict.fits);
-  if (fitting.length === 0) return REFUSED;
+function combined(verdicts: readonly Verdict[]): Verdict {
+  const valid = verdicts.filter((verdict) => verdict.isValid);
+  if (valid.length === 0) return INVALID;
   return {
-    fits: true,
-    names: new Set(fitting.flatMap((verdict) => [...verdict.names])),
-    items: Math.max(...fitting.map((verdict) => verdict.items)),
+    isValid: true,
+    names: new Set(valid.flatMap((verdict) => [...verdict.names])),
+    items: Math.max(...valid.map((verdict) => verdict.items)),
   };
 }
 
-/** The members of objects and lists, with what schemas beside have seen of them. */
-function membersOf(schema: Schema, value: unknown, beside: readonly Verdict[], judgeBy: JudgeBy): Verdict {
-  const seen = beside.length === 0 ? { ...REFUSED, fits: true } : together(beside);
-  if (isObject(value)) return propertiesOf(schema, value, seen, judgeBy);
-  if (Array.isArray(value)) return itemsOf(schema, value, seen, judgeBy);
-  return seen;
+/** Checks the members of objects and arrays, given which of them other schemas have evaluated. */
+function membersOf(schema: Schema, value: unknown, beside: readonly Verdict[], check: Check): Verdict {
+  const evaluated = beside.length === 0 ? { ...INVALID, isValid: true } : combined(beside);
+  if (isObject(value)) return propertiesOf(schema, value, evaluated, check);
+  if (Array.isArray(value)) return itemsOf(schema, value, evaluated, check);
+  return evaluated;
 }
 
-function propertiesOf(schema: Schema, value: Schema, seen: Verdict, judgeBy: JudgeBy): Verdict {
-  const names = new Set(seen.names);
+function propertiesOf(schema: Schema, value: Schema, evaluated: Verdict, check: Check): Verdict {
+  const names = new Set(evaluated.names);
   const properties = (schema.properties ?? {}) as Schema;
   for (const [name, each] of Object.entries(value)) {
     const patterns = Object.entries((schema.patternProperties ?? {}) as Schema);
@@ -92,52 +92,50 @@ function propertiesOf(schema: Schema, value: Schema, seen: Verdict, judgeBy: Jud
     if (schemas.length === 0 && schema.additionalProperties !== undefined) {
       schemas.push(schema.additionalProperties);
     }
-    if (!schemas.every((other) => judgeBy(other, each).fits)) return REFUSED;
+    if (!schemas.every((other) => check(other, each).isValid)) return INVALID;
     if (schemas.length > 0) names.add(name);
     if (schema.unevaluatedProperties !== undefined && !names.has(name)) {
-      if (!judgeBy(schema.unevaluatedProperties, each).fits) return REFUSED;
+      if (!check(schema.unevaluatedProperties, each).isValid) return INVALID;
       names.add(name);
     }
-    if (schema.propertyNames !== undefined && !judgeBy(schema.propertyNames, name).fits) return REFUSED;
+    if (schema.propertyNames !== undefined && !check(schema.propertyNames, name).isValid) return INVALID;
   }
-  return { fits: true, names, items: 0 };
+  return { isValid: true, names, items: 0 };
 }
 
-function itemsOf(schema: Schema, value: unknown[], seen: Verdict, judgeBy: JudgeBy): Verdict {
+function itemsOf(schema: Schema, value: unknown[], evaluated: Verdict, check: Check): Verdict {
   const isTuple = Array.isArray(schema.items);
   const prefix = isTuple ? listOf(schema.items) : listOf(schema.prefixItems);
   const rest = isTuple ? schema.additionalItems : schema.items;
   for (const [index, each] of value.entries()) {
     const own = index < prefix.length ? prefix[index] : rest;
-    if (own !== undefined && !judgeBy(own, each).fits) return REFUSED;
-    const known = own !== undefined || index < seen.items;
-    if (!known && schema.unevaluatedItems !== undefined && !judgeBy(schema.unevaluatedItems, each).fits) {
-      return REFUSED;
+    if (own !== undefined && !check(own, each).isValid) return INVALID;
+    const known = own !== undefined || index < evaluated.items;
+    if (!known && schema.unevaluatedItems !== undefined && !check(schema.unevaluatedItems, each).isValid) {
+      return INVALID;
     }
   }
-  if (schema.contains !== undefined && !value.some((each) => judgeBy(schema.contains, each).fits))
-    return REFUSED;
+  if (schema.contains !== undefined && !value.some((each) => check(schema.contains, each).isValid))
+    return INVALID;
   const all = rest !== undefined || schema.unevaluatedItems !== undefined;
-  return { fits: true, names: new Set(), items: all ? value.length : Math.max(seen.items, prefix.length) };
+  return {
+    isValid: true,
+    names: new Set(),
+    items: all ? value.length : Math.max(evaluated.items, prefix.length),
+  };
 }
 
-/** Assertions that need no other schema. */
-function fitsAlone(schema: Schema, value: unknown): boolean {
+/** Assertions without subschemas. */
+function isValidAlone(schema: Schema, value: unknown): boolean {
   const { type, enum: values, const: only } = schema;
   if (type !== undefined && ![type].flat().some((name) => isOf(String(name).toLowerCase(), value)))
     return false;
   if (only !== undefined && !same(only, value)) return false;
-  if (values !== undefined && !isAmong(listOf(values), type, value)) return false;
-  if (typeof value === "string") return fitsString(schema, value);
-  if (typeof value === "number") return fitsNumber(schema, value);
-  if (Array.isArray(value)) return fitsCount(schema, "Items", value.length) && fitsUnique(schema, value);
-  return isObject(value) ? fitsObject(schema, value) : true;
-}
-
-/** Gemini's OpenAPI form writes the numbers of an enum as strings. */
-function isAmong(values: readonly unknown[], type: unknown, value: unknown): boolean {
-  const asText = type === "INTEGER" || type === "NUMBER";
-  return values.some((each) => same(asText && typeof value === "number" ? Number(each) : each, value));
+  if (values !== undefined && !listOf(values).some((each) => same(each, value))) return false;
+  if (typeof value === "string") return isValidString(schema, value);
+  if (typeof value === "number") return isValidNumber(schema, value);
+  if (Array.isArray(value)) return isCountValid(schema, "Items", value.length) && isUnique(schema, value);
+  return isObject(value) ? isValidObject(schema, value) : true;
 }
 
 function isOf(type: string, value: unknown): boolean {
@@ -155,15 +153,15 @@ function isOf(type: string, value: unknown): boolean {
   }
 }
 
-function fitsString(schema: Schema, value: string): boolean {
+function isValidString(schema: Schema, value: string): boolean {
   const length = [...value].length;
   if (typeof schema.pattern === "string" && !new RegExp(schema.pattern, "u").test(value)) return false;
   if (schema.format === "date" && !/^\d{4}-\d\d-\d\d$/.test(value)) return false;
   if (schema.format === "uri" && !/^[a-z]+:/.test(value)) return false;
-  return fitsCount(schema, "Length", length);
+  return isCountValid(schema, "Length", length);
 }
 
-function fitsNumber(schema: Schema, value: number): boolean {
+function isValidNumber(schema: Schema, value: number): boolean {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema as Record<
     string,
     number
@@ -177,22 +175,22 @@ function fitsNumber(schema: Schema, value: number): boolean {
   );
 }
 
-function fitsObject(schema: Schema, value: Schema): boolean {
+function isValidObject(schema: Schema, value: Schema): boolean {
   const has = (name: unknown) => Object.hasOwn(value, String(name));
   if (!listOf(schema.required).every(has)) return false;
   for (const [name, names] of Object.entries((schema.dependentRequired ?? {}) as Schema)) {
     if (has(name) && !listOf(names).every(has)) return false;
   }
-  return fitsCount(schema, "Properties", Object.keys(value).length);
+  return isCountValid(schema, "Properties", Object.keys(value).length);
 }
 
-function fitsCount(schema: Schema, what: string, count: number): boolean {
+function isCountValid(schema: Schema, what: string, count: number): boolean {
   const least = schema[`min${what}`] as number | undefined;
   const most = schema[`max${what}`] as number | undefined;
   return (least === undefined || count >= least) && (most === undefined || count <= most);
 }
 
-function fitsUnique(schema: Schema, value: unknown[]): boolean {
+function isUnique(schema: Schema, value: unknown[]): boolean {
   if (schema.uniqueItems !== true) return true;
   return value.every((each, index) => value.findIndex((other) => same(each, other)) === index);
 }

@@ -1,0 +1,131 @@
+/** The properties of objects and the items of arrays. */
+import { isObject, type JsonObject, type JsonValue } from "../json/json.ts";
+import { lose, type Place, placeBelow } from "./compilation.ts";
+import { keeps } from "./dialect.ts";
+import { UnsupportedSchemaError } from "./messages.ts";
+import { distinct, entriesOf, listOf } from "./values.ts";
+import { loseKeyword } from "./write-schema.ts";
+
+/**
+ * Translates `properties`, `required` and `additionalProperties`; undefined ones are to be left out.
+ * @returns `false` where no object is valid.
+ * @throws UnsupportedSchemaError for arbitrary property names, where the dialect requires closed objects.
+ */
+export function compileObject(schema: JsonObject, place: Place): JsonObject | false {
+  const { objects, requireAll, name: dialect } = place.run.dialect;
+  const isOpen = objects === "open";
+  const required = new Set(listOf<string>(schema.required));
+  const declared = declaredProperties(schema);
+  const properties = new Map<string, JsonObject>();
+  for (const [name, property] of declared) {
+    const compiled = compileProperty(property, required, name, place);
+    if (compiled !== false) properties.set(name, compiled);
+    else if (required.has(name)) return false;
+    else if (isOpen && schema.additionalProperties !== false) {
+      lose(place, `cannot be forbidden in ${dialect}; it was left out`, "properties", name);
+    }
+  }
+  const isSilent = properties.size === 0 && schema.properties === undefined && isOpen;
+  return {
+    properties: isSilent ? undefined : Object.fromEntries(properties),
+    required: requireAll ? [...properties.keys()] : schema.required && [...required],
+    additionalProperties: isOpen ? openObject(schema, place) : closeObject(schema, declared.size, place),
+  };
+}
+
+/** The properties, with those that are required and not declared: the rule for all others applies to them. */
+function declaredProperties(schema: JsonObject): ReadonlyMap<string, JsonValue> {
+  const declared = new Map(entriesOf(schema.properties));
+  const others = schema.patternProperties === undefined ? (schema.additionalProperties ?? true) : true;
+  for (const name of listOf<string>(schema.required)) if (!declared.has(name)) declared.set(name, others);
+  return declared;
+}
+
+/** @param required Names of required properties. One that the dialect accepts only as an optional property is removed. */
+function compileProperty(schema: JsonValue, required: Set<string>, name: string, place: Place) {
+  const { dialect, compile } = place.run;
+  const isOptional = !required.has(name);
+  const property = place.property?.isOptional ? place.property : { isOptional, isRecursive: false };
+  const below = { ...placeBelow(place, "properties", name), property };
+  const compiled = compile(schema, below);
+  if (compiled !== false && property.isRecursive && !property.isOptional) {
+    required.delete(name);
+    lose(
+      below,
+      `refers to itself, which ${dialect.name} accepts only where it is optional; it is optional now`,
+    );
+  }
+  if (compiled === false || !isOptional || !dialect.requireAll || acceptsNull(compiled)) return compiled;
+  lose(below, `is not required, which ${dialect.name} does not support; null stands for its absence`);
+  return withNull(compiled);
+}
+
+/** Properties that the schema does not mention are forbidden without a report: this is what the provider requires. */
+function closeObject(schema: JsonObject, declared: number, place: Place): false {
+  const { additionalProperties: others, patternProperties: patterns, properties } = schema;
+  const isOpen = others !== undefined && others !== false;
+  const isSilent = others === undefined && properties === undefined;
+  if (declared === 0 && (isOpen || isSilent || patterns !== undefined)) {
+    throw new UnsupportedSchemaError(place.pointer, "is an object with arbitrary property names");
+  }
+  if (isOpen) loseKeyword("additionalProperties", place, "replaced by false");
+  return false;
+}
+
+/** Names by pattern are not supported: where only they were allowed, all names are. */
+function openObject({ additionalProperties: others, patternProperties }: JsonObject, place: Place) {
+  const patterns = entriesOf(patternProperties).map(([, schema]) => schema);
+  const allowed = others === false && patterns.length > 0 ? { anyOf: patterns } : others;
+  return isObject(allowed) ? place.run.compile(allowed, placeBelow(place, "additionalProperties")) : allowed;
+}
+
+/** Whether a translated schema accepts null by itself. What references lead to is not looked at. */
+function acceptsNull({ anyOf, type, enum: values, const: only }: JsonObject): boolean {
+  if (anyOf !== undefined) return listOf<JsonObject>(anyOf).some(acceptsNull);
+  if (values !== undefined) return listOf(values).includes(null);
+  return only === null || [type].flat().includes("null");
+}
+
+/** A translated schema that accepts null as well. */
+function withNull(schema: JsonObject): JsonObject {
+  const { anyOf, type, enum: values, const: only } = schema;
+  const isTyped = type !== undefined && values === undefined && only === undefined;
+  if (isTyped) return { ...schema, type: [...(Array.isArray(type) ? type : [type]), "null"] };
+  return anyOf === undefined
+    ? { anyOf: [schema, { type: "null" }] }
+    : { ...schema, anyOf: [...listOf(anyOf), { type: "null" }] };
+}
+
+/** Translates `prefixItems` and `items`; undefined ones are to be left out. */
+export function compileArray(schema: JsonObject, place: Place): JsonObject {
+  const { dialect, compile } = place.run;
+  const { items: rest = true } = schema;
+  const prefix = listOf(schema.prefixItems);
+  if (prefix.length > 0 && !keeps(dialect, "prefixItems")) return mixItems(prefix, schema, place);
+  const compiled = prefix.map((item, index) => compile(item, placeBelow(place, "prefixItems", index)));
+  const isFree = rest === true && prefix.length > 0;
+  const items = isFree ? undefined : compile(rest, placeBelow(place, "items"));
+  const end = [...compiled, items].indexOf(false);
+  if (end === -1) return { prefixItems: prefix.length > 0 ? compiled : undefined, items };
+  if (end === 0) return { prefixItems: undefined, items: { type: "null" }, ...limitItems(0, schema, place) };
+  return { prefixItems: compiled.slice(0, end), items: undefined, ...limitItems(end, schema, place) };
+}
+
+/** Without `prefixItems`, every item may be what any of them may be. */
+function mixItems(prefix: readonly JsonValue[], schema: JsonObject, place: Place): JsonObject {
+  const { dialect, compile } = place.run;
+  const { items: rest = true } = schema;
+  const different = distinct(isObject(rest) ? [...prefix, rest] : prefix);
+  const message = `${dialect.name} has one schema for all items; each may be what any of them may be`;
+  if (different.length > 1 || rest === true) lose(place, message, "prefixItems");
+  const items = compile({ anyOf: different }, placeBelow(place, "prefixItems"));
+  const length = items === false ? 0 : prefix.length;
+  const end = items === false || rest === false ? limitItems(length, schema, place) : {};
+  return { prefixItems: undefined, items: items || { type: "null" }, ...end };
+}
+
+function limitItems(length: number, { maxItems }: JsonObject, place: Place): JsonObject {
+  if (!keeps(place.run.dialect, "maxItems")) loseKeyword("items", place);
+  else return { maxItems: typeof maxItems === "number" ? Math.min(maxItems, length) : length };
+  return {};
+}
