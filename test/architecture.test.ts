@@ -76,8 +76,8 @@ function rankOf(path: string): number {
 
 /** Folder of an adapter: `openai-responses` of `providers/openai-responses/adapter.ts`. */
 function adapterOf(path: string): string | undefined {
-  const [area, adapter] = path.split("/");
-  return area === "providers" ? adapter : undefined;
+  const [area, adapter, file] = path.split("/");
+  return area === "providers" && file !== undefined ? adapter : undefined;
 }
 
 /** Names of providers in the code of a file; comments may give examples. */

@@ -2,9 +2,9 @@
 
 import { ResponseFormat_Type as Format } from "../../gen/outrigger/v1/request_pb.ts";
 import { parseObjectField } from "../../kit/json/json.ts";
-import { ANTHROPIC_OUTPUT, PLAIN } from "../../kit/json-schema/dialects.ts";
 import { enforceSchema, type SchemaForms } from "../../kit/json-schema/enforce-schema.ts";
 import type { OutputFormat, TextBlockParam } from "../../wire/anthropic-messages/request.ts";
+import { ANTHROPIC_OUTPUT, PLAIN } from "../schema-dialects.ts";
 import type { RequestContext } from "./context.ts";
 import { textBlocks } from "./user-content.ts";
 

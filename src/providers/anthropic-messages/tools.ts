@@ -8,7 +8,6 @@ import { functionForCustomTool } from "../../kit/adapter/custom-tool.ts";
 import { type JsonObject, objectsIn, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
-import { ANTHROPIC_STRICT, TOOL_PARAMETERS } from "../../kit/json-schema/dialects.ts";
 import { enforceSchema, type SchemaForms, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
 import type {
   CustomTool,
@@ -17,6 +16,7 @@ import type {
   ToolChoice as WireToolChoice,
 } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
+import { ANTHROPIC_STRICT, TOOL_PARAMETERS } from "../schema-dialects.ts";
 import type { RequestContext } from "./context.ts";
 import { isOwnProvider } from "./state.ts";
 

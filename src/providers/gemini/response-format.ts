@@ -5,8 +5,8 @@ import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { parseObjectField } from "../../kit/json/json.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
-import { GEMINI_JSON_SCHEMA } from "../../kit/json-schema/dialects.ts";
 import type { GenerationConfig } from "../../wire/gemini/request.ts";
+import { GEMINI_JSON_SCHEMA } from "../schema-dialects.ts";
 
 /** How a response format is requested. */
 export interface ResponseFormatSettings {

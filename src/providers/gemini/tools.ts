@@ -9,13 +9,13 @@ import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { isEmpty, isObject, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
-import { GEMINI_JSON_SCHEMA } from "../../kit/json-schema/dialects.ts";
 import type {
   FunctionDeclaration,
   GenerateContentRequest,
   Tool,
   ToolConfig,
 } from "../../wire/gemini/request.ts";
+import { GEMINI_JSON_SCHEMA } from "../schema-dialects.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 
 /**

@@ -3,8 +3,8 @@ import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
 import type { SchemaDialect } from "../../kit/json-schema/dialect.ts";
-import { MISTRAL_STRICT, OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/json-schema/dialects.ts";
 import { enforceSchema, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
+import { MISTRAL_STRICT, OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../schema-dialects.ts";
 import type { RequestContext } from "./context.ts";
 import type { ServerProfile } from "./profile.ts";
 

@@ -4,8 +4,8 @@ import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { type JsonObject, parseObjectField } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import { compileSchema } from "../../kit/json-schema/compile-schema.ts";
-import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../../kit/json-schema/dialects.ts";
 import { enforceSchema, type SentSchema } from "../../kit/json-schema/enforce-schema.ts";
+import { OPENAI_STRICT, PLAIN, TOOL_PARAMETERS } from "../schema-dialects.ts";
 
 /** The parameters of a tool. @param strict Whether the API has to enforce them. @param field Path of the schema. */
 export function parametersSchema(text: string, strict: boolean, field: string, loss: LossReport): SentSchema {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { type JsonObject, parseJson } from "../../../src/kit/json/json.ts";
-import * as dialects from "../../../src/kit/json-schema/dialects.ts";
+import * as dialects from "../../../src/providers/schema-dialects.ts";
 import { INHERITED } from "./arbitraries.ts";
 import { accepted, compiled, refusal } from "./compiled.ts";
 

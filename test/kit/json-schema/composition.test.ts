@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GEMINI_JSON_SCHEMA, OPENAI_STRICT } from "../../../src/kit/json-schema/dialects.ts";
+import { GEMINI_JSON_SCHEMA, OPENAI_STRICT } from "../../../src/providers/schema-dialects.ts";
 import { accepted, refusal } from "./compiled.ts";
 
 /** What a schema becomes as the required property of an object, and the places below it that are reported. */

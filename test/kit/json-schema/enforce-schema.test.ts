@@ -3,9 +3,9 @@ import { InvalidRequestError } from "../../../src/core/errors.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { LossReport } from "../../../src/kit/adapter/loss-report.ts";
 import type { JsonObject } from "../../../src/kit/json/json.ts";
-import { ANTHROPIC_STRICT, OPENAI_STRICT, TOOL_PARAMETERS } from "../../../src/kit/json-schema/dialects.ts";
 import { enforceSchema, type SentSchema } from "../../../src/kit/json-schema/enforce-schema.ts";
 import { SchemaBudget } from "../../../src/kit/json-schema/limits.ts";
+import { ANTHROPIC_STRICT, OPENAI_STRICT, TOOL_PARAMETERS } from "../../../src/providers/schema-dialects.ts";
 
 const FIELD = "tools[0].function.parameters_json";
 const OPENAI = { enforced: OPENAI_STRICT, shown: TOOL_PARAMETERS };

@@ -4,7 +4,7 @@ import {
   ANTHROPIC_OUTPUT,
   GEMINI_JSON_SCHEMA,
   OPENAI_STRICT,
-} from "../../../src/kit/json-schema/dialects.ts";
+} from "../../../src/providers/schema-dialects.ts";
 import { compiled, type Outcome } from "./compiled.ts";
 
 /** What becomes of a schema: the schema that is sent and the places that are reported, or the refusal. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { keeps } from "../../../src/kit/json-schema/dialect.ts";
-import * as dialects from "../../../src/kit/json-schema/dialects.ts";
+import * as dialects from "../../../src/providers/schema-dialects.ts";
 import { commonSchemas, schemas, strictSchemas } from "./arbitraries.ts";
 import { compiled } from "./compiled.ts";
 import { instancesOf } from "./instances.ts";

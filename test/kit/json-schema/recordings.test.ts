@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type JsonObject, type JsonValue, parseJson } from "../../../src/kit/json/json.ts";
-import * as dialects from "../../../src/kit/json-schema/dialects.ts";
+import * as dialects from "../../../src/providers/schema-dialects.ts";
 import { accepted } from "./compiled.ts";
 
 const { PLAIN, TOOL_PARAMETERS, ...TRANSLATED } = dialects;

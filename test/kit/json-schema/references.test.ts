@@ -3,7 +3,7 @@ import {
   ANTHROPIC_OUTPUT,
   GEMINI_JSON_SCHEMA,
   OPENAI_STRICT,
-} from "../../../src/kit/json-schema/dialects.ts";
+} from "../../../src/providers/schema-dialects.ts";
 import { accepted, refusal } from "./compiled.ts";
 
 const STRING = { type: "string" };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ANTHROPIC_STRICT, OPENAI_STRICT, TOOL_PARAMETERS } from "../../../src/kit/json-schema/dialects.ts";
+import { ANTHROPIC_STRICT, OPENAI_STRICT, TOOL_PARAMETERS } from "../../../src/providers/schema-dialects.ts";
 import { accepted, refusal } from "./compiled.ts";
 
 const STRING = { type: "string" };

@@ -1,5 +1,5 @@
 /** The dialects of JSON Schema that providers support, from their documentation and client libraries. */
-import type { SchemaDialect } from "./dialect.ts";
+import type { SchemaDialect } from "../kit/json-schema/dialect.ts";
 
 /** Schemas that a provider shows to the model and does not enforce. Nothing is changed. */
 export const PLAIN: SchemaDialect = {
