@@ -41,7 +41,7 @@ function declaredProperties(schema: JsonObject): ReadonlyMap<string, JsonValue> 
   return declared;
 }
 
-/** @param required Names of required properties. One that the dialect accepts only as an optional property is removed. */
+/** @param required Names of required properties. One that must be optional in the dialect is removed. */
 function compileProperty(schema: JsonValue, required: Set<string>, name: string, place: Place) {
   const { dialect, compile } = place.run;
   const isOptional = !required.has(name);
@@ -91,9 +91,8 @@ function withNull(schema: JsonObject): JsonObject {
   const { anyOf, type, enum: values, const: only } = schema;
   const isTyped = type !== undefined && values === undefined && only === undefined;
   if (isTyped) return { ...schema, type: [...(Array.isArray(type) ? type : [type]), "null"] };
-  return anyOf === undefined
-    ? { anyOf: [schema, { type: "null" }] }
-    : { ...schema, anyOf: [...listOf(anyOf), { type: "null" }] };
+  if (anyOf !== undefined) return { ...schema, anyOf: [...listOf(anyOf), { type: "null" }] };
+  return { anyOf: [schema, { type: "null" }] };
 }
 
 /** Translates `prefixItems` and `items`; undefined ones are to be left out. */

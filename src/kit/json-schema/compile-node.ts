@@ -85,13 +85,11 @@ export function splitUnion(schema: JsonObject, place: Place) {
   const key = unionOf(schema) ?? "anyOf";
   const isShared = (each: string) => each !== key && isAssertion(each) && !BESIDE.includes(each);
   const shared = Object.fromEntries(entriesOf(schema).filter(([each]) => isShared(each)));
-  const isAlone = Object.keys(shared).length === 0;
+  const join = (branch: JsonValue) =>
+    Object.keys(shared).length === 0 ? branch : { ...shared, allOf: [branch] };
   const listed = listOf(schema[key]);
-  if (!isAlone) place.run.budget.countCopies(shared, listed.length);
-  const branches = listed.map((branch, index) => ({
-    schema: isAlone ? branch : { ...shared, allOf: [branch] },
-    place: placeBelow(place, key, index),
-  }));
+  place.run.budget.countCopies(shared, listed.length);
+  const branches = listed.map((each, i) => ({ schema: join(each), place: placeBelow(place, key, i) }));
   if (key === "oneOf" && !areExclusive(branches.flatMap((branch) => expand(branch) || []))) {
     const effect = "as `anyOf` it also accepts what several branches accept";
     lose(place, `is not supported by ${place.run.dialect.name}; ${effect}`, key);
@@ -146,10 +144,7 @@ const ENDLESS = "expected a reference that leads to a schema, found references t
 export const CONTRADICTION = "expected a schema for which some value is valid, found a contradiction";
 
 /** Translates the target of a reference, once, and puts it into the definitions. */
-function define(
-  { schema, key, pointer }: Target,
-  place: Place,
-): { readonly name: string; schema: JsonObject } {
+function define({ schema, key, pointer }: Target, place: Place): { name: string; schema: JsonObject } {
   const { definitions, names } = place.run;
   const known = definitions.get(schema);
   if (known !== undefined) return known;
@@ -169,14 +164,17 @@ function define(
 function takeName(wanted: string, names: Map<string, number>): string {
   const base = wanted.replaceAll(/[^A-Za-z0-9_.-]/g, "_") || "schema";
   let name = base;
-  for (let suffix = names.get(base) ?? 1; names.has(name); name = `${base}_${suffix}`) {
-    names.set(base, ++suffix);
+  while (names.has(name)) {
+    // The last suffix is kept, since to try all of them again would be quadratic.
+    const suffix = (names.get(base) ?? 1) + 1;
+    names.set(base, suffix);
+    name = `${base}_${suffix}`;
   }
   names.set(name, 1);
   return name;
 }
 
-/** Whether the dialect accepts a recursive reference here. Any value is allowed in place of one that it does not accept. */
+/** Whether the dialect accepts a recursive reference here. Any value is allowed in place of another one. */
 function acceptsRecursion(place: Place): boolean {
   const { recursion, name } = place.run.dialect;
   if (recursion === "allowed") return true;

@@ -50,17 +50,14 @@ function objectOf({ schema, place }: Placed<JsonObject>): Placed<JsonObject> | u
     return isObject ? { schema: { ...schema, type: ["object"] }, place } : undefined;
   }
   const { branches, beside } = splitUnion(schema, place);
-  const objects = branches.flatMap((branch) => {
-    const expanded = expand(branch);
-    return (expanded && objectOf(expanded)) || [];
-  });
+  const objects = branches.flatMap((branch) => expand(branch) || []).flatMap((each) => objectOf(each) ?? []);
   if (objects.length === 0) return undefined;
   const expanding = [...new Set(objects.flatMap((object) => object.place.expanding))];
   const joined = { ...beside, ...joinObjects(objects.map((object) => object.schema)) };
   return { schema: withDescription(joined, schema, [key], place), place: { ...place, expanding } };
 }
 
-/** One object that accepts what any of several accept, and more: it has all their properties, and requires those of all. */
+/** One object that accepts what any of several accept, and more: it requires only what all of them require. */
 function joinObjects(schemas: readonly JsonObject[]): JsonObject {
   const properties = new Map<string, JsonValue[]>();
   for (const [name, property] of schemas.flatMap((schema) => entriesOf(schema.properties))) {
@@ -68,7 +65,10 @@ function joinObjects(schemas: readonly JsonObject[]): JsonObject {
     if (found === undefined) properties.set(name, [property]);
     else found.push(property);
   }
-  const all = [...properties].map(([name, each]) => [name, anyOf(distinct(each))]);
+  const all = [...properties].map(([name, each]) => {
+    const [only, ...others] = distinct(each);
+    return [name, others.length === 0 ? only : { anyOf: [only, ...others] }];
+  });
   const [first = [], ...others] = schemas.map((schema) => listOf<string>(schema.required));
   const required = others.map((names) => new Set(names));
   const rules = distinct(schemas.map(({ additionalProperties: others = true }) => others));
@@ -78,8 +78,4 @@ function joinObjects(schemas: readonly JsonObject[]): JsonObject {
     required: first.filter((name) => required.every((names) => names.has(name))),
     ...(rules.length === 1 && rules[0] !== true && { additionalProperties: rules[0] }),
   };
-}
-
-function anyOf(schemas: readonly JsonValue[]): JsonValue {
-  return schemas.length === 1 ? (schemas[0] ?? true) : { anyOf: schemas };
 }

@@ -98,7 +98,7 @@ function intersectTypes(left: JsonTypes, right: JsonTypes): JsonTypes {
   return [...new Set(types)];
 }
 
-/** The keywords about members that either schema has. To a member that a schema does not name, its rule for others applies. */
+/** Keywords about members: to a member that a schema does not name, its rule for all others applies. */
 function mergeMembers(left: JsonObject, right: JsonObject): JsonObject {
   const names = new Set([left, right].flatMap((each) => Object.keys(each.properties ?? {})));
   const length = Math.max(listOf(left.prefixItems).length, listOf(right.prefixItems).length);

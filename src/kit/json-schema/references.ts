@@ -52,9 +52,8 @@ export class References {
 
 /** A member of the document itself, never one that JavaScript gives to every object or list. */
 function memberOf({ schema, pointer }: Target, key: string): Target | undefined {
-  const isOwn = Array.isArray(schema)
-    ? /^(0|[1-9]\d*)$/.test(key)
-    : isObject(schema) && Object.hasOwn(schema, key);
-  const value = isOwn ? (schema as JsonObject)[key] : undefined;
+  const isItem = Array.isArray(schema) && /^(0|[1-9]\d*)$/.test(key);
+  const isMember = isObject(schema) && Object.hasOwn(schema, key);
+  const value = isItem || isMember ? (schema as JsonObject)[key] : undefined;
   return value === undefined ? undefined : { schema: value, key, pointer: pointerBelow(pointer, key) };
 }

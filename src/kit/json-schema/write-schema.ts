@@ -86,9 +86,9 @@ function sentenceFor(key: string, value: JsonValue): string | undefined {
   const json = JSON.stringify(value);
   const isHidden = ["contentSchema", "propertyOrdering", "title"].includes(key);
   if (isHidden || json.includes('"$ref"')) return undefined;
-  const words = wordsOf(key);
+  const name = wordsOf(key);
   const text = typeof value === "string" ? `"${value}"` : json;
-  const sentence = `${words.charAt(0).toUpperCase()}${words.slice(1)}: ${text}.`;
+  const sentence = `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${text}.`;
   return sentence.length > MAX_SENTENCE ? undefined : sentence;
 }
 

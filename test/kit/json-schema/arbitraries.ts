@@ -115,7 +115,7 @@ export const schemas: fc.Arbitrary<Schema> = fc
   .record({ root: fc.oneof(object, record(schema), composed), One: schema, Two: schema })
   .map(({ root, One, Two }) => parsed({ ...root, $defs: { One, Two } }));
 
-/** The schema as it comes from text: no two places are the same object. */
+/** The schema as if parsed from text: no two places are the same object. */
 function parsed(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema));
 }

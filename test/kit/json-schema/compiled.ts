@@ -37,7 +37,7 @@ export function accepted(schema: unknown, dialect: SchemaDialect): Compiled {
 /** The reason why a schema is refused. */
 export function refusal(schema: unknown, dialect: SchemaDialect): string {
   const outcome = compiled(schema, dialect);
-  if ("schema" in outcome) throw new Error(`taken as ${JSON.stringify(outcome.schema)}`);
+  if ("schema" in outcome) throw new Error(`accepted as ${JSON.stringify(outcome.schema)}`);
   return outcome.refused;
 }
 

@@ -961,8 +961,8 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-describe.each(Object.entries(DIALECTS))("%s", (name, dialect) => {
-  it.each(ROWS)("$what", (row) => {
+describe.each(Object.entries(DIALECTS))("the dialect %s", (name, dialect) => {
+  it.each(ROWS)("translates $what", (row) => {
     const outcome = compiled({ type: "object", properties: { a: row.schema }, required: ["a"] }, dialect);
     expect(belowProperty(outcome)).toEqual(withDefaults(row[name as keyof typeof DIALECTS]));
   });
