@@ -8,7 +8,7 @@ import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
 export class ToolCallIdAllocator {
   readonly #used = new Set<string>();
   /** By id: the suffix to try next, so that many calls with one id take linear time. */
-  readonly #nextSuffix = new Map<string, number>();
+  #nextSuffix: Map<string, number> | undefined;
   readonly #inferenceId: string;
 
   /** @param history The conversation so far; its ids are in use. */
@@ -31,6 +31,7 @@ export class ToolCallIdAllocator {
   /** The id itself, or with the first free numeric suffix. Continues where the last search for that id ended. */
   #freeFrom(base: string): string {
     if (!this.#used.has(base)) return base;
+    this.#nextSuffix ??= new Map();
     let suffix = this.#nextSuffix.get(base) ?? 2;
     while (this.#used.has(`${base}_${suffix}`)) suffix += 1;
     this.#nextSuffix.set(base, suffix + 1);

@@ -20,15 +20,17 @@ const LARGEST_COUNT = 2_147_483_647;
  * (`-req-minute`, `-requests-day`): the window nearest to its limit counts. Undefined where there are no such headers. A
  * count above the range of int32 becomes its maximum.
  */
-export function rateLimitOf(
-  headers: Pick<HttpHeaders, "get">,
-  now: number = Date.now(),
-): RateLimitInfo | undefined {
+export function rateLimitOf(headers: HttpHeaders, now: number = Date.now()): RateLimitInfo | undefined {
   const [requests, tokens] = [windowIn(headers, "requests"), windowIn(headers, "tokens")];
-  return (
-    rateLimitIn(requests, tokens, now) ??
-    rateLimitIn(tightestIn(headers, REQUEST_WINDOWS), tightestIn(headers, TOKEN_WINDOWS), now)
-  );
+  const info = rateLimitIn(requests, tokens, now);
+  if (info !== undefined || !hasRateLimits(headers)) return info;
+  return rateLimitIn(tightestIn(headers, REQUEST_WINDOWS), tightestIn(headers, TOKEN_WINDOWS), now);
+}
+
+/** Most answers have no such header: looking for each of the names would cost more than looking at all headers. */
+function hasRateLimits(headers: Iterable<[name: string, value: string]>): boolean {
+  for (const [name] of headers) if (name.startsWith("x-ratelimit-")) return true;
+  return false;
 }
 
 const REQUEST_WINDOWS = [...windowNames("requests"), ...windowNames("req")];
