@@ -140,10 +140,8 @@ export function mergeObjects(
   patch: JsonObject,
   appended: readonly string[] = [],
 ): JsonObject {
-  const changes = Object.entries(patch);
-  if (changes.length === 0) return base;
   const merged = new Map(Object.entries(base));
-  for (const [key, value] of changes) {
+  for (const [key, value] of Object.entries(patch)) {
     if (value === null) merged.delete(key);
     else merged.set(key, mergeValues(merged.get(key), value, appended.includes(key)));
   }

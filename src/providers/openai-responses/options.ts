@@ -38,6 +38,7 @@ const APPENDED: readonly (keyof CreateRequest)[] = ["tools", "include"];
 
 /** A body with the options merged into it. */
 export function withOptions(body: JsonObject, { body: options }: ProviderOptions): JsonObject {
+  if (Object.keys(options).length === 0) return body;
   const merged = mergeObjects(body, options, APPENDED);
   const { include }: Untrusted<CreateRequest> = merged;
   // The caller may list what the adapter lists already.
