@@ -34,6 +34,37 @@ describe("ListModels", () => {
       defaultCatalog.listModels(provider, capabilities),
     );
   });
+
+  it("gives every model once over its pages, and no token after the last page", async () => {
+    const { client } = await start();
+    const ids: string[] = [];
+    let pageToken = "";
+    do {
+      const page = await client.listModels({ provider: "openai", pageSize: 7, pageToken });
+      expect(page.models.length).toBeLessThanOrEqual(7);
+      ids.push(...page.models.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect(ids).toEqual(defaultCatalog.listModels("openai").map(({ id }) => id));
+  });
+
+  it.each([
+    [{ pageSize: -1 }, "page_size"],
+    [{ pageToken: "bm90IGEgdG9rZW4" }, "page_token"],
+  ])("rejects %j and names the field", async (request, field) => {
+    const { client } = await start();
+    const error = await failureOf(client.listModels(request));
+    expect(error.code).toBe(Code.InvalidArgument);
+    expect(error.findDetails(BadRequestSchema)).toMatchObject([{ fieldViolations: [{ field }] }]);
+  });
+
+  it("is served for GET, since it has no side effects", async () => {
+    const { server } = await start();
+    const query = `encoding=json&connect=v1&message=${encodeURIComponent('{"pageSize":1}')}`;
+    const response = await fetch(`${server.url}/outrigger.v1.CatalogService/ListModels?${query}`);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ models: [{}], nextPageToken: expect.any(String) });
+  });
 });
 
 describe("GetModel", () => {
