@@ -131,20 +131,6 @@ export function getModelInfo(model: string, provider?: string): ModelInfo | unde
   return defaultCatalog.getModelInfo(model, provider);
 }
 
-/** As {@link Catalog.listModels}. */
-export function listModels(provider?: string, capabilities?: readonly Capability[]): ModelInfo[] {
-  return defaultCatalog.listModels(provider, capabilities);
-}
-
-/** As {@link Catalog.getLatestModel}. */
-export function getLatestModel(
-  provider: string,
-  capabilities?: readonly Capability[],
-  now?: Date,
-): ModelInfo | undefined {
-  return defaultCatalog.getLatestModel(provider, capabilities, now);
-}
-
 /** As {@link Catalog.traitsOf}. */
 export function traitsOf(provider: string, model: string): ModelTraits {
   return defaultCatalog.traitsOf(provider, model);

@@ -2,9 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
   createCatalog,
-  getLatestModel,
+  defaultCatalog,
   getModelInfo,
-  listModels,
   sameModel,
   traitsOf,
 } from "../../src/catalog/catalog.ts";
@@ -15,7 +14,7 @@ import { UsageSchema } from "../../src/gen/outrigger/v1/usage_pb.ts";
 const november2026 = new Date("2026-11-21T12:00:00Z");
 
 describe("getModelInfo()", () => {
-  it("knows the models that the specification lists, as far as they exist", () => {
+  it("knows the well-known models", () => {
     const listed = [
       ["claude-opus-4-6", "anthropic", 1_000_000],
       ["claude-sonnet-4-5", "anthropic", 200_000],
@@ -116,7 +115,7 @@ describe("getModelInfo()", () => {
 
 describe("listModels()", () => {
   it("lists by provider, newest first, undated last", () => {
-    const models = listModels();
+    const models = defaultCatalog.listModels();
     expect([...new Set(models.map(({ provider }) => provider))]).toEqual([
       "anthropic",
       "gemini",
@@ -124,24 +123,24 @@ describe("listModels()", () => {
       "openai",
     ]);
     for (const provider of ["anthropic", "gemini", "mistral", "openai"]) {
-      const dates = listModels(provider).map(({ releaseDate }) => releaseDate);
+      const dates = defaultCatalog.listModels(provider).map(({ releaseDate }) => releaseDate);
       expect(dates).toEqual(dates.toSorted().reverse());
     }
   });
 
   it("filters by all capabilities at once", () => {
     const wanted = [Capability.REASONING, Capability.SAMPLING];
-    const ids = listModels("openai", wanted).map(({ id }) => id);
+    const ids = defaultCatalog.listModels("openai", wanted).map(({ id }) => id);
     expect(ids).toContain("gpt-5.2");
     expect(ids).not.toContain("gpt-6-astra");
     expect(ids).not.toContain("gpt-4o");
-    expect(listModels("nobody")).toEqual([]);
+    expect(defaultCatalog.listModels("nobody")).toEqual([]);
   });
 });
 
 describe("getLatestModel()", () => {
   const latest = (provider: string, capabilities: Capability[] = [], day = "2026-11-21") =>
-    getLatestModel(provider, capabilities, new Date(day))?.id;
+    defaultCatalog.getLatestModel(provider, capabilities, new Date(day))?.id;
 
   it("prefers the newest model", () => {
     expect(latest("openai")).toBe("gpt-6.1-terra");
