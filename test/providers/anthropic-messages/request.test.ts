@@ -58,6 +58,11 @@ describe("reasoning_effort", () => {
       max_tokens: 17_384,
       warnings: ["adjusted_setting max_tokens"],
     });
+    expect(await settingsFor("claude-sonnet-4-5", "high", { maxTokens: 16_384 })).toMatchObject({
+      thinking: { budget_tokens: 16_384 },
+      max_tokens: 32_768,
+      warnings: ["adjusted_setting max_tokens"],
+    });
     expect(await settingsFor("claude-sonnet-4-5", "high", { maxTokens: 20_000 })).toMatchObject({
       max_tokens: 20_000,
       warnings: [],
@@ -351,6 +356,19 @@ describe("tool_choice", () => {
   it("can be forced with models that think without a budget", async () => {
     const request = { model: "claude-opus-4-6", reasoningEffort: "low" };
     expect((await chosen({ mode: Mode.REQUIRED }, request)).tool_choice).toEqual({ type: "any" });
+  });
+
+  it("is an error if the caller prefers that, as it is by default", async () => {
+    const request = {
+      model: "claude-opus-5-5",
+      tools: [WEATHER],
+      toolChoice: { mode: Mode.REQUIRED },
+    };
+    const refused = { name: "UnsupportedToolChoiceError" };
+    await expect(build(request)).rejects.toMatchObject(refused);
+    await expect(
+      build({ ...request, ...options({ unsupported_tool_choice: "error" }) }),
+    ).rejects.toMatchObject(refused);
   });
 
   it("becomes auto if the caller prefers that", async () => {

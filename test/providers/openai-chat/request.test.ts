@@ -294,6 +294,11 @@ describe("tools", () => {
     async (mode) => {
       const request = { tools, toolChoice: { mode, toolName: "g" } };
       await expect(settingsOf(request, "ollama")).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
+      const strict = {
+        ...request,
+        providerOptionsJson: { [PROVIDER]: '{"unsupported_tool_choice":"error"}' },
+      };
+      await expect(settingsOf(strict, "ollama")).rejects.toBeInstanceOf(UnsupportedToolChoiceError);
       const freed = { ...request, providerOptionsJson: { [PROVIDER]: '{"unsupported_tool_choice":"auto"}' } };
       const { settings, warnings } = await settingsOf(freed, "ollama");
       expect(settings.tools).toHaveLength(mode === Mode.NAMED ? 1 : 2);
