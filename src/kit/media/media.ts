@@ -110,8 +110,8 @@ function checkWebUrl(url: string, fieldPath: string): URL {
 }
 
 /** The field's media type, else the one of the data, else the default of the part. */
-function mediaTypeOf(media: Media, told: string, fieldPath: string): string {
-  const mediaType = media.mediaType || told || DEFAULT_TYPES[media.$typeName];
+function mediaTypeOf(media: Media, known: string, fieldPath: string): string {
+  const mediaType = media.mediaType || known || DEFAULT_TYPES[media.$typeName];
   if (mediaType !== undefined) return mediaType;
   throw invalidField(`${fieldPath}.media_type`, "is empty; expected one like audio/wav");
 }

@@ -13,8 +13,8 @@ export async function openedPathOf(
   path: string,
   descriptors: string = DESCRIPTORS,
 ): Promise<string | undefined> {
-  const told = await readlink(join(descriptors, String(handle.fd))).catch(() => undefined);
-  return told ?? (await samePathOf(handle, path).catch(() => undefined));
+  const resolved = await readlink(join(descriptors, String(handle.fd))).catch(() => undefined);
+  return resolved ?? (await samePathOf(handle, path).catch(() => undefined));
 }
 
 async function samePathOf(handle: FileHandle, path: string): Promise<string | undefined> {

@@ -65,15 +65,15 @@ export function delimited(fieldNumber: number, write: ValueWriter): ValueWriter 
   const tag = tagOf(fieldNumber, WireType.LengthDelimited);
   let usual = 1;
   return (value, sink) => {
-    const room = usual;
+    const reserved = usual;
     sink.reserve(2 * MAX_VARINT_BYTES);
     putVarint(tag, sink);
-    sink.position += room;
+    sink.position += reserved;
     const before = sink.length;
     write(value, sink);
     const bytes = sink.length - before;
     usual = varintBytes(bytes);
-    if (usual !== room) moveContent(bytes, usual - room, sink);
+    if (usual !== reserved) moveContent(bytes, usual - reserved, sink);
     sink.position -= usual + bytes;
     putVarint(bytes, sink);
     sink.position += bytes;

@@ -59,14 +59,14 @@ export function detailsOf(error: SDKError, facts: ErrorFacts = {}): StatusDetail
   const delay = retryDelayOf(error);
   if (delay !== undefined)
     details.push(detail(RetryInfoSchema, { retryDelay: durationFromMs(Math.ceil(delay * 1000)) }));
-  let room = MAX_STATUS_BYTES - Buffer.byteLength(publicMessage(error)) - sizeOf(details);
-  const fieldViolations = violationsWithin(room, error.violations);
+  let remainingBytes = MAX_STATUS_BYTES - Buffer.byteLength(publicMessage(error)) - sizeOf(details);
+  const fieldViolations = violationsWithin(remainingBytes, error.violations);
   if (fieldViolations.length > 0) {
     const badRequest = detail(BadRequestSchema, { fieldViolations });
     details.push(badRequest);
-    room -= sizeOf([badRequest]);
+    remainingBytes -= sizeOf([badRequest]);
   }
-  addExtras(inference, full, room);
+  addExtras(inference, full, remainingBytes);
   return details;
 }
 
@@ -137,23 +137,26 @@ function withoutExtras(error: InferenceError): InferenceError {
 }
 
 /** Adds the cause and the body where they fit. A truncated body would not be JSON: it is added whole or not at all. */
-function addExtras(bare: InferenceError, full: InferenceError, room: number): void {
+function addExtras(bare: InferenceError, full: InferenceError, remainingBytes: number): void {
   const before = sizeOfError(bare);
   if (full.cause !== undefined) {
     bare.cause = full.cause;
-    if (sizeOfError(bare) - before > room) delete bare.cause;
+    if (sizeOfError(bare) - before > remainingBytes) delete bare.cause;
   }
   if (bare.providerFailure === undefined || full.providerFailure === undefined) return;
   bare.providerFailure.rawJson = full.providerFailure.rawJson;
-  if (sizeOfError(bare) - before > room) bare.providerFailure.rawJson = "";
+  if (sizeOfError(bare) - before > remainingBytes) bare.providerFailure.rawJson = "";
 }
 
 function sizeOfError(error: InferenceError): number {
   return toBinary(InferenceErrorSchema, error).byteLength;
 }
 
-function violationsWithin(room: number, violations: readonly FieldViolation[]): BadRequest_FieldViolation[] {
-  let left = room - DETAIL_OVERHEAD;
+function violationsWithin(
+  remainingBytes: number,
+  violations: readonly FieldViolation[],
+): BadRequest_FieldViolation[] {
+  let left = remainingBytes - DETAIL_OVERHEAD;
   const fitting: BadRequest_FieldViolation[] = [];
   for (const { field, description } of violations) {
     const violation = create(BadRequest_FieldViolationSchema, {
