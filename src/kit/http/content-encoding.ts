@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { SDKError, StreamError } from "../../core/errors.ts";
 
 /** Content encodings that are decoded although no request asks for them: some servers and proxies ignore that. */
 const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream> = new Map([
@@ -22,6 +23,7 @@ export function isDecodable(encoding: string): boolean {
 /**
  * A body without its encoding. Decompression is pulled by the reader, so that a small body that expands to a large one
  * takes no more memory than the reader allows. An encoding that is not known gives an empty body.
+ * @throws StreamError where the bytes are not what the encoding says, and what reading the body throws.
  */
 export function decodedBody(body: AsyncIterable<Uint8Array>, encoding: string): AsyncIterable<Uint8Array> {
   if (encoding === "identity") return body;
@@ -40,6 +42,10 @@ async function* decompressed(
   source.on("error", (error) => decoder.emit("error", error));
   try {
     for await (const chunk of source.pipe(decoder)) yield chunk as Uint8Array;
+  } catch (error) {
+    throw error instanceof SDKError
+      ? error
+      : new StreamError("the answer's content encoding is invalid", { cause: error });
   } finally {
     source.destroy();
   }

@@ -11,7 +11,7 @@ import { type EchoedSettings, echoSettings } from "./echo-settings.ts";
 import { responseIdOf } from "./item-ids.ts";
 import type { WrittenItem } from "./output-items.ts";
 
-/** A response object, of which the simulator leaves some fields out. */
+/** A response object. The simulator omits some of its fields. */
 export interface SimulatedResponse extends Omit<EchoedSettings, "id"> {
   readonly id: string;
   readonly output?: readonly WrittenItem[];

@@ -258,6 +258,16 @@ describe("the body of a failed answer", () => {
 });
 
 describe("the body of an answer", () => {
+  it("that is not what its encoding says is a broken answer, not a bug", async () => {
+    const server = await serveHttp(async (request, response) => {
+      await text(request);
+      response
+        .writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
+        .end("not gzip");
+    });
+    await expect(openAdapter(server).complete(ask("sim-text"))).rejects.toBeInstanceOf(StreamError);
+  });
+
   it("is decoded where a server compresses it unasked", async () => {
     const [recording] = recordingsOf("openai-responses", ".json").filter(({ file }) =>
       file.includes("structured"),

@@ -29,7 +29,7 @@ const FOLDER = "anthropic-messages";
 const streams = recordingsOf(FOLDER, ".sse");
 const wholes = recordingsOf(FOLDER, ".json");
 
-/** Two answers in one stream, of which the first was cut off when it was recorded. */
+/** A recording that holds two answers in one stream; the first one is cut off. */
 const SPLICED = `${FOLDER}/spliced-message-start.sse`;
 
 /** Ends in the middle of a tool call, at the limit of tokens. */
