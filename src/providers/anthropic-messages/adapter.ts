@@ -3,6 +3,7 @@
 import { traitsOf } from "../../catalog/catalog.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import { requireCredential } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
@@ -63,12 +64,13 @@ const DEFAULT_BASE_URL = "https://api.anthropic.com";
 const DEFAULT_API_VERSION = "2023-06-01";
 const BETA_HEADER = "anthropic-beta";
 
-function checkCredentials(name: string, { apiKey, authToken, baseUrl }: AnthropicAdapterOptions): void {
-  if (apiKey === "")
-    throw new ConfigurationError(`provider "${name}": expected an API key, found an empty one`);
-  if (authToken === "")
-    throw new ConfigurationError(`provider "${name}": expected a token, found an empty one`);
-  if (apiKey === undefined && authToken === undefined && baseUrl === undefined)
+/** One of two credentials may be an unset variable. A server under another address may need none at all. */
+function checkCredentials(name: string, options: AnthropicAdapterOptions): void {
+  const { apiKey, authToken, baseUrl } = options;
+  if (apiKey !== undefined) requireCredential(name, apiKey, "an API key");
+  if (authToken !== undefined) requireCredential(name, authToken, "a token");
+  if (apiKey !== undefined || authToken !== undefined) return;
+  if ("apiKey" in options || "authToken" in options || baseUrl === undefined)
     throw new ConfigurationError(`provider "${name}": expected an API key or a token, found neither`);
 }
 

@@ -1,8 +1,8 @@
 /** Wiring of the Gemini adapter: URL, headers, and the translation in this folder. */
 
 import { traitsOf } from "../../catalog/catalog.ts";
-import { ConfigurationError } from "../../core/errors.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import { requireCredential } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
@@ -36,8 +36,7 @@ export interface GeminiAdapterOptions {
 export class GeminiAdapter extends HttpAdapter {
   constructor(options: GeminiAdapterOptions) {
     const name = options.name ?? PROVIDER_NAME;
-    if (options.apiKey === "")
-      throw new ConfigurationError(`provider "${name}": expected an API key, found an empty one`);
+    requireCredential(name, options.apiKey, "an API key");
     super({
       name,
       protocol: protocolOf(name, options),

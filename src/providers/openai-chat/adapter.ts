@@ -1,7 +1,7 @@
 /** The adapter for OpenAI-compatible servers: wires the address, the headers and the translations of this folder. */
 
-import { ConfigurationError } from "../../core/errors.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import { checkOptionalKey } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { rateLimitOf } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
@@ -21,8 +21,8 @@ import { takesToolChoice } from "./tools.ts";
 export interface OpenAIChatAdapterOptions {
   /** Base of all paths, with its version: `https://api.groq.com/openai/v1`, `http://localhost:8000/v1`. Required. */
   readonly baseUrl: string;
-  /** The key, where the server requires one. */
-  readonly apiKey?: string | undefined;
+  /** The key, where the server requires one. Leave it out where none is needed: undefined is an unset variable. */
+  readonly apiKey?: string;
   /** Name under which the adapter is registered. Default `compatible`. */
   readonly name?: string | undefined;
   /**
@@ -47,8 +47,7 @@ export class OpenAIChatAdapter extends HttpAdapter {
   /** @throws ConfigurationError where the address, the key or the profile cannot work. */
   constructor(options: OpenAIChatAdapterOptions) {
     const name = options.name ?? "compatible";
-    if (options.apiKey === "")
-      throw new ConfigurationError(`provider "${name}": expected an API key or none, found an empty one`);
+    checkOptionalKey(name, options);
     const profile = profileOf(options.profile, options.baseUrl);
     super({
       name,

@@ -1,6 +1,6 @@
 /** Wiring of the OpenAI adapter: URL, headers, and the translation in this folder. */
 
-import { ConfigurationError } from "../../core/errors.ts";
+import { requireCredential } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { rateLimitOf } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
@@ -38,8 +38,7 @@ export interface OpenAIAdapterOptions {
 export class OpenAIAdapter extends HttpAdapter {
   constructor(options: OpenAIAdapterOptions) {
     const name = options.name ?? PROVIDER_NAME;
-    if (options.apiKey === "")
-      throw new ConfigurationError(`provider "${name}": expected an API key, found an empty one`);
+    requireCredential(name, options.apiKey, "an API key");
     super({
       name,
       protocol: protocolOf(name, options),
