@@ -24,6 +24,7 @@ const callTimeout = 20 * time.Second
 
 type sidecar struct {
 	inference pb.InferenceServiceClient
+	retrying  pb.InferenceServiceClient // repeats calls as retryPolicy says
 	health    healthpb.HealthClient
 }
 
@@ -40,27 +41,39 @@ var checks = []struct {
 	{"mid_stream_error", checkMidStreamError},
 	{"deadline", checkDeadline},
 	{"cancellation", checkCancellation},
+	{"retry_policy", checkRetryPolicy},
+	{"retry_pushback", checkRetryPushback},
+	{"retry_refused", checkRetryRefused},
 }
 
 func main() {
-	// The sidecar shares the pod's loopback, so no TLS is needed.
-	connection, err := grpc.NewClient(
-		os.Getenv("OUTRIGGER_ADDR"),
+	plain := connect()
+	defer plain.Close()
+	retrying := connect(grpc.WithDefaultServiceConfig(retryPolicy))
+	defer retrying.Close()
+
+	if !runChecks(sidecar{
+		inference: pb.NewInferenceServiceClient(plain),
+		retrying:  pb.NewInferenceServiceClient(retrying),
+		health:    healthpb.NewHealthClient(plain),
+	}) {
+		os.Exit(1)
+	}
+}
+
+// connect opens a connection, which is safe to share: a service keeps one for its lifetime.
+func connect(options ...grpc.DialOption) *grpc.ClientConn {
+	options = append(options,
+		// The sidecar shares the pod's loopback, so no TLS is needed.
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)),
 	)
+	connection, err := grpc.NewClient(os.Getenv("OUTRIGGER_ADDR"), options...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "OUTRIGGER_ADDR must be host:port:", err)
 		os.Exit(2)
 	}
-	defer connection.Close()
-
-	if !runChecks(sidecar{
-		inference: pb.NewInferenceServiceClient(connection),
-		health:    healthpb.NewHealthClient(connection),
-	}) {
-		os.Exit(1)
-	}
+	return connection
 }
 
 func runChecks(to sidecar) bool {

@@ -42,7 +42,7 @@ export async function checkStream(inference) {
 }
 
 /** Checks laws 1 and 2 of a stream; the laws are listed at StreamEvent in the contract. */
-function checkOrder(events) {
+export function checkOrder(events) {
   const kinds = events.map((event) => event.event);
   assert.equal(kinds.at(0), "streamStart", "stream_start is first");
   assert.equal(kinds.at(-1), "finish", "finish is last");

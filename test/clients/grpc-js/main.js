@@ -13,6 +13,7 @@ import {
   checkMidStreamError,
   checkValidationError,
 } from "./failures.js";
+import { checkRetryPolicy, checkRetryPushback, checkRetryRefused, retryPolicy } from "./retries.js";
 
 // Messages can contain images, for which gRPC's default limit of 4 MiB is too small; this is the
 // sidecar's default.
@@ -22,6 +23,10 @@ const options = { "grpc.max_receive_message_length": 32 * 1024 * 1024 };
 // safe to share: a service keeps one for its lifetime.
 const address = process.env.OUTRIGGER_ADDR;
 const inference = new InferenceService(address, credentials.createInsecure(), options);
+const retrying = new InferenceService(address, credentials.createInsecure(), {
+  ...options,
+  "grpc.service_config": retryPolicy,
+});
 const health = new Health(address, credentials.createInsecure());
 
 const checks = {
@@ -34,6 +39,9 @@ const checks = {
   mid_stream_error: () => checkMidStreamError(inference),
   deadline: () => checkDeadline(inference),
   cancellation: () => checkCancellation(inference),
+  retry_policy: () => checkRetryPolicy(retrying),
+  retry_pushback: () => checkRetryPushback(retrying),
+  retry_refused: () => checkRetryRefused(retrying),
 };
 
 for (const [name, check] of Object.entries(checks)) {
@@ -47,4 +55,5 @@ for (const [name, check] of Object.entries(checks)) {
   }
 }
 inference.close();
+retrying.close();
 health.close();

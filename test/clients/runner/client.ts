@@ -24,6 +24,9 @@ export const languageChecks: readonly string[] = [
   "mid_stream_error",
   "deadline",
   "cancellation",
+  "retry_policy",
+  "retry_pushback",
+  "retry_refused",
 ];
 
 /** The root of the repository. */

@@ -7,7 +7,7 @@ const folder = folderOf("java");
 /** Java with protobuf-maven-plugin. Maven is needed for the build only. */
 export const java: TestClient = {
   name: "java",
-  checks: languageChecks,
+  checks: [...languageChecks, "hedging"],
   missing: () => {
     if (probe("javac", "-version") === undefined) {
       return "javac (a JDK, 17 or newer)";

@@ -75,7 +75,7 @@ final class Calls {
   }
 
   /** Checks laws 1 and 2 of a stream; the laws are listed at StreamEvent in the contract. */
-  private static void checkOrder(List<StreamEvent> events) {
+  static void checkOrder(List<StreamEvent> events) {
     int last = events.size() - 1;
     Expect.that(last >= 0, "the stream has no events");
     for (int i = 0; i <= last; i++) {

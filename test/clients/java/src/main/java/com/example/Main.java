@@ -5,6 +5,7 @@ import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.health.v1.HealthGrpc;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import io.github.outriggerinference.v1.InferenceServiceGrpc;
@@ -25,22 +26,37 @@ public final class Main {
   }
 
   public static void main(String[] arguments) throws InterruptedException {
-    // The sidecar shares the pod's loopback, so no TLS is needed. A channel is expensive to open
-    // and safe to share: a service keeps one for its lifetime.
-    ManagedChannel channel =
-        Grpc.newChannelBuilder(System.getenv("OUTRIGGER_ADDR"), InsecureChannelCredentials.create())
-            .maxInboundMessageSize(MAX_MESSAGE_BYTES)
-            .build();
-    boolean passed = runAll(checks(channel));
-    channel.shutdownNow().awaitTermination(5, TimeUnit.SECONDS);
+    ManagedChannel plain = connect(Map.of());
+    ManagedChannel retrying = connect(Retries.RETRY_POLICY);
+    ManagedChannel hedging = connect(Retries.HEDGING_POLICY);
+    boolean passed = runAll(checks(plain, retrying, hedging));
+    for (ManagedChannel channel : List.of(plain, retrying, hedging)) {
+      channel.shutdownNow().awaitTermination(5, TimeUnit.SECONDS);
+    }
     System.exit(passed ? 0 : 1);
   }
 
-  private static Map<String, Check> checks(ManagedChannel channel) {
+  /**
+   * Opens a channel, which is expensive to open and safe to share: a service keeps one for its
+   * lifetime. The sidecar shares the pod's loopback, so no TLS is needed.
+   */
+  private static ManagedChannel connect(Map<String, ?> serviceConfig) {
+    return Grpc.newChannelBuilder(
+            System.getenv("OUTRIGGER_ADDR"), InsecureChannelCredentials.create())
+        .maxInboundMessageSize(MAX_MESSAGE_BYTES)
+        .defaultServiceConfig(serviceConfig)
+        .build();
+  }
+
+  private static Map<String, Check> checks(
+      ManagedChannel plain, ManagedChannel retrying, ManagedChannel hedging) {
     Calls calls =
-        new Calls(
-            InferenceServiceGrpc.newBlockingStub(channel), HealthGrpc.newBlockingStub(channel));
-    Failures failures = new Failures(InferenceServiceGrpc.newBlockingStub(channel));
+        new Calls(InferenceServiceGrpc.newBlockingStub(plain), HealthGrpc.newBlockingStub(plain));
+    Failures failures = new Failures(InferenceServiceGrpc.newBlockingStub(plain));
+    Retries retries =
+        new Retries(
+            InferenceServiceGrpc.newBlockingStub(retrying),
+            InferenceServiceGrpc.newBlockingStub(hedging));
     Map<String, Check> checks = new LinkedHashMap<>();
     checks.put("health", calls::checkHealth);
     checks.put("complete", calls::checkComplete);
@@ -51,6 +67,10 @@ public final class Main {
     checks.put("mid_stream_error", failures::checkMidStreamError);
     checks.put("deadline", failures::checkDeadline);
     checks.put("cancellation", failures::checkCancellation);
+    checks.put("retry_policy", retries::checkRetryPolicy);
+    checks.put("retry_pushback", retries::checkRetryPushback);
+    checks.put("retry_refused", retries::checkRetryRefused);
+    checks.put("hedging", retries::checkHedging);
     return checks;
   }
 
