@@ -14,7 +14,9 @@ export const go: TestClient = {
     const inputs = {
       paths: [
         protos,
-        ...["go.mod", "go.sum", "buf.gen.yaml", "main.go", "calls.go", "failures.go", "retries.go"].map(inFolder),
+        ...["go.mod", "go.sum", "buf.gen.yaml", "main.go", "calls.go", "failures.go", "retries.go"].map(
+          inFolder,
+        ),
       ],
       facts: [probe("go", "version") ?? ""],
     };

@@ -14,7 +14,7 @@ import { type Request, RequestSchema } from "../../../src/gen/outrigger/v1/reque
 import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
 import { callGrpc } from "../support/clients.ts";
 import { frame, inferencePath, openStream, readAnswer } from "../support/raw-http2.ts";
-import { type Script, textEvents, textResponse } from "../support/scripted-inference.ts";
+import { type Script, silence, textEvents, textResponse } from "../support/scripted-inference.ts";
 import { type TestServer, useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
@@ -33,8 +33,13 @@ const failing: Script = {
 const GRPC = { "content-type": "application/grpc" };
 const GRPC_JSON = { "content-type": "application/grpc+json" };
 
-/** Calls a method with an empty request. `isWhole`: the first HEADERS frame ended the stream. */
-async function callRaw(server: TestServer, path: string, headers: Readonly<Record<string, string>>) {
+/** Calls a method, by default with an empty request. `isWhole`: the first HEADERS frame ended the stream. */
+async function callRaw(
+  server: TestServer,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  message = Buffer.from(headers["content-type"]?.endsWith("json") ? "{}" : ""),
+) {
   const session = http2.connect(server.url);
   servers.onEnd(() => session.destroy());
   const call = openStream(session, path, { "x-request-id": "mine", ...headers });
@@ -42,7 +47,7 @@ async function callRaw(server: TestServer, path: string, headers: Readonly<Recor
   call.on("response", (_headers, flags) => {
     isWhole = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
   });
-  call.end(headers["content-type"]?.endsWith("json") ? frame(Buffer.from("{}")) : frame(Buffer.alloc(0)));
+  call.end(frame(message));
   return { ...(await readAnswer(call)), isWhole };
 }
 
@@ -79,6 +84,54 @@ describe("a gRPC call that fails before its first message", () => {
     expect(answer.headers).toMatchObject({ "grpc-status": status, "x-request-id": "mine" });
   });
 });
+
+describe("a gRPC call that ends before its provider answers", () => {
+  it.each(["Complete", "Stream"])("gets one HEADERS frame where %s is over its deadline", async (method) => {
+    const server = await servers.start({
+      complete: ({ signal }) => silence(signal),
+      async *stream({ signal }) {
+        yield await silence(signal);
+      },
+    });
+    const answer = await callRaw(server, inferencePath(method), { ...GRPC, "grpc-timeout": "20m" });
+    expect(answer).toMatchObject({ isWhole: true, headers: { "grpc-status": "4" } });
+  });
+
+  it.each([
+    ["too large", Buffer.alloc(65), "8"],
+    ["not a message of the contract", Buffer.from([0xff]), "3"],
+  ])("gets one HEADERS frame where the request is %s", async (_what, message, status) => {
+    const server = await servers.start(failing, { limits: { maxMessageBytes: 64 } });
+    for (const method of ["Complete", "Stream"]) {
+      const answer = await callRaw(server, inferencePath(method), GRPC, message);
+      expect(answer).toMatchObject({ isWhole: true, headers: { "grpc-status": status } });
+    }
+  });
+
+  it.each(["Complete", "Stream"])(
+    "gets one HEADERS frame where the request of %s is invalid",
+    async (method) => {
+      const { server } = await startSimulated();
+      const answer = await callRaw(server, inferencePath(method), GRPC);
+      expect(answer).toMatchObject({
+        isWhole: true,
+        headers: { "grpc-status": "3", "grpc-retry-pushback-ms": "-1" },
+      });
+    },
+  );
+});
+
+/** A server whose provider is the simulator. */
+async function startSimulated(): Promise<{ server: TestServer; simulator: Simulator }> {
+  const simulator = await startSimulator();
+  const settings = { api: "openai-responses", apiKey: "any", baseUrl: simulator.openaiBaseUrl } as const;
+  const client = new Client({ providers: { openai: createAdapter("openai", settings) } });
+  servers.onEnd(async () => {
+    await client.close();
+    await simulator.close();
+  });
+  return { server: await servers.start({}, { inference: client }), simulator };
+}
 
 describe("a gRPC call that succeeds", () => {
   it.each([GRPC, GRPC_JSON])(
@@ -188,17 +241,6 @@ describe("the retry policy of a gRPC client", () => {
         (error) => resolve(error),
       );
     });
-  }
-
-  async function startSimulated(): Promise<{ server: TestServer; simulator: Simulator }> {
-    const simulator = await startSimulator();
-    const settings = { api: "openai-responses", apiKey: "any", baseUrl: simulator.openaiBaseUrl } as const;
-    const client = new Client({ providers: { openai: createAdapter("openai", settings) } });
-    servers.onEnd(async () => {
-      await client.close();
-      await simulator.close();
-    });
-    return { server: await servers.start({}, { inference: client }), simulator };
   }
 
   function requestTo(model: string): Request {

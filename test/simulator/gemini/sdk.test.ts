@@ -9,11 +9,14 @@ import {
   ThinkingLevel,
   Type,
 } from "@google/genai";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { useSimulator } from "../support.ts";
 import { weatherTool } from "./support.ts";
 
 const simulator = useSimulator();
+
+const originalFetch = globalThis.fetch;
+afterEach(() => vi.unstubAllGlobals());
 
 function createClient(apiKey = "test-key"): GoogleGenAI {
   return new GoogleGenAI({
@@ -21,6 +24,14 @@ function createClient(apiKey = "test-key"): GoogleGenAI {
     vertexai: false,
     httpOptions: { baseUrl: simulator().geminiBaseUrl, retryOptions: { attempts: 1 } },
   });
+}
+
+/** Fetches a response whose reads return one event each, whatever the reads of the network return. */
+async function fetchEventByEvent(...args: Parameters<typeof originalFetch>): Promise<Response> {
+  const response = await originalFetch(...args);
+  const text = await response.text();
+  const events = text.split(/(?<=\n\n|\r\n\r\n)/).map((event) => new TextEncoder().encode(event));
+  return new Response(ReadableStream.from(events), response);
 }
 
 function request(changes: Partial<GenerateContentParameters> = {}): GenerateContentParameters {
@@ -309,9 +320,10 @@ describe("errors", () => {
   });
 
   it("in a stream are thrown while it is read, in every error style", async () => {
+    // The SDK finds an error outside of events only at the beginning of a read.
+    vi.stubGlobal("fetch", fetchEventByEvent);
     for (const style of ["event", "failed"]) {
-      // The SDK finds an error outside of events only at the beginning of a read: the events are sent one by one.
-      const model = `sim-text:rate=100,error_after=4,error_style=${style},error_code=RESOURCE_EXHAUSTED`;
+      const model = `sim-text:error_after=4,error_style=${style},error_code=RESOURCE_EXHAUSTED`;
       const error: unknown = await collect(request({ model })).catch((reason: unknown) => reason);
       expect(String(error)).toContain("RESOURCE_EXHAUSTED");
     }
@@ -328,21 +340,16 @@ describe("cancellation", () => {
     ({ path }: { path: string }): boolean =>
       decodeURIComponent(path).includes(`/${model}:`);
 
-  it("is noticed by the simulator at once", async () => {
+  it("is noticed by the simulator long before the answer is complete", async () => {
     const model = "sim-long:tokens=10000,rate=50";
     const leave = new AbortController();
-    let leftAt = 0;
     const reading = (async () => {
       const asked = request({ model, config: { abortSignal: leave.signal } });
-      for await (const _ of await createClient().models.generateContentStream(asked)) {
-        leftAt = performance.timeOrigin + performance.now();
-        leave.abort();
-      }
+      for await (const _ of await createClient().models.generateContentStream(asked)) leave.abort();
     })();
     await expect(reading).rejects.toThrow(/abort/i);
     const seen = await simulator().waitForClose({ where: isAsked(model) });
     expect(seen.aborted).toBe(true);
-    expect((seen.closedAt ?? Infinity) - leftAt).toBeLessThan(2000);
   });
 
   it("is possible before the response headers", async () => {
@@ -352,11 +359,9 @@ describe("cancellation", () => {
       request({ model, config: { abortSignal: leave.signal } }),
     );
     await simulator().waitForRequest({ where: isAsked(model) });
-    const leftAt = performance.timeOrigin + performance.now();
     leave.abort();
     await expect(answer).rejects.toThrow(/abort/i);
     const seen = await simulator().waitForClose({ where: isAsked(model) });
     expect(seen).toMatchObject({ aborted: true, status: undefined });
-    expect((seen.closedAt ?? Infinity) - leftAt).toBeLessThan(2000);
   });
 });
