@@ -1,0 +1,108 @@
+/** The process of a bystander: its provider, its calls and its probes. Its parent sends an Order and gets an Answer. */
+import http from "node:http";
+import http2 from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { startSimulator } from "../../../src/simulator/index.ts";
+import type { Answer, Observed, Order, Target } from "./bystander.ts";
+
+const INTERVAL_MS = 50;
+const TIMEOUT_MS = 10_000;
+const MAX_FAILURES = 5;
+
+const message = toBinary(
+  RequestSchema,
+  create(RequestSchema, {
+    model: "sim-text",
+    messages: [{ role: Role.USER, content: [{ part: { case: "text", value: "Say hello." } }] }],
+  }),
+);
+const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.byteLength]), message]);
+
+/** One thing that is done again and again. */
+interface Watch {
+  readonly failures: string[];
+  count: number;
+  slowestMs: number;
+}
+
+/** Does something until `isOver`, and notes how long it took. */
+async function repeat(name: string, isOver: () => boolean, act: () => Promise<void>): Promise<Watch> {
+  const watch: Watch = { failures: [], count: 0, slowestMs: 0 };
+  do {
+    const startedAt = performance.now();
+    try {
+      await act();
+      watch.count += 1;
+    } catch (error) {
+      if (watch.failures.length < MAX_FAILURES) watch.failures.push(`${name}: ${error}`);
+    }
+    watch.slowestMs = Math.max(watch.slowestMs, performance.now() - startedAt);
+    await sleep(INTERVAL_MS);
+  } while (!isOver());
+  return watch;
+}
+
+function call(session: http2.ClientHttp2Session): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/outrigger.v1.InferenceService/Complete",
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    let status: unknown;
+    stream.setTimeout(TIMEOUT_MS, () => stream.destroy(new Error("no answer in time")));
+    stream.on("response", (headers) => (status = headers["grpc-status"]));
+    stream.on("trailers", (trailers) => (status = trailers["grpc-status"]));
+    stream.on("error", reject);
+    stream.on("close", () => (status === "0" ? resolve() : reject(new Error(`grpc-status ${status}`))));
+    stream.resume().end(frame);
+  });
+}
+
+/** Asks for `/livez` on a connection of its own, as the kubelet does. */
+function probe(adminUrl: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = http.get(`${adminUrl}/livez`, { agent: false, timeout: TIMEOUT_MS }, (response) => {
+      response.resume().on("end", () => {
+        if (response.statusCode === 200) resolve();
+        else reject(new Error(`status ${response.statusCode}`));
+      });
+    });
+    request.on("timeout", () => request.destroy(new Error("no answer in time"))).on("error", reject);
+  });
+}
+
+async function observe({ url, adminUrl }: Target, isOver: () => boolean): Promise<Observed> {
+  const session = http2.connect(url).on("error", () => {});
+  const [calls, probes] = await Promise.all([
+    repeat("call", isOver, () => call(session)),
+    repeat("probe", isOver, () => probe(adminUrl)),
+  ]);
+  session.destroy();
+  return {
+    calls: calls.count,
+    slowestCallMs: calls.slowestMs,
+    probes: probes.count,
+    slowestProbeMs: probes.slowestMs,
+    failures: [...calls.failures, ...probes.failures],
+  };
+}
+
+const simulator = await startSimulator();
+let isOver = true;
+
+process.on("message", (order: Order) => {
+  if (order === "end") {
+    isOver = true;
+    return;
+  }
+  isOver = false;
+  void observe(order.begin, () => isOver).then((observed) => process.send?.({ observed } satisfies Answer));
+});
+// The parent is gone.
+process.on("disconnect", () => process.exit());
+process.send?.({ providerUrl: simulator.openaiBaseUrl } satisfies Answer);

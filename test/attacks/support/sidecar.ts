@@ -1,0 +1,211 @@
+/**
+ * The program that ships, under attack.
+ *
+ * A test starts a sidecar with a bounded heap (`attacks.start`), runs its attack inside `withstand`, and checks what
+ * that returns. Meanwhile a bystander, which is a process of its own with a provider of its own, calls the sidecar on
+ * another connection and asks for `/livez`. Afterwards `expectRecovered` waits until the memory has come back.
+ *
+ *   const attacks = useSidecars();
+ *   it("survives ...", async () => {
+ *     const sidecar = await attacks.start({ heapMiB: 512 });
+ *     expectWithstood(await sidecar.withstand(() => sendSomethingBad(sidecar.url)));
+ *     await sidecar.expectRecovered();
+ *   });
+ *
+ * The program is bundled once for each test file. An attack by a provider serves on a port of its own and is named in
+ * `providers`; the attack is then a call with `provider: "<its name>"`.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
+import { bundleProgram, writeBundle } from "../../../scripts/build/bundle.ts";
+import { type Bystander, type Observed, startBystander } from "./bystander.ts";
+
+/** How a sidecar under attack is started. */
+export interface SidecarOptions {
+  /** Size of V8's old generation, in MiB. */
+  readonly heapMiB: number;
+  /** Providers besides that of the bystander: entries of `providers` in the configuration. */
+  readonly providers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Further fields of the configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** File descriptors that the process may open. Default: as many as this one. */
+  readonly maxDescriptors?: number;
+}
+
+/** What an attack did. */
+export interface AttackReport extends Observed {
+  /** Whether the process still runs. */
+  readonly isAlive: boolean;
+  /** Largest resident memory since the start of the process, in MiB. */
+  readonly peakMiB: number;
+}
+
+/** A sidecar under attack. */
+export interface AttackedSidecar {
+  /** `http://127.0.0.1:<port>` of the data listener. */
+  readonly url: string;
+  readonly adminUrl: string;
+  /** Runs an attack while the bystander calls. Rejects where the attack does. */
+  withstand(attack: () => Promise<unknown>): Promise<AttackReport>;
+  /** Waits until the memory is near what it was before the attack. Fails where it does not come back. */
+  expectRecovered(): Promise<void>;
+  /** What the process has logged so far. */
+  log(): string;
+}
+
+/** Settings of the image (Dockerfile) besides the size of the heap. */
+const IMAGE_FLAGS = ["--max-semi-space-size=4"];
+const IMAGE_VARIABLES = {
+  MALLOC_ARENA_MAX: "2",
+  MALLOC_MMAP_THRESHOLD_: "65536",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+};
+
+/**
+ * Longest acceptable time of a bystander's call, in milliseconds. An idle machine needs a few hundred at most; the rest
+ * is for machines that are busy with something else.
+ */
+const MAX_CALL_MS = 5000;
+
+/** Memory above that at rest that a sidecar may keep: compiled code, connections and fragments, in MiB. */
+const MAX_KEPT_MIB = 60;
+
+/** Longest wait for the memory to come back, in milliseconds: half a minute, and time for a busy machine. */
+const RECOVERY_MS = 45_000;
+
+/** Checks that the process lives, and that the bystander noticed nothing. */
+export function expectWithstood(report: AttackReport): void {
+  expect(report).toMatchObject({ isAlive: true, failures: [] });
+  expect(report.calls).toBeGreaterThan(0);
+  expect(report.probes).toBeGreaterThan(0);
+  expect(Math.max(report.slowestCallMs, report.slowestProbeMs)).toBeLessThan(MAX_CALL_MS);
+}
+
+/** Registers hooks that build the program, and stop what a test started. To be called once in a test file. */
+export function useSidecars(): { start(options: SidecarOptions): Promise<AttackedSidecar> } {
+  let folder = "";
+  let closers: (() => Promise<unknown>)[] = [];
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "outrigger-attacks-"));
+    await writeBundle(await bundleProgram("src/cli/main.ts", PROGRAM), folder);
+  });
+  afterEach(async () => {
+    for (const close of closers.reverse()) await close();
+    closers = [];
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+  return {
+    async start(options) {
+      const bystander = await startBystander();
+      closers.push(() => bystander.close());
+      const process = await startProcess(folder, options, bystander);
+      closers.push(() => process.close());
+      return attackedSidecar(process, bystander);
+    },
+  };
+}
+
+const PROGRAM = "outrigger.cjs";
+
+interface SidecarProcess {
+  readonly pid: number;
+  readonly url: string;
+  readonly adminUrl: string;
+  isAlive(): boolean;
+  log(): string;
+  close(): Promise<unknown>;
+}
+
+async function startProcess(
+  folder: string,
+  { heapMiB, providers = {}, config = {}, maxDescriptors }: SidecarOptions,
+  bystander: Bystander,
+): Promise<SidecarProcess> {
+  const file = join(folder, `outrigger-${Date.now()}.yaml`);
+  const all = { bystander: bystander.provider, ...providers };
+  await writeFile(file, JSON.stringify({ ...config, default_provider: "bystander", providers: all }));
+  const command = [
+    process.execPath,
+    ...IMAGE_FLAGS,
+    `--max-old-space-size=${heapMiB}`,
+    join(folder, PROGRAM),
+    ...["serve", "--config", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"],
+  ];
+  const child = spawn("/bin/sh", ["-c", `${descriptorLimit(maxDescriptors)}exec "$@"`, "sh", ...command], {
+    env: IMAGE_VARIABLES,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(child, "close");
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const listening = await vi.waitFor(
+    () => {
+      const line = /^.*"msg":"listening".*$/m.exec(output)?.[0];
+      if (line === undefined) throw new Error(`the sidecar does not listen:\n${output}`);
+      return line;
+    },
+    { timeout: 15_000, interval: 20 },
+  );
+  const { addresses, admin_address: admin } = JSON.parse(listening);
+  return {
+    pid: child.pid ?? 0,
+    url: `http://${addresses[0]}`,
+    adminUrl: `http://${admin}`,
+    isAlive: () => child.exitCode === null && child.signalCode === null,
+    log: () => output,
+    async close() {
+      child.kill("SIGKILL");
+      await closed;
+    },
+  };
+}
+
+/** Hard and soft: Node raises its soft limit to the hard one. */
+function descriptorLimit(count: number | undefined): string {
+  return count === undefined ? "" : `ulimit -n ${count}; `;
+}
+
+async function attackedSidecar(process: SidecarProcess, bystander: Bystander): Promise<AttackedSidecar> {
+  const { pid, url, adminUrl } = process;
+  // The first calls load chunks and compile code, which stays.
+  await bystander.observe(process, () => new Promise((resolve) => setTimeout(resolve, WARM_UP_MS)));
+  const restMiB = (await memoryOf(pid)).residentMiB;
+  return {
+    url,
+    adminUrl,
+    log: () => process.log(),
+    async withstand(attack) {
+      const observed = await bystander.observe(process, async () => {
+        try {
+          await attack();
+        } catch (error) {
+          // A process that died cuts the attack short; the report then says so.
+          if (process.isAlive()) throw error;
+        }
+      });
+      const isAlive = process.isAlive();
+      return { ...observed, isAlive, peakMiB: isAlive ? (await memoryOf(pid)).peakMiB : Number.NaN };
+    },
+    async expectRecovered() {
+      await vi.waitFor(
+        async () => expect((await memoryOf(pid)).residentMiB).toBeLessThan(restMiB + MAX_KEPT_MIB),
+        { timeout: RECOVERY_MS, interval: 500 },
+      );
+    },
+  };
+}
+
+const WARM_UP_MS = 1000;
+
+/** Resident memory of a process, now and at most (proc(5), status). */
+async function memoryOf(pid: number): Promise<{ residentMiB: number; peakMiB: number }> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  const read = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) / 1024;
+  return { residentMiB: read("VmRSS"), peakMiB: read("VmHWM") };
+}
