@@ -18,12 +18,13 @@ import { createHealth } from "../../src/server/services/health-service.ts";
 import { createInferenceService } from "../../src/server/services/inference-service.ts";
 import { createCall } from "../../src/server/telemetry/call.ts";
 import { CallRecorder, recorderKey } from "../../src/server/telemetry/call-recorder.ts";
+import { createLogOutput } from "../../src/server/telemetry/log-output.ts";
 import { createCallLog, createLogger } from "../../src/server/telemetry/logging.ts";
 import { createMetrics } from "../../src/server/telemetry/metrics.ts";
 import { listenAddress } from "./listen-address.ts";
 
-const logger = createLogger();
-const observers = [createMetrics("bench"), createCallLog(logger)];
+const logger = createLogger({ destination: createLogOutput(1) });
+const observers = [createMetrics({ version: "bench" }), createCallLog(logger)];
 const ours = [createInferenceService(Client.fromEnv()), createCatalogService(defaultCatalog)];
 const health = createHealth(ours.map(({ desc }) => desc.typeName));
 const services = [...ours, createHealthService(health)];

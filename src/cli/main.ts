@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { run } from "./run.ts";
 
-// A reader that closes the pipe early, such as `head`, is not a failure.
+// A reader that closes the pipe early, such as `head`, is not a failure. The log of `serve` does not write here.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
   throw error;

@@ -1,5 +1,6 @@
 import { buildClient, loadConfig } from "../config/index.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import { createLogOutput } from "../server/telemetry/log-output.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
@@ -16,6 +17,9 @@ const FLAGS = {
   "log-level": { type: "string" },
 } as const;
 
+/** File descriptor of the log. */
+const STDOUT = 1;
+
 /** `outrigger serve`: runs the sidecar until a signal stops it. */
 export async function serve(args: readonly string[], { env }: Terminal): Promise<number> {
   const flags = parseFlags(args, FLAGS);
@@ -31,8 +35,10 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   });
   if (config.client.providers.size === 0) throw noProvider(config.client.remedy);
   const client = buildClient(config.client);
-  const logger = createLogger({ level: config.log.level });
-  const sidecar = await startSidecar({ config, client, logger });
+  const output = createLogOutput(STDOUT);
+  const logger = createLogger({ level: config.log.level, destination: output });
+  const readDroppedLogLines = () => output.droppedLines;
+  const sidecar = await startSidecar({ config, client, logger, readDroppedLogLines });
   const stopped = stopSignal();
   for (const notice of config.notices) logger.warn(notice);
   const { providerNames: providers, defaultProvider } = client;

@@ -20,13 +20,16 @@ export interface SidecarOptions {
   /** Closed with the sidecar. */
   readonly client: Client;
   readonly logger: Logger;
+  /** Lines that the log has dropped so far, for the metrics. */
+  readonly readDroppedLogLines?: (() => number) | undefined;
   /** Further parts that end with the sidecar, after the client. */
   readonly parts?: readonly ShutdownPart[] | undefined;
 }
 
 /** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
-export function startSidecar({ config, client, logger, parts = [] }: SidecarOptions): Promise<RunningServer> {
-  const metrics = createMetrics(version);
+export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
+  const { config, client, logger, readDroppedLogLines, parts = [] } = options;
+  const metrics = createMetrics({ version, readDroppedLogLines });
   const idleMemory = createIdleMemory();
   return startServer({
     listeners: config.listeners,
@@ -47,7 +50,7 @@ export function startSidecar({ config, client, logger, parts = [] }: SidecarOpti
   });
 }
 
-/** Writes the buffered lines. Ignores the error of the fsync that follows: pipes and terminals have none. */
+/** Writes the lines that wait. */
 function flush(logger: Logger): Promise<void> {
   return new Promise((resolve) => logger.flush(() => resolve()));
 }

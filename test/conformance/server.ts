@@ -22,7 +22,7 @@ export async function startForeignServer(
   limits: Partial<Limits> = {},
 ): Promise<ForeignServer> {
   const logger = createLogger({ level: "error", destination: process.stderr });
-  const metrics = createMetrics("0.0.0-conformance");
+  const metrics = createMetrics({ version: "0.0.0-conformance" });
   const { addresses, close } = await startServer({
     listeners: { data: { addresses: [`${HOST}:0`] }, limits },
     services,

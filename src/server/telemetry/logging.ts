@@ -11,30 +11,22 @@ import type { Outcome } from "./outcome.ts";
 export interface LoggerOptions {
   /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Default `info`. */
   readonly level?: string | undefined;
-  /** Where lines go. Default: stdout, buffered for at most a tenth of a second. */
-  readonly destination?: DestinationStream | undefined;
+  /** Where lines go. */
+  readonly destination: DestinationStream;
 }
 
 /**
  * The logger of the program: JSON lines, in which the values of headers and fields that hold a key are `[redacted]`, up
  * to two levels deep.
  */
-export function createLogger({ level = "info", destination }: LoggerOptions = {}): Logger {
+export function createLogger({ level = "info", destination }: LoggerOptions): Logger {
   // Not pino's own redaction: with every name at every depth it costs a tenth of a whole call.
   const options: PinoOptions = {
     level,
     formatters: { log: (object) => redact(object), bindings: (object) => redact(object) },
   };
-  return pino(options, destination ?? bufferedStdout());
+  return pino(options, destination);
 }
-
-/** Buffered: a write for each call would cost more than the rest of its line. The buffer is also written on exit. */
-function bufferedStdout(): DestinationStream {
-  return pino.destination({ fd: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_INTERVAL_MS });
-}
-
-const BUFFER_BYTES = 4096;
-const FLUSH_INTERVAL_MS = 100;
 
 /**
  * Logs each call when it has ended: info for calls of Outrigger, debug for probes and for calls that their client

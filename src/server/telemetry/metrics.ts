@@ -1,6 +1,6 @@
 import { codeName } from "../status/status-code.ts";
 import type { CallObserver } from "./call-observer.ts";
-import { createCounter, createGauge, createHistogram, type Metric } from "./prometheus.ts";
+import { createCounter, createGauge, createHistogram, createReadCounter, type Metric } from "./prometheus.ts";
 
 /** The metrics of the server. */
 export interface Metrics extends Required<CallObserver> {
@@ -14,8 +14,16 @@ export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 /** Models that get a label of their own; later ones are counted as `other`. */
 export const MAX_MODEL_LABELS = 100;
 
+/** What the metrics of a server depend on. */
+export interface MetricsOptions {
+  /** Version of the program. */
+  readonly version: string;
+  /** Lines that the log has dropped so far. Default: there is no such metric. */
+  readonly readDroppedLogLines?: (() => number) | undefined;
+}
+
 /** Makes the server's metrics. */
-export function createMetrics(version: string): Metrics {
+export function createMetrics({ version, readDroppedLogLines }: MetricsOptions): Metrics {
   const requests = createCounter({
     name: "outrigger_requests_total",
     help: "Calls that ended, by RPC and status.",
@@ -54,6 +62,7 @@ export function createMetrics(version: string): Metrics {
   );
   const labelOf = boundedLabels(MAX_MODEL_LABELS);
   const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens, ...processMetrics(version)];
+  if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
   return {
     begin() {
       inflight += 1;
@@ -87,6 +96,11 @@ function boundedLabels(limit: number): (provider: string, model: string) => read
     known.add(key);
     return [provider, model];
   };
+}
+
+function droppedLogLines(read: () => number): Metric {
+  const help = "Lines of the log that could not be written.";
+  return createReadCounter({ name: "outrigger_log_lines_dropped_total", help }, read);
 }
 
 function processMetrics(version: string): Metric[] {

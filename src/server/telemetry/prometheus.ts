@@ -49,6 +49,11 @@ export function createGauge(
   return { render: () => head(init, "gauge") + sample(init.name, text, read()) };
 }
 
+/** Makes a counter without labels that is read when the metrics are rendered. Its name ends in `_total`. */
+export function createReadCounter(init: Omit<MetricInit, "labels">, read: () => number): Metric {
+  return { render: () => head(init, "counter") + sample(init.name, "", read()) };
+}
+
 /** Makes a histogram. `buckets` are upper bounds, lowest first; `+Inf` is added. */
 export function createHistogram(init: MetricInit, buckets: readonly number[]): Histogram {
   const series = new Map<string, Distribution>();

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -57,6 +57,27 @@ export function spawnOutrigger(
       { timeout: 15_000, interval: 20 },
     );
   return { child, stdout: () => stdout, stderr: () => stderr, printed, ended };
+}
+
+/** Starts `outrigger` with outputs of its own, for instance a file as its stdout. */
+export function spawnWithOutputs(
+  args: readonly string[],
+  env: Record<string, string>,
+  stdio: NonNullable<SpawnOptions["stdio"]>,
+): ChildProcess {
+  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env.PATH, ...env }, stdio });
+  running.add(child);
+  child.once("close", () => running.delete(child));
+  return child;
+}
+
+/** A port of loopback that was free a moment ago, for a program whose output cannot name the one that it took. */
+export async function freePort(): Promise<number> {
+  let free = 0;
+  await withBusyPort(async (port) => {
+    free = port;
+  });
+  return free;
 }
 
 /** What a command that ended has said. */

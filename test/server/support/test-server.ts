@@ -95,7 +95,7 @@ async function startTestServer(script: Script, options: TestServerOptions): Prom
   const { logger, lines } = recordingLogger();
   const { listen = ["127.0.0.1:0"], catalog = emptyCatalog, drainTimeoutMs, parts, cors, limits } = options;
   const adminListen = "adminListen" in options ? options.adminListen : "127.0.0.1:0";
-  const metrics = createMetrics("0.0.0-test");
+  const metrics = createMetrics({ version: "0.0.0-test" });
   const server = await startServer({
     listeners: {
       data: { addresses: listen, cors },

@@ -23,7 +23,7 @@ export async function startTestService(
   limits: Partial<Limits> = {},
 ): Promise<RunningTestService> {
   const calls = recordingLogger();
-  const metrics = createMetrics("0.0.0-test");
+  const metrics = createMetrics({ version: "0.0.0-test" });
   const server = await startServer({
     listeners: { data: { addresses: ["127.0.0.1:0"] }, limits },
     services: [createService(TestService, implementation)],

@@ -10,7 +10,7 @@ const CALL = createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "
 
 describe("createMetrics()", () => {
   it("counts what is in flight", () => {
-    const metrics = createMetrics("1");
+    const metrics = createMetrics({ version: "1" });
     metrics.begin(CALL);
     metrics.begin(CALL);
     metrics.end(CALL, outcomeOf());
@@ -18,7 +18,7 @@ describe("createMetrics()", () => {
   });
 
   it("sorts durations into cumulative buckets", () => {
-    const metrics = createMetrics("1");
+    const metrics = createMetrics({ version: "1" });
     for (const durationMs of [1, 30, 30, 1_000_000])
       metrics.end(CALL, outcomeOf({ code: Code.Unavailable, durationMs }));
     const text = metrics.render();
@@ -32,7 +32,7 @@ describe("createMetrics()", () => {
   });
 
   it("keeps the number of models finite", () => {
-    const metrics = createMetrics("1");
+    const metrics = createMetrics({ version: "1" });
     const usage = create(UsageSchema, { inputTokens: 1, outputTokens: 2 });
     for (let index = 0; index < MAX_MODEL_LABELS + 20; index += 1) {
       metrics.end(CALL, outcomeOf({ provider: "acme", model: `m-${index}`, usage }));
@@ -46,14 +46,14 @@ describe("createMetrics()", () => {
   });
 
   it("escapes names that clients choose", () => {
-    const metrics = createMetrics("1");
+    const metrics = createMetrics({ version: "1" });
     const usage = create(UsageSchema, { inputTokens: 1 });
     metrics.end(CALL, outcomeOf({ provider: "acme", model: 'a"b\\c\nd', usage }));
     expect(metrics.render()).toContain('model="a\\"b\\\\c\\nd",direction="input"} 1\n');
   });
 
   it("counts requests to providers, and sorts the times to their first outputs", () => {
-    const metrics = createMetrics("1");
+    const metrics = createMetrics({ version: "1" });
     metrics.attempt(CALL, { inferenceId: "i", provider: "acme", model: "m" });
     metrics.firstOutput(CALL, { provider: "acme", model: "m", elapsedMs: 300 });
     const text = metrics.render();
@@ -64,7 +64,7 @@ describe("createMetrics()", () => {
   });
 
   it("describes each metric", () => {
-    const text = createMetrics("1").render();
+    const text = createMetrics({ version: "1" }).render();
     for (const line of text.trim().split("\n"))
       expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|[a-z_]+(\{.*\})? [\d.e+]+)$/);
     expect(text.match(/^# TYPE/gm)).toHaveLength(text.match(/^# HELP/gm)?.length ?? 0);
