@@ -10,13 +10,21 @@ import {
 import { type CallRecorder, recorderKey } from "../telemetry/call-recorder.ts";
 import { Metadata } from "./metadata.ts";
 
-/** The HandlerContext of a gRPC call, the same that a service gets from Connect. Its parts are made on first use. */
-export class GrpcContext implements HandlerContext {
+/** The request of a call, as its protocol has read it. */
+export interface ContextOptions {
+  /** Connect's name of the protocol: `grpc`, `grpc-web` or `connect`. */
+  readonly protocolName: string;
+  readonly headers: IncomingHttpHeaders;
+  /** With the query. */
+  readonly path: string;
+}
+
+/** The HandlerContext of a call, the same that a service gets from Connect. Its parts are made on first use. */
+export class CallContext implements HandlerContext {
   readonly method: DescMethod;
-  readonly protocolName = "grpc";
   readonly requestMethod = "POST";
   readonly #recorder: CallRecorder;
-  readonly #headers: IncomingHttpHeaders;
+  readonly #options: ContextOptions;
   #deadline: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #onAbort: ((reason: unknown) => void) | undefined;
@@ -28,10 +36,14 @@ export class GrpcContext implements HandlerContext {
   #responseTrailer: Metadata | undefined;
   #values: ContextValues | undefined;
 
-  constructor(method: DescMethod, recorder: CallRecorder, headers: IncomingHttpHeaders) {
+  constructor(method: DescMethod, recorder: CallRecorder, options: ContextOptions) {
     this.method = method;
     this.#recorder = recorder;
-    this.#headers = headers;
+    this.#options = options;
+  }
+
+  get protocolName(): string {
+    return this.#options.protocolName;
   }
 
   get service(): DescService {
@@ -47,7 +59,7 @@ export class GrpcContext implements HandlerContext {
   }
 
   get requestHeader(): Headers {
-    this.#requestHeader ??= Metadata.from(this.#headers);
+    this.#requestHeader ??= Metadata.from(this.#options.headers);
     return this.#requestHeader;
   }
 
@@ -67,7 +79,8 @@ export class GrpcContext implements HandlerContext {
   }
 
   get url(): string {
-    const { ":scheme": scheme = "http", ":authority": authority, host, ":path": path } = this.#headers;
+    const { headers, path } = this.#options;
+    const { ":scheme": scheme = "http", ":authority": authority, host } = headers;
     return `${scheme}://${authority ?? host ?? "localhost"}${path}`;
   }
 

@@ -8,11 +8,12 @@ import type { Limits } from "../options.ts";
 import { failureOf } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
-import { DISCONNECTED, GrpcContext } from "./context.ts";
+import { CallContext, DISCONNECTED } from "./context.ts";
 import { timeoutOf } from "./deadline.ts";
-import { acceptsGzip, encodingOf } from "./gzip.ts";
+import { FrameReader } from "./frames.ts";
+import { acceptsGzip, decompress, encodingOf } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
-import { RequestMessages } from "./request.ts";
+import { parseBinary, RequestMessages } from "./request.ts";
 import { ResponseWriter } from "./response.ts";
 
 /** A method of a service, prepared for calls. */
@@ -34,7 +35,11 @@ export interface ExchangeOptions {
 /** Serves a call. Resolves with its outcome when its stream is closed; never rejects. */
 export async function serveExchange(options: ExchangeOptions): Promise<TransportOutcome> {
   const { method, recorder, stream, headers } = options;
-  const context = new GrpcContext(method.spec.method, recorder, headers);
+  const context = new CallContext(method.spec.method, recorder, {
+    protocolName: "grpc",
+    headers,
+    path: headers[":path"] ?? "/",
+  });
   const response = new ResponseWriter(stream, recorder, context, {
     encode: method.encode,
     contentType: headers["content-type"] ?? "",
@@ -54,7 +59,7 @@ export async function serveExchange(options: ExchangeOptions): Promise<Transport
 const OK: TransportOutcome = { code: undefined, disconnected: false };
 
 /** Ends the call when its peer closes the stream early. Resolves when the stream is closed. */
-function watchPeer(stream: ServerHttp2Stream, context: GrpcContext, response: ResponseWriter): Promise<void> {
+function watchPeer(stream: ServerHttp2Stream, context: CallContext, response: ResponseWriter): Promise<void> {
   const onClose = () => {
     if (response.ended) return;
     response.disconnect();
@@ -73,7 +78,7 @@ function watchPeer(stream: ServerHttp2Stream, context: GrpcContext, response: Re
 
 async function run(
   { method, stream, headers, limits }: ExchangeOptions,
-  context: GrpcContext,
+  context: CallContext,
   response: ResponseWriter,
 ): Promise<void> {
   context.expireIn(timeoutOf(singleValueOf(headers["grpc-timeout"])));
@@ -81,7 +86,12 @@ async function run(
   // Compress only for clients that compress: accepting gzip is not a request for it.
   response.gzip = encoding === "gzip" && acceptsGzip(headers["grpc-accept-encoding"]);
   const { maxMessageBytes } = limits;
-  const requests = new RequestMessages(stream, { desc: method.spec.method.input, encoding, maxMessageBytes });
+  const requests = new RequestMessages(stream, {
+    frames: new FrameReader(maxMessageBytes),
+    decompress: encoding === "gzip" ? decompress : undefined,
+    parse: (bytes) => parseBinary(method.spec.method.input, bytes),
+    maxMessageBytes,
+  });
   context.onAbort = (reason) => requests.fail(reason);
   try {
     await invoke(method.spec, requests, context, response);
@@ -94,7 +104,7 @@ async function run(
 async function invoke(
   spec: MethodImplSpec,
   requests: RequestMessages,
-  context: GrpcContext,
+  context: CallContext,
   response: ResponseWriter,
 ): Promise<void> {
   const { output } = spec.method;

@@ -25,11 +25,6 @@ export class FrameReader {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
-  /** Whether no incomplete frame is buffered. */
-  get isEmpty(): boolean {
-    return this.#bytes === 0;
-  }
-
   /** Adds the next bytes. Call `next` afterwards until it returns undefined. */
   push(chunk: Buffer): void {
     if (chunk.byteLength === 0) return;
@@ -49,6 +44,14 @@ export class FrameReader {
     const frame = this.#take(this.#expected);
     this.#expected = 0;
     return { compressed: frame[0] === COMPRESSED, bytes: frame.subarray(FRAME_HEADER_BYTES) };
+  }
+
+  /**
+   * To be called after the last bytes, when `next` has returned undefined.
+   * @throws ConnectError INVALID_ARGUMENT where they end inside a frame.
+   */
+  end(): undefined {
+    if (this.#bytes > 0) throw new ConnectError("a message was cut off", Code.InvalidArgument);
   }
 
   #checkHeader(): number {

@@ -1,17 +1,29 @@
 /**
- * The request side of a call: the bytes of an HTTP/2 stream as messages, read no faster than the service takes them.
+ * The request side of a call: the bytes of a body as messages, read no faster than the service takes them.
  */
-import type { ServerHttp2Stream } from "node:http2";
+import type { Readable } from "node:stream";
 import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseFault } from "../internals/error-texts.ts";
-import { type Frame, FrameReader } from "./frames.ts";
-import { decompress, type Encoding } from "./gzip.ts";
+import type { Frame } from "./frames.ts";
+
+/** Finds the messages in the bytes of a body. Its methods throw the ConnectError of a body that is malformed. */
+export interface FrameSource {
+  /** Adds the next bytes. Call `next` afterwards until it returns undefined. */
+  push(chunk: Buffer): void;
+  /** The next whole frame; undefined while it is not complete. */
+  next(): Frame | undefined;
+  /** The body has ended. Returns the frame that its end completes; undefined where there is none. */
+  end(): Frame | undefined;
+}
 
 /** How the messages of a request are read. */
 export interface RequestOptions {
-  readonly desc: DescMessage;
-  readonly encoding: Encoding;
+  readonly frames: FrameSource;
+  /** Decompresses a message to at most that many bytes. Undefined where the headers name no compression. */
+  readonly decompress: ((bytes: Uint8Array, maxBytes: number) => Promise<Uint8Array>) | undefined;
+  /** Decodes a message. Throws the ConnectError of one that is malformed. */
+  readonly parse: (bytes: Uint8Array) => Message;
   readonly maxMessageBytes: number;
 }
 
@@ -28,19 +40,17 @@ interface Waiter {
  * client: held are one read of the network and one unfinished message.
  */
 export class RequestMessages implements AsyncIterableIterator<Message> {
-  readonly #stream: ServerHttp2Stream;
+  readonly #stream: Readable;
   readonly #options: RequestOptions;
-  readonly #reader: FrameReader;
   readonly #frames: Frame[] = [];
   #ended = false;
   #failed = false;
   #failure: unknown;
   #waiter: Waiter | undefined;
 
-  constructor(stream: ServerHttp2Stream, options: RequestOptions) {
+  constructor(stream: Readable, options: RequestOptions) {
     this.#stream = stream;
     this.#options = options;
-    this.#reader = new FrameReader(options.maxMessageBytes);
     stream.on("data", (chunk: Buffer) => this.#take(chunk));
     stream.on("end", () => this.#end());
   }
@@ -106,22 +116,20 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
   }
 
   async #decode({ compressed, bytes }: Frame): Promise<Message> {
-    const { desc, encoding, maxMessageBytes } = this.#options;
-    if (!compressed) return parse(desc, bytes);
-    if (encoding === "identity") {
-      throw new ConnectError(
-        "a message is compressed, but grpc-encoding names no compression",
-        Code.Internal,
-      );
+    const { parse, decompress, maxMessageBytes } = this.#options;
+    if (!compressed) return parse(bytes);
+    if (decompress === undefined) {
+      throw new ConnectError("a message is compressed, but the headers name no compression", Code.Internal);
     }
-    return parse(desc, await decompress(bytes, maxMessageBytes));
+    return parse(await decompress(bytes, maxMessageBytes));
   }
 
   #take(chunk: Buffer): void {
     if (this.#failed) return;
     try {
-      this.#reader.push(chunk);
-      for (let frame = this.#reader.next(); frame; frame = this.#reader.next()) this.#frames.push(frame);
+      const { frames } = this.#options;
+      frames.push(chunk);
+      for (let frame = frames.next(); frame; frame = frames.next()) this.#frames.push(frame);
     } catch (error) {
       this.fail(error);
       return;
@@ -131,8 +139,15 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
   }
 
   #end(): void {
-    if (!this.#reader.isEmpty) this.fail(new ConnectError("a message was cut off", Code.InvalidArgument));
-    this.#ended = !this.#failed;
+    if (this.#failed) return;
+    try {
+      const frame = this.#options.frames.end();
+      if (frame !== undefined) this.#frames.push(frame);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    this.#ended = true;
     this.#wake();
   }
 
@@ -147,7 +162,11 @@ export class RequestMessages implements AsyncIterableIterator<Message> {
   }
 }
 
-function parse(desc: DescMessage, bytes: Uint8Array): Message {
+/**
+ * Decodes a message in protobuf's binary format.
+ * @throws ConnectError, which `describeProtocolError` recognizes.
+ */
+export function parseBinary(desc: DescMessage, bytes: Uint8Array): Message {
   try {
     return fromBinary(desc, bytes);
   } catch (error) {

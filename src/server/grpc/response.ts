@@ -10,7 +10,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import { hasSentLastFrame } from "../internals/node-http.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
-import type { GrpcContext } from "./context.ts";
+import type { CallContext } from "./context.ts";
 import { encodeFrame, encodeFrames } from "./encode-frames.ts";
 import { ACCEPTED_ENCODINGS } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
@@ -30,7 +30,7 @@ export interface ResponseOptions {
 export class ResponseWriter {
   readonly #stream: ServerHttp2Stream;
   readonly #recorder: CallRecorder;
-  readonly #context: GrpcContext;
+  readonly #context: CallContext;
   readonly #options: ResponseOptions;
   #trailers: OutgoingHttpHeaders = {};
   #ended = false;
@@ -46,7 +46,7 @@ export class ResponseWriter {
   constructor(
     stream: ServerHttp2Stream,
     recorder: CallRecorder,
-    context: GrpcContext,
+    context: CallContext,
     options: ResponseOptions,
   ) {
     this.#stream = stream;

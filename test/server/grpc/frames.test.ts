@@ -7,7 +7,7 @@ import { frame } from "../support/raw-http2.ts";
 const MAX_BYTES = 1000;
 
 /** Reads chunks to the end, as a request does. */
-function read(chunks: readonly Buffer[]): { frames: Frame[]; rest: boolean; error?: ConnectError } {
+function read(chunks: readonly Buffer[]): { frames: Frame[]; error?: ConnectError } {
   const reader = new FrameReader(MAX_BYTES);
   const frames: Frame[] = [];
   try {
@@ -15,11 +15,12 @@ function read(chunks: readonly Buffer[]): { frames: Frame[]; rest: boolean; erro
       reader.push(chunk);
       for (let next = reader.next(); next !== undefined; next = reader.next()) frames.push(next);
     }
+    reader.end();
   } catch (error) {
-    if (error instanceof ConnectError) return { frames, rest: true, error };
+    if (error instanceof ConnectError) return { frames, error };
     throw error;
   }
-  return { frames, rest: !reader.isEmpty };
+  return { frames };
 }
 
 function splitAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
@@ -34,9 +35,8 @@ describe("FrameReader", () => {
     fc.assert(
       fc.property(payloads, fc.array(fc.nat(), { maxLength: 12 }), (messages, cuts) => {
         const bytes = Buffer.concat(messages.map((message) => frame(message)));
-        const { frames, rest, error } = read(splitAt(bytes, cuts));
+        const { frames, error } = read(splitAt(bytes, cuts));
         expect(error).toBeUndefined();
-        expect(rest).toBe(false);
         expect(frames.map(({ bytes }) => [...bytes])).toEqual(messages.map((message) => [...message]));
       }),
     );
@@ -52,7 +52,10 @@ describe("FrameReader", () => {
   it("knows a message that was cut off, at every byte", () => {
     const whole = frame(Buffer.from("message"));
     for (let end = 1; end < whole.byteLength; end++) {
-      expect(read([whole.subarray(0, end)])).toEqual({ frames: [], rest: true });
+      const { frames, error } = read([whole.subarray(0, end)]);
+      expect(frames).toEqual([]);
+      expect(error?.code).toBe(Code.InvalidArgument);
+      expect(error?.rawMessage).toBe("a message was cut off");
     }
   });
 
@@ -81,7 +84,8 @@ describe("FrameReader", () => {
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {
         const { frames, error } = read(chunks.map((chunk) => Buffer.from(chunk)));
         for (const { bytes } of frames) expect(bytes.byteLength).toBeLessThanOrEqual(MAX_BYTES);
-        if (error !== undefined) expect([Code.Internal, Code.ResourceExhausted]).toContain(error.code);
+        const codes = [Code.Internal, Code.ResourceExhausted, Code.InvalidArgument];
+        if (error !== undefined) expect(codes).toContain(error.code);
       }),
     );
   });
