@@ -25,7 +25,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const opened: ShutdownPart[] = [];
   try {
     const data = await openData(options, shared);
-    opened.push(dataPart(data, shared.health));
+    opened.push(dataPart(data, shared.health, options.services));
     const admin = await openAdmin(options, shared);
     if (admin !== undefined) opened.push({ name: "admin listener", close: () => admin.close() });
     const [adminAddress] = admin?.addresses ?? [];
@@ -94,17 +94,35 @@ async function openAdmin(
   return openListener({ field: "admin_listen", addresses: [listeners.admin.address], limits, handler });
 }
 
-/** The data listener. Before it ends, the server is no longer ready and health watches end. */
-function dataPart(listener: Listener, health: Health): ShutdownPart {
+/** Longest wait for the last frames of calls that are cut off: their status must arrive before the connection ends. */
+const CUT_OFF_GRACE_MS = 1000;
+
+/**
+ * The data listener. Before it ends, the server is no longer ready and health watches end. Where a drain ran out, the
+ * calls that are left get their status first.
+ */
+function dataPart(listener: Listener, health: Health, services: readonly Service[]): ShutdownPart {
+  let drained: Promise<void> | undefined;
   return {
     name: "data listener",
     drain() {
       health.shutDown();
-      return listener.drain();
+      drained = listener.drain();
+      return drained;
     },
-    close() {
+    async close() {
       health.shutDown();
-      return listener.close();
+      for (const service of services) service.cutOff?.();
+      if (drained !== undefined) await settledWithin(drained, CUT_OFF_GRACE_MS);
+      await listener.close();
     },
   };
+}
+
+/** Waits for a promise, but not longer than that. */
+async function settledWithin(promise: Promise<void>, timeoutMs: number): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, timeoutMs);
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
 }

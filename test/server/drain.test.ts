@@ -1,26 +1,34 @@
 import http from "node:http";
 import http2 from "node:http2";
-import { createClient } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
 import * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../src/gen/grpc/health/v1/health_pb.ts";
+import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
+import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { callGrpc, grpcClient, TRANSPORTS } from "./support/clients.ts";
 import { inferencePath, openStream, readAnswer } from "./support/raw-http2.ts";
-import { type ScriptedCall, silence, textEvents } from "./support/scripted-inference.ts";
+import { type ScriptedCall, silence, textEvents, textResponse } from "./support/scripted-inference.ts";
 import { type TestServer, useTestServers } from "./support/test-server.ts";
 
 const servers = useTestServers();
 const { stream } = InferenceService.method;
+
+const STOPPING = "the sidecar is stopping and did not wait for the call any longer";
 
 /** A server whose streams start and then wait for `go`. */
 async function startHolding(options = {}) {
   const go = Promise.withResolvers<void>();
   const server = await servers.start(
     {
+      complete: async (call) => {
+        await Promise.race([go.promise, silence(call.signal)]);
+        return textResponse(call, "a");
+      },
       stream: async function* (call: ScriptedCall) {
         const events = textEvents(call, ["a"]);
         yield events.slice(0, 1);
@@ -148,14 +156,57 @@ describe("a drain", () => {
     await drained;
   });
 
-  it("cuts off what does not finish in time", async () => {
-    const { server } = await startHolding({ drainTimeoutMs: 100 });
-    const holding = callGrpc(grpcTo(server), stream, { model: "m" });
+  it.each(Object.entries(TRANSPORTS))(
+    "ends what does not finish in time over %s with UNAVAILABLE, and logs it as cut off",
+    async (_name, transportTo) => {
+      const { server } = await startHolding({ drainTimeoutMs: 100 });
+      const client = createClient(InferenceService, transportTo(server.url));
+      const events: StreamEvent["event"][] = [];
+      const streamed = (async () => {
+        for await (const { event } of client.stream({ model: "m" })) events.push(event);
+      })().catch((error: unknown) => error);
+      const completed = client.complete({ model: "m" }).catch((error: unknown) => error);
+      await begun(server, 2);
+      await expect.poll(() => events).toHaveLength(1);
+      await server.drain();
+      for (const error of [await streamed, await completed]) {
+        expect(error).toMatchObject({ code: Code.Unavailable, rawMessage: STOPPING });
+      }
+      expect(events.at(-1)).toMatchObject({
+        case: "error",
+        value: { kind: ErrorKind.SERVER, message: STOPPING, retryable: true },
+      });
+      const cutOff = server.log.filter(({ msg }) => msg === "call cut off by shutdown");
+      expect(cutOff.map(({ level, code, rpc }) => [level, code, rpc]).sort()).toEqual([
+        [40, "UNAVAILABLE", "outrigger.v1.InferenceService/Complete"],
+        [40, "UNAVAILABLE", "outrigger.v1.InferenceService/Stream"],
+      ]);
+      expect(server.log).toContainEqual(expect.objectContaining({ part: "data listener", timeout_ms: 100 }));
+    },
+  );
+
+  it("does not wait for a reader that stopped, and logs its call as cut off", async () => {
+    const server = await servers.start(
+      {
+        stream: async function* (call: ScriptedCall) {
+          const events = textEvents(call, ["a".repeat(4 * 1024 * 1024)]);
+          yield events.slice(0, 3);
+          await silence(call.signal);
+        },
+      },
+      { drainTimeoutMs: 100 },
+    );
+    const session = http2.connect(server.url);
+    session.on("error", () => {});
+    servers.onEnd(() => session.destroy());
+    const request = openStream(session, inferencePath("Stream"));
+    request.on("error", () => {}).end(Buffer.alloc(5));
+    request.pause();
     await begun(server, 1);
     await server.drain();
-    expect((await holding).code).not.toBe(grpc.status.OK);
-    expect(server.inference.calls[0]?.signal.aborted).toBe(true);
-    expect(server.log).toContainEqual(expect.objectContaining({ level: 40, timeout_ms: 100 }));
+    await expect
+      .poll(() => server.log)
+      .toContainEqual(expect.objectContaining({ level: 40, msg: "call cut off by shutdown" }));
   });
 
   it("happens once, however often it is requested", async () => {

@@ -1,5 +1,18 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { AbortError, RequestTimeoutError, type SDKError, toSdkError } from "../../core/errors.ts";
+import {
+  AbortError,
+  RequestTimeoutError,
+  type SDKError,
+  ServerError,
+  toSdkError,
+} from "../../core/errors.ts";
+
+/** The sidecar stopped before the call had ended. Retryable: another instance may serve it. */
+export class CutOffError extends ServerError {
+  constructor() {
+    super("the sidecar is stopping and did not wait for the call any longer");
+  }
+}
 
 /** A signal whose reason is one of our errors. */
 export interface CallSignal {
@@ -8,16 +21,31 @@ export interface CallSignal {
   release(): void;
 }
 
-/**
- * The signal of a call in the form that adapters take: a deadline aborts it with RequestTimeoutError, a disconnect with
- * AbortError, so that the call gets the status of the right one.
- */
-export function callSignalOf(call: AbortSignal): CallSignal {
-  const controller = new AbortController();
-  const abort = () => controller.abort(reasonOf(call));
-  if (call.aborted) abort();
-  else call.addEventListener("abort", abort, { once: true });
-  return { signal: controller.signal, release: () => call.removeEventListener("abort", abort) };
+/** The signals of the calls of a service. */
+export class CallSignals {
+  readonly #controllers = new Set<AbortController>();
+
+  /**
+   * The signal of a call in the form that adapters take: a deadline aborts it with RequestTimeoutError, a disconnect
+   * with AbortError, so that the call gets the status of the right one.
+   */
+  open(call: AbortSignal): CallSignal {
+    const controller = new AbortController();
+    const abort = () => controller.abort(reasonOf(call));
+    if (call.aborted) abort();
+    else call.addEventListener("abort", abort, { once: true });
+    this.#controllers.add(controller);
+    const release = () => {
+      call.removeEventListener("abort", abort);
+      this.#controllers.delete(controller);
+    };
+    return { signal: controller.signal, release };
+  }
+
+  /** Aborts the signals of all calls under way with CutOffError. */
+  cutOff(): void {
+    for (const controller of this.#controllers) controller.abort(new CutOffError());
+  }
 }
 
 /**

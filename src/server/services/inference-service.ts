@@ -13,7 +13,7 @@ import { INFERENCE_ID_HEADER } from "../http/id-headers.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { connectErrorOf } from "../status/status.ts";
 import { type CallRecorder, recorderOf } from "../telemetry/call-recorder.ts";
-import { callSignalOf, errorOfCall } from "./call-signal.ts";
+import { CallSignals, CutOffError, errorOfCall } from "./call-signal.ts";
 import { createService, type Service } from "./service.ts";
 
 /** What answers the calls of InferenceService. A Client is one. */
@@ -31,19 +31,29 @@ export interface Inference {
 
 /** InferenceService over what answers it. Independent of the protocol that carries a call. */
 export function createInferenceService(inference: Inference): Service {
-  return createService(InferenceService, {
-    complete: (request, context) => complete(inference, request, context),
-    stream: (request, context) => new BatchStream(stream(inference, request, context)),
-  });
+  const signals = new CallSignals();
+  return createService(
+    InferenceService,
+    {
+      complete: (request, context) => complete(inference, signals, request, context),
+      stream: (request, context) => new BatchStream(stream(inference, signals, request, context)),
+    },
+    { cutOff: () => signals.cutOff() },
+  );
 }
 
 type Batch = readonly StreamEvent[];
 
 const MAX_NAME_BYTES = 128;
 
-async function complete(inference: Inference, request: Request, context: HandlerContext): Promise<Response> {
+async function complete(
+  inference: Inference,
+  signals: CallSignals,
+  request: Request,
+  context: HandlerContext,
+): Promise<Response> {
   const record = new InferenceRecord(inference, request, context);
-  const { signal, release } = callSignalOf(context.signal);
+  const { signal, release } = signals.open(context.signal);
   try {
     const response = await inference.complete(request, { signal, inferenceId: record.inferenceId });
     record.takeResponse(response);
@@ -52,17 +62,18 @@ async function complete(inference: Inference, request: Request, context: Handler
     throw record.fail(errorOfCall(thrown, signal));
   } finally {
     release();
-    record.end();
+    record.end(signal);
   }
 }
 
 async function* stream(
   inference: Inference,
+  signals: CallSignals,
   request: Request,
   context: HandlerContext,
 ): Batches<StreamEvent> {
   const record = new InferenceRecord(inference, request, context);
-  const { signal, release } = callSignalOf(context.signal);
+  const { signal, release } = signals.open(context.signal);
   try {
     const events = inference.stream(request, { signal, inferenceId: record.inferenceId });
     for await (const batch of events.batches()) {
@@ -73,7 +84,7 @@ async function* stream(
     throw record.fail(errorOfCall(thrown, signal));
   } finally {
     release();
-    record.end();
+    record.end(signal);
   }
 }
 
@@ -121,10 +132,11 @@ class InferenceRecord {
     return connectErrorOf(error, { model: this.#requestedModel });
   }
 
-  end(): void {
+  end({ reason }: AbortSignal): void {
     const provider = this.#provider;
     const model = this.#model;
-    this.#recorder.report({ provider, model, usage: this.#usage, error: this.#error });
+    const isCutOff = reason instanceof CutOffError;
+    this.#recorder.report({ provider, model, usage: this.#usage, error: this.#error, isCutOff });
   }
 
   #takeBeginning({ event }: StreamEvent): void {

@@ -8,12 +8,18 @@ export interface Service {
   readonly methods: readonly MethodImplSpec[];
   /** Whether `grpc.health.v1` reports on it by its name. */
   readonly isInHealth: boolean;
+  /**
+   * Ends all calls under way with an error, since the server stops. Absent where calls are short, or end by themselves.
+   */
+  readonly cutOff?: (() => void) | undefined;
 }
 
 /** How a service is served. */
 export interface ServiceSettings {
   /** Default true. */
   readonly isInHealth?: boolean;
+  /** See Service. */
+  readonly cutOff?: () => void;
 }
 
 /**
@@ -23,8 +29,8 @@ export interface ServiceSettings {
 export function createService<Desc extends DescService>(
   desc: Desc,
   implementation: Partial<ServiceImpl<Desc>>,
-  { isInHealth = true }: ServiceSettings = {},
+  { isInHealth = true, cutOff }: ServiceSettings = {},
 ): Service {
   const { methods } = createServiceImplSpec<Desc>(desc, implementation);
-  return { desc, methods: Object.values(methods), isInHealth };
+  return { desc, methods: Object.values(methods), isInHealth, cutOff };
 }

@@ -61,6 +61,7 @@ export class CallRecorder {
       model: report?.model ?? attempt?.model,
       usage: report?.usage,
       error: report?.error,
+      isCutOff: report?.isCutOff,
     };
     for (const observer of this.#observers) observer.end(this.call, outcome);
   }

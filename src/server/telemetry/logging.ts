@@ -30,7 +30,7 @@ export function createLogger({ level = "info", destination }: LoggerOptions): Lo
 
 /**
  * Logs each call when it has ended: info for calls of Outrigger, debug for probes and for calls that their client
- * cancelled, error for bugs of this program.
+ * cancelled, warn for calls that a shutdown cut off, error for bugs of this program.
  */
 export function createCallLog(logger: Logger): CallObserver {
   return { begin() {}, end: (call, outcome) => logCall(logger, call, outcome) };
@@ -40,6 +40,7 @@ function logCall(logger: Logger, call: Call, outcome: Outcome): void {
   const line = lineOf(call, outcome);
   const fault = faultOf(outcome);
   if (fault !== undefined) logger.error({ ...line, fault: describeFault(fault) }, "call failed");
+  else if (outcome.isCutOff) logger.warn(line, "call cut off by shutdown");
   else if (outcome.disconnected) logger.debug(line, "client disconnected");
   else if (isProbe(call.rpc)) logger.debug(line, "call");
   else logger.info(line, "call");

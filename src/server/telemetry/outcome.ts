@@ -22,6 +22,8 @@ export interface ServiceOutcome {
   readonly usage?: Usage | undefined;
   /** Why the service failed. */
   readonly error?: SDKError | undefined;
+  /** Whether the server stopped before the call had ended. */
+  readonly isCutOff?: boolean | undefined;
 }
 
 /** How a call ended. */
