@@ -157,17 +157,18 @@ export class Client {
   }
 
   async #sendComplete(request: Request, options: CallOptions): Promise<Response> {
-    const adapter = await this.#route(request);
+    const adapter = await this.#route(request, options);
     return adapter.complete(request, options);
   }
 
   #sendStream(request: Request, options: CallOptions): EventStream {
-    const open = async () => (await this.#route(request)).stream(request, options).batches();
+    const open = async () => (await this.#route(request, options)).stream(request, options).batches();
     return new EventStream(lazyBatches(open));
   }
 
-  #route(request: Request): Promise<ProviderAdapter> {
+  #route(request: Request, { onTarget }: CallOptions): Promise<ProviderAdapter> {
     if (!this.#checked.has(request)) validateRequest(request);
+    onTarget?.({ provider: request.provider || (this.#registry.defaultName ?? ""), model: request.model });
     return this.#registry.findReady(request.provider);
   }
 }

@@ -8,6 +8,15 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Id of the call, reported as `inference_id`. Generated where absent. */
   readonly inferenceId?: string | undefined;
+  /** Called by a Client when middleware has run and the provider and the model of the call are known. */
+  readonly onTarget?: ((target: CallTarget) => void) | undefined;
+}
+
+/** What a call is sent to. */
+export interface CallTarget {
+  /** Name under which the provider is registered. */
+  readonly provider: string;
+  readonly model: string;
 }
 
 /**

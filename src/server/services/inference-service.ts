@@ -55,7 +55,7 @@ async function complete(
   const record = new InferenceRecord(inference, request, context);
   const { signal, release } = signals.open(context.signal);
   try {
-    const response = await inference.complete(request, { signal, inferenceId: record.inferenceId });
+    const response = await inference.complete(request, record.optionsFor(signal));
     record.takeResponse(response);
     return response;
   } catch (thrown) {
@@ -75,7 +75,7 @@ async function* stream(
   const record = new InferenceRecord(inference, request, context);
   const { signal, release } = signals.open(context.signal);
   try {
-    const events = inference.stream(request, { signal, inferenceId: record.inferenceId });
+    const events = inference.stream(request, record.optionsFor(signal));
     for await (const batch of events.batches()) {
       record.takeEvents(batch);
       yield batch;
@@ -110,6 +110,11 @@ class InferenceRecord {
       provider: this.#provider,
       model: this.#model,
     });
+  }
+
+  /** Options of the call to the provider. */
+  optionsFor(signal: AbortSignal): CallOptions {
+    return { signal, inferenceId: this.inferenceId, onTarget: (target) => this.#takeTarget(target) };
   }
 
   takeResponse(response: Response): void {

@@ -2,11 +2,14 @@ import http2 from "node:http2";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
+import { Client } from "../../../src/client/client.ts";
+import { createModelAliases } from "../../../src/client/model-aliases.ts";
 import { accumulate } from "../../../src/core/accumulator.ts";
 import {
   AbortError,
   errorOf,
   invalidField,
+  NetworkError,
   RateLimitError,
   RequestTimeoutError,
   ServerError,
@@ -24,6 +27,7 @@ import { InferenceService } from "../../../src/gen/outrigger/v1/inference_servic
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { codeOf } from "../../../src/server/status/status-code.ts";
+import { ScriptedAdapter } from "../../client/support/scripted-adapter.ts";
 import { callGrpc, detailOf, grpcClient, statusOf, TRANSPORTS } from "../support/clients.ts";
 import {
   numbered,
@@ -420,6 +424,36 @@ describe("the log line of a call", () => {
       });
     expect(JSON.stringify(server.log)).not.toContain("the prompt");
   });
+
+  it.each([
+    ["m-1", "one", "m-1"],
+    ["fast", "two", "m-mini"],
+  ])(
+    "names the provider of a failed call that named none, for the model %s",
+    async (asked, provider, model) => {
+      const failing = () => [new NetworkError("no route"), new NetworkError("no route")];
+      const inference = new Client({
+        providers: {
+          one: new ScriptedAdapter("one", { failures: failing() }),
+          two: new ScriptedAdapter("two", { failures: failing() }),
+        },
+        defaultProvider: "one",
+        middleware: [createModelAliases(new Map([["fast", { provider: "two", model: "m-mini" }]]))],
+      });
+      const server = await servers.start({}, { inference });
+      for (const method of [complete, stream]) {
+        await callGrpc(grpcTo(server), method, { model: asked, messages: [userMessage("hi")] });
+        await expect
+          .poll(() => lastLine(server))
+          .toMatchObject({
+            rpc: expect.stringContaining(method.name),
+            error_kind: "NETWORK",
+            provider,
+            model,
+          });
+      }
+    },
+  );
 });
 
 /** Starts, writes a little, and breaks as a provider that says why. */
