@@ -43,7 +43,7 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
 
 /** The simulator by each of its wire formats. Its models are the same in all of them. */
 function providersOf(simulator: Simulator): Record<string, ProviderAdapter> {
-  const apiKey = "simulator";
+  const apiKey = "demo-key";
   return {
     openai: createAdapter("openai", { api: "openai-responses", apiKey, baseUrl: simulator.openaiBaseUrl }),
     anthropic: createAdapter("anthropic", {

@@ -108,7 +108,7 @@ export class SDKError extends Error {
   }
 }
 
-/** A failure that a provider reported, or of a request that a provider would reject. Kinds 100 to 199. */
+/** A failure that a provider reported, or of a request that a provider would reject. Kinds 100 to 199, and 204. */
 export class ProviderError extends SDKError {
   /** Name of the provider; empty where Outrigger itself rejected the call. */
   readonly provider: string;
@@ -147,7 +147,7 @@ export class ProviderError extends SDKError {
 
 type ErrorClass<Options> = new (message: string, options?: Options) => SDKError;
 
-/** The base of a class for one kind between 100 and 199. */
+/** The base of a class for one kind that a provider may report. */
 function providerErrorOfKind(kind: ErrorKind) {
   return class extends ProviderError {
     constructor(message: string, options?: ProviderErrorOptions) {
@@ -204,8 +204,8 @@ export class NetworkError extends errorOfKind(ErrorKind.NETWORK) {}
 /** The provider's stream ended without its end marker, or violated its protocol. */
 export class StreamError extends errorOfKind(ErrorKind.STREAM) {}
 
-/** A tool call does not match its schema. */
-export class InvalidToolCallError extends errorOfKind(ErrorKind.INVALID_TOOL_CALL) {}
+/** A tool call does not match its schema. Where a provider rejected it, `rawJson` has what the model wrote. */
+export class InvalidToolCallError extends providerErrorOfKind(ErrorKind.INVALID_TOOL_CALL) {}
 
 /** The answer does not match the requested schema. */
 export class NoObjectGeneratedError extends errorOfKind(ErrorKind.NO_OBJECT_GENERATED) {}
@@ -270,8 +270,32 @@ export function withProgress(
   error: SDKError,
   progress: { outputStarted: boolean; usage: Usage | undefined },
 ): SDKError {
-  const provider: ProviderErrorOptions = error instanceof ProviderError ? error : {};
   return errorOf(error.kind, error.message, {
+    ...optionsOf(error),
+    outputStarted: error.outputStarted || progress.outputStarted,
+    usage: error.usage ?? progress.usage,
+  });
+}
+
+/** The same error with each of its texts changed; the error itself where that changes nothing. */
+export function withTexts(error: SDKError, change: (text: string) => string): SDKError {
+  const options = optionsOf(error);
+  const changed = (text: string | undefined) => (text === undefined ? undefined : change(text));
+  const [errorCode, requestId, rawJson] = [options.errorCode, options.requestId, options.rawJson].map(
+    changed,
+  );
+  const message = change(error.message);
+  const isSame =
+    message === error.message &&
+    errorCode === options.errorCode &&
+    requestId === options.requestId &&
+    rawJson === options.rawJson;
+  return isSame ? error : errorOf(error.kind, message, { ...options, errorCode, requestId, rawJson });
+}
+
+function optionsOf(error: SDKError): ProviderErrorOptions {
+  const provider: ProviderErrorOptions = error instanceof ProviderError ? error : {};
+  return {
     provider: provider.provider ?? "",
     httpStatusCode: provider.httpStatusCode,
     errorCode: provider.errorCode,
@@ -279,11 +303,11 @@ export function withProgress(
     rawJson: provider.rawJson,
     retryable: error.retryable,
     retryAfter: error.retryAfter,
-    outputStarted: error.outputStarted || progress.outputStarted,
-    usage: error.usage ?? progress.usage,
+    outputStarted: error.outputStarted,
+    usage: error.usage,
     violations: error.violations,
     ...("cause" in error ? { cause: error.cause } : {}),
-  });
+  };
 }
 
 /**

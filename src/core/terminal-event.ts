@@ -8,12 +8,16 @@ import { type SDKError, StreamError, toSdkError } from "./errors.ts";
  * stream that ends without `finish` or `error` is a failure of kind STREAM. A failure before the first event throws and
  * is all there is.
  * @param now Milliseconds of a monotonic clock, for the `elapsed_ms` of the `error` event.
+ * @param toFailure Turns what was thrown into the failure of the stream.
  */
 export function withTerminalEvent(
   batches: Batches<StreamEvent>,
   now: () => number = () => performance.now(),
+  toFailure: (thrown: unknown) => SDKError = toSdkError,
 ): Batches<StreamEvent> {
-  return { [Symbol.asyncIterator]: () => new TerminatedStream(batches[Symbol.asyncIterator](), now) };
+  return {
+    [Symbol.asyncIterator]: () => new TerminatedStream(batches[Symbol.asyncIterator](), now, toFailure),
+  };
 }
 
 /** Whether an event is the last one of its stream. */
@@ -29,15 +33,17 @@ const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 class TerminatedStream implements AsyncIterator<Batch> {
   readonly #source: AsyncIterator<Batch>;
   readonly #now: () => number;
+  readonly #toFailure: (thrown: unknown) => SDKError;
   #last: StreamEvent | undefined;
   #startedAt = 0;
   #isOver = false;
   /** What is thrown after the `error` event. */
   #error: SDKError | undefined;
 
-  constructor(source: AsyncIterator<Batch>, now: () => number) {
+  constructor(source: AsyncIterator<Batch>, now: () => number, toFailure: (thrown: unknown) => SDKError) {
     this.#source = source;
     this.#now = now;
+    this.#toFailure = toFailure;
   }
 
   async next(): Promise<IteratorResult<Batch>> {
@@ -49,7 +55,7 @@ class TerminatedStream implements AsyncIterator<Batch> {
       const result = await this.#source.next();
       if (result.done !== true) return this.#pass(result);
     } catch (thrown) {
-      return this.#fail(toSdkError(thrown));
+      return this.#fail(this.#toFailure(thrown));
     }
     this.#isOver = true;
     if (this.#last !== undefined && isTerminal(this.#last)) return DONE;

@@ -11,6 +11,7 @@ import {
   type Warning,
 } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { boundedId } from "./provider-error.ts";
 
 /** What is known about a call before the provider's body is read: the same for a whole answer and a stream. */
 export interface CallFacts {
@@ -30,6 +31,8 @@ export interface CallFacts {
   readonly rateLimit: RateLimitInfo | undefined;
   /** From the response headers; empty where there is none. */
   readonly providerRequestId: string;
+  /** Masks the keys of the request in a text of the provider that may be logged. Absent: there are none. */
+  readonly withoutKeys?: (text: string) => string;
 }
 
 /** An answer as an adapter has read it from a provider's body. */
@@ -49,9 +52,10 @@ export interface Answer {
 
 /** Combines an answer and the facts of its call. The only place that creates a Response. */
 export function responseOf(facts: CallFacts, answer: Answer): Response {
+  const { withoutKeys = unchanged } = facts;
   const response = create(ResponseSchema, {
-    id: answer.id,
-    model: answer.model || facts.request.model,
+    id: withoutKeys(answer.id),
+    model: withoutKeys(answer.model) || facts.request.model,
     provider: facts.provider,
     message: { role: Role.ASSISTANT, content: answer.content },
     finishReason: answer.finishReason,
@@ -59,11 +63,15 @@ export function responseOf(facts: CallFacts, answer: Answer): Response {
     rawJson: answer.rawJson,
     inferenceId: facts.inferenceId,
     createdAt: timestampFromMs(facts.acceptedAt),
-    providerRequestId: answer.providerRequestId ?? facts.providerRequestId,
+    providerRequestId: withoutKeys(boundedId(answer.providerRequestId ?? facts.providerRequestId)),
   });
   if (answer.usage !== undefined) response.usage = priced(answer.usage, response.model, facts);
   if (facts.rateLimit !== undefined) response.rateLimit = facts.rateLimit;
   return response;
+}
+
+function unchanged(text: string): string {
+  return text;
 }
 
 /** Adds the price of the call, where neither provider nor adapter gave one and the catalog has the prices. */

@@ -1,8 +1,7 @@
 /** What all adapters share about failures: kinds of HTTP status, and what of a provider's message may be repeated. */
-import { toolInputOf } from "../../core/message.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import type { ContentPart, Message } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import { textsIn } from "./request-texts.ts";
 
 /**
  * The kind of a failed HTTP answer by its status alone. 409 and statuses that are not known stay PROVIDER, which is
@@ -38,19 +37,6 @@ export function boundedRaw(body: string): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }
 
-const SECRET_HEADER = /authorization|key|token|secret/i;
-const SHORTEST_SECRET_CHARS = 8;
-
-/** A provider's text without the keys in the headers of the request. */
-export function withoutKeys(text: string, headers: Readonly<Record<string, string>>): string {
-  const secrets = Object.entries(headers).flatMap(([name, value]) =>
-    SECRET_HEADER.test(name) ? [value.replace(/^(?:Bearer|Basic) /i, "")] : [],
-  );
-  return secrets
-    .filter((secret) => secret.length >= SHORTEST_SECRET_CHARS)
-    .reduce((rest, secret) => rest.replaceAll(secret, "(key)"), text);
-}
-
 const MAX_MESSAGE_CHARS = 500;
 const ECHO_CHARS = 24;
 const SHORTEST_ECHO_CHARS = 8;
@@ -59,8 +45,8 @@ const SHORTEST_ECHO_CHARS = 8;
 const KEY_LIKE = new RegExp(
   [
     "\\bBearer +(?=[\\w.~+/-]*[0-9])[\\w.~+/=-]{8,}",
-    "\\b(?:sk|pk|rk|gsk|csk|xai|nvapi|hf)[-_][\\w.*-]{8,}",
-    "\\bkey[-_](?=[\\w.*-]*[0-9*])[\\w.*-]{8,}",
+    "\\b(?:sk|pk|rk|gsk|csk|xai|nvapi|hf)[-_][\\w.*-]{7,}[\\w*-]",
+    "\\bkey[-_](?=[\\w.*-]*[0-9*])[\\w.*-]{7,}[\\w*-]",
     "\\bAIza[\\w*-]{8,}",
     "[\\w.-]*\\*{3,}[\\w.*-]*",
     "\\b(?=[A-Za-z]*[0-9])[A-Za-z0-9]{32,}\\b",
@@ -70,45 +56,43 @@ const KEY_LIKE = new RegExp(
 
 /**
  * A provider's message as far as it may be repeated: bounded, without anything that looks like a key, and not at all
- * where it repeats the conversation, since an error holds no prompt and no answer.
+ * where it repeats what the caller wrote, since an error holds no prompt and no answer.
  */
-export function repeatableMessage(message: string, { messages }: Request): string {
-  const bounded = onOneLine(message).slice(0, MAX_MESSAGE_CHARS).toWellFormed();
-  if (echoes(bounded, messages)) return "(the provider's message repeats the prompt and is left out)";
-  return bounded.replace(KEY_LIKE, "(key)");
+export function repeatableMessage(message: string, request: Request): string {
+  return readMessage(message, request).repeatable;
 }
+
+/** A provider's message in two forms. */
+export interface ProviderMessage {
+  /** To classify the failure by: empty where the message repeats the caller's own text, which could mislead. */
+  readonly own: string;
+  /** To repeat to the caller. */
+  readonly repeatable: string;
+}
+
+/** Reads a provider's message: bounded and on one line. */
+export function readMessage(message: string, request: Request): ProviderMessage {
+  const bounded = onOneLine(message).slice(0, MAX_MESSAGE_CHARS).toWellFormed();
+  if (echoes(bounded, textsIn(request))) return { own: "", repeatable: ECHO };
+  return { own: bounded, repeatable: bounded.replace(KEY_LIKE, "(key)") };
+}
+
+const ECHO = "(the provider's message repeats the prompt and is left out)";
 
 function onOneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-function echoes(text: string, messages: readonly Message[]): boolean {
+function echoes(text: string, texts: readonly string[]): boolean {
+  if (text.length < SHORTEST_ECHO_CHARS) return false;
   const windows: string[] = [];
   // A step of half a window finds every echo of at least one and a half windows.
   for (let at = 0; at + ECHO_CHARS <= text.length; at += ECHO_CHARS / 2)
     windows.push(text.slice(at, at + ECHO_CHARS));
-  return messages
-    .flatMap(({ content }) => content.flatMap(textsIn))
-    .map(onOneLine)
-    .some((said) => isEchoed(said, text, windows));
+  return texts.some((said) => isEchoed(onOneLine(said), text, windows));
 }
 
 function isEchoed(said: string, text: string, windows: readonly string[]): boolean {
   if (said.length < SHORTEST_ECHO_CHARS) return false;
   return text.includes(said) || windows.some((window) => said.includes(window));
-}
-
-function textsIn({ part }: ContentPart): string[] {
-  switch (part.case) {
-    case "text":
-      return [part.value];
-    case "reasoning":
-      return [part.value.text];
-    case "toolCall":
-      return [toolInputOf(part.value)];
-    case "toolResult":
-      return part.value.content.flatMap(textsIn);
-    default:
-      return [];
-  }
 }

@@ -5,7 +5,7 @@
 
 import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
 import { lazyBatches } from "../../core/batches.ts";
-import type { SDKError } from "../../core/errors.ts";
+import { type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
 import { EventStream } from "../../core/event-stream.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
 import { withTerminalEvent } from "../../core/terminal-event.ts";
@@ -18,7 +18,8 @@ import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { replayResponse } from "../stream/replay-response.ts";
 import { StreamWriter } from "../stream/stream-writer.ts";
 import type { CallFacts } from "./call-facts.ts";
-import { withoutKeys } from "./classify.ts";
+import { KeyMask } from "./key-mask.ts";
+import { boundedId } from "./provider-error.ts";
 import { ToolCallIdAllocator } from "./tool-call-id-allocator.ts";
 
 /** A request as the provider takes it. */
@@ -38,7 +39,7 @@ export interface WireFailure {
   readonly provider: string;
   readonly status: number;
   readonly headers: HttpHeaders;
-  /** The body without the adapter's keys; empty where it is over `MAX_ERROR_BYTES`. */
+  /** The body as it came; empty where it is over `MAX_ERROR_BYTES`. The adapter's keys are masked in the error. */
   readonly body: string;
   /** The request that failed. */
   readonly request: Request;
@@ -87,6 +88,7 @@ export class HttpAdapter implements ProviderAdapter {
   readonly #transport: HttpTransport;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #catalogProvider: string | undefined;
+  readonly #mask: KeyMask;
 
   constructor({ name, protocol, transport, headers, catalogProvider }: HttpAdapterParts) {
     this.name = name;
@@ -94,18 +96,24 @@ export class HttpAdapter implements ProviderAdapter {
     this.#transport = transport;
     this.#headers = headers;
     this.#catalogProvider = catalogProvider;
+    this.#mask = new KeyMask(headers);
   }
 
   async complete(request: Request, options: CallOptions = {}): Promise<Response> {
-    const wire = await this.#protocol.toWire(request, false);
-    const answer = await this.#send(request, wire, "application/json", options);
-    const body = await answer.text(MAX_ANSWER_BYTES);
-    const facts = this.#factsOf(request, wire, answer, options);
-    return this.#protocol.toResponse(body, facts, toolCallIdsOf(facts));
+    try {
+      const wire = await this.#protocol.toWire(request, false);
+      const answer = await this.#send(request, wire, "application/json", options);
+      const body = await answer.text(MAX_ANSWER_BYTES);
+      const facts = this.#factsOf(request, wire, answer, options);
+      return this.#protocol.toResponse(body, facts, toolCallIdsOf(facts));
+    } catch (thrown) {
+      throw this.#toFailure(thrown);
+    }
   }
 
   stream(request: Request, options: CallOptions = {}): EventStream {
-    return new EventStream(withTerminalEvent(lazyBatches(() => this.#open(request, options))));
+    const batches = lazyBatches(() => this.#open(request, options));
+    return new EventStream(withTerminalEvent(batches, undefined, (thrown) => this.#toFailure(thrown)));
   }
 
   supportsToolChoice(_mode: ToolChoice_Mode, _model: string): boolean {
@@ -156,8 +164,13 @@ export class HttpAdapter implements ProviderAdapter {
 
   async #failureOf(request: Request, answer: HttpAnswer, { signal }: CallOptions): Promise<SDKError> {
     const { status, headers } = answer;
-    const body = withoutKeys(await readFailure(answer, signal), this.#headers);
+    const body = await readFailure(answer, signal);
     return this.#protocol.toError({ provider: this.name, status, headers, body, request });
+  }
+
+  /** The failure of a call, without the keys of its request. */
+  #toFailure(thrown: unknown): SDKError {
+    return withTexts(toSdkError(thrown), this.#mask.apply);
   }
 
   #factsOf(request: Request, wire: WireRequest, { headers }: HttpAnswer, options: CallOptions): CallFacts {
@@ -169,7 +182,8 @@ export class HttpAdapter implements ProviderAdapter {
       acceptedAt: Date.now(),
       warnings: wire.warnings,
       rateLimit: this.#protocol.rateLimitOf(headers),
-      providerRequestId: this.#protocol.requestIdOf(headers),
+      providerRequestId: boundedId(this.#protocol.requestIdOf(headers)),
+      withoutKeys: this.#mask.apply,
     };
   }
 }

@@ -1,32 +1,86 @@
-import { errorOf, type ProviderErrorOptions, type SDKError } from "../../core/errors.ts";
+import { errorOf, type SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import { retryDelayInText } from "../http/retry-after.ts";
+import { boundedRaw, readMessage } from "./classify.ts";
 
 /** A failure as an adapter has read it from a provider's body. */
 export interface ReportedFailure {
-  readonly kind: ErrorKind;
   /** The provider's own code or type; empty where it gives none. */
   readonly code: string;
-  /** The provider's message as far as it may be repeated, see `repeatableMessage`; empty where there is none. */
+  /** The provider's message as it came; empty where there is none. */
   readonly message: string;
-  /** Seconds to wait, as the body says; the headers' own delay goes first. */
+  /** Advice of ours that is added to the message. */
+  readonly hint?: string | undefined;
+  /** Seconds to wait, as the body has them; the delay of the headers goes first. */
+  readonly retryAfter?: number | undefined;
+  /**
+   * The kind of the failure.
+   * @param message The provider's message; empty where it repeats the caller's own text.
+   */
+  kindOf(message: string): ErrorKind;
+}
+
+/** Where a failure was reported, and to which request. */
+export interface FailureSource {
+  readonly provider: string;
+  readonly request: Request;
+  /** The body as text, or the object that reports the failure inside a stream or a body. */
+  readonly body: string | object;
+  /** Undefined where there is no status, as inside a stream. */
+  readonly httpStatusCode?: number | undefined;
+  readonly requestId?: string | undefined;
+  /** What the headers say about a retry. */
+  readonly retryable?: boolean | undefined;
+  /** Seconds to wait, as the headers have them. */
   readonly retryAfter?: number | undefined;
 }
 
 /** The error of a failure that a provider reported: `openai answered 429 (rate_limit_exceeded): Rate limit reached`. */
-export function providerErrorOf(failure: ReportedFailure, options: ProviderErrorOptions): SDKError {
-  const { kind, code, retryAfter } = failure;
+export function providerErrorOf(failure: ReportedFailure, source: FailureSource): SDKError {
+  const { own, repeatable } = readMessage(failure.message, source.request);
+  const kind = failure.kindOf(own);
   const isQuota = kind === ErrorKind.QUOTA_EXCEEDED;
-  return errorOf(kind, textOf(failure, options), {
-    ...options,
+  const delay = source.retryAfter ?? failure.retryAfter ?? delayInText(kind, own);
+  const { provider, httpStatusCode, requestId } = source;
+  return errorOf(kind, textOf(failure, repeatable, source), {
+    provider,
+    httpStatusCode,
+    requestId: requestId === undefined ? undefined : boundedId(requestId),
     // Waiting does not restore a quota that is used up.
-    retryAfter: isQuota ? undefined : (options.retryAfter ?? retryAfter),
-    retryable: isQuota ? false : options.retryable,
-    errorCode: code === "" ? undefined : code,
+    retryAfter: isQuota ? undefined : delay,
+    retryable: isQuota ? false : source.retryable,
+    errorCode: failure.code === "" ? undefined : failure.code.slice(0, MAX_CODE_CHARS),
+    rawJson: keepsBody(kind, source.request) ? boundedRaw(textOfBody(source.body)) : undefined,
   });
 }
 
-function textOf({ code, message }: ReportedFailure, options: ProviderErrorOptions): string {
-  const { provider, httpStatusCode } = options;
+const MAX_ID_CHARS = 256;
+const MAX_CODE_CHARS = 128;
+
+/** A provider's id of a request, as it may be logged: at most 256 characters. */
+export function boundedId(id: string): string {
+  return id.slice(0, MAX_ID_CHARS).toWellFormed();
+}
+
+/** Only these kinds can have a delay in their message; in others, one is about something else. */
+function delayInText(kind: ErrorKind, message: string): number | undefined {
+  return kind === ErrorKind.RATE_LIMIT || kind === ErrorKind.SERVER ? retryDelayInText(message) : undefined;
+}
+
+/** The body of a rejected tool call holds what the model wrote, which the caller needs to go on. */
+function keepsBody(kind: ErrorKind, { includeRaw }: Request): boolean {
+  return includeRaw || kind === ErrorKind.INVALID_TOOL_CALL;
+}
+
+function textOfBody(body: string | object): string {
+  return typeof body === "string" ? body : JSON.stringify(body);
+}
+
+function textOf({ code, hint = "" }: ReportedFailure, message: string, source: FailureSource): string {
+  const { provider, httpStatusCode } = source;
   const status = httpStatusCode === undefined ? "reported a failure" : `answered ${httpStatusCode}`;
-  return `${provider} ${status}${code === "" ? "" : ` (${code})`}${message === "" ? "" : `: ${message}`}`;
+  const shownCode = code === "" ? "" : ` (${code.slice(0, MAX_CODE_CHARS)})`;
+  const texts = [message, hint].filter(Boolean).join("; ");
+  return `${provider} ${status}${shownCode}${texts === "" ? "" : `: ${texts}`}`;
 }

@@ -95,7 +95,8 @@ export class StreamWriter {
   /** Writes `stream_start`. A second call is ignored: proxies repeat the provider's first event. */
   start(model: string): void {
     if (this.started) return;
-    this.#model = model || this.#facts.request.model;
+    const { withoutKeys } = this.#facts;
+    this.#model = (withoutKeys?.(model) ?? model) || this.#facts.request.model;
     this.#startedAt = this.#now();
     const { inferenceId, provider, acceptedAt, warnings } = this.#facts;
     const value = create(StreamStartSchema, {

@@ -2,14 +2,14 @@
 
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
-import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
+import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { providerErrorOf, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
 import type { HttpHeaders } from "../../kit/http/headers.ts";
 import { retryAfterOf, shouldRetryOf } from "../../kit/http/retry-after.ts";
-import { asObject, asString, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, asString, objectIn, textIn } from "../../kit/json/json.ts";
 import type {
   ErrorDetails,
   ErrorObject,
@@ -17,6 +17,7 @@ import type {
   FailureBody,
 } from "../../wire/anthropic-messages/error.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
+import { isContextOverflow } from "../context-overflow.ts";
 
 /** A failure as a body reports it (provider documentation: "Errors"). */
 interface FailureReport {
@@ -36,14 +37,16 @@ export function requestIdOf(headers: Pick<HttpHeaders, "get">): string {
 
 /** A failed HTTP answer as our error. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
-  const report = reportIn(asObject<FailureBody>(tryParseJson(body)));
-  return providerErrorOf(failureOf(report, status, request), {
+  const { object = {}, text } = readFailureBody<FailureBody>(body);
+  const report = reportIn(object, text);
+  return providerErrorOf(failureOf(report, status), {
     provider,
+    request,
+    body,
     httpStatusCode: status,
     requestId: requestIdOf(headers) || report.requestId,
     retryable: shouldRetryOf(headers),
     retryAfter: retryAfterOf(headers),
-    rawJson: request.includeRaw ? boundedRaw(body) : undefined,
   });
 }
 
@@ -58,29 +61,33 @@ export function reportedError(
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
   const report = reportIn(body);
-  return providerErrorOf(failureOf(report, undefined, request), {
-    provider,
-    requestId: providerRequestId || report.requestId,
-    rawJson: request.includeRaw ? boundedRaw(JSON.stringify(body)) : undefined,
-  });
+  const requestId = providerRequestId || report.requestId;
+  return providerErrorOf(failureOf(report, undefined), { provider, request, body, requestId });
 }
 
-/** Proxies and compatible servers report a failure at the top level, or as plain text. */
-function reportIn(body: Untrusted<FailureBody> | undefined): FailureReport {
-  const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body?.error) ?? body ?? {};
+/**
+ * Proxies and compatible servers report a failure at the top level, or as plain text.
+ * @param text The body where it is no object.
+ */
+function reportIn(body: Untrusted<FailureBody>, text = ""): FailureReport {
+  const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body.error) ?? body;
   const type = textIn(error.type);
   return {
     type: type === "error" ? "" : type,
     code: textIn(objectIn<ErrorDetails>(error.details).error_code),
-    message: asString(error.message) ?? asString(body?.error) ?? asString(body?.detail) ?? "",
-    requestId: textIn(body?.request_id),
+    message: asString(error.message) ?? asString(body.error) ?? asString(body.detail) ?? text,
+    requestId: textIn(body.request_id),
   };
 }
 
-function failureOf(report: FailureReport, status: number | undefined, request: Request): ReportedFailure {
+function failureOf(report: FailureReport, status: number | undefined): ReportedFailure {
   const { type, code, message } = report;
-  const texts = [repeatableMessage(message, request), HINTS.get(type) ?? ""].filter(Boolean);
-  return { kind: kindOf(report, status), code: code || type, message: texts.join("; ") };
+  return {
+    code: code || type,
+    message,
+    hint: HINTS.get(type),
+    kindOf: (own) => kindOf({ ...report, message: own }, status),
+  };
 }
 
 const HINTS: ReadonlyMap<string, string> = new Map<ErrorType, string>([
@@ -89,11 +96,11 @@ const HINTS: ReadonlyMap<string, string> = new Map<ErrorType, string>([
 
 /** The kind of a failure: by its code, its type, then the HTTP status. The message only distinguishes invalid requests. */
 function kindOf({ code, type, message }: FailureReport, status: number | undefined): ErrorKind {
+  if (isContextOverflow({ codes: [code, type], message, status })) return ErrorKind.CONTEXT_LENGTH;
   const byCode = KIND_OF_CODE.get(code);
   if (byCode !== undefined) return byCode;
   if (code === "" && (type === "invalid_request_error" || (type === "" && status === 400))) {
-    const refined = KIND_OF_MESSAGE.find(([pattern]) => pattern.test(message));
-    if (refined !== undefined) return refined[1];
+    if (QUOTA_TEXT.test(message)) return ErrorKind.QUOTA_EXCEEDED;
   }
   const byType = KIND_OF_TYPE.get(type);
   if (byType !== undefined) return byType;
@@ -127,8 +134,5 @@ const KIND_OF_TYPE: ReadonlyMap<string, ErrorKind> = new Map<ErrorType, ErrorKin
   ["overloaded_error", ErrorKind.SERVER],
 ]);
 
-/** Invalid requests that only their message distinguishes. */
-const KIND_OF_MESSAGE: readonly (readonly [pattern: RegExp, kind: ErrorKind])[] = [
-  [/prompt is too long|exceeds? (?:the )?context (?:limit|window)/i, ErrorKind.CONTEXT_LENGTH],
-  [/credit balance is too low|specified api usage limits/i, ErrorKind.QUOTA_EXCEEDED],
-];
+/** Invalid requests of an account without money, which only their message distinguishes. */
+const QUOTA_TEXT = /credit balance is too low|specified api usage limits/i;

@@ -59,7 +59,7 @@ const DEFAULT_VERSION = "v1beta";
 
 function protocolOf(
   provider: string,
-  { apiKey, apiVersion = DEFAULT_VERSION, allowFilesUnder = [] }: GeminiAdapterOptions,
+  { apiVersion = DEFAULT_VERSION, allowFilesUnder = [] }: GeminiAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
   const media = (source: Media, field: string) => resolveMedia(source, { reader }, field);
@@ -71,8 +71,7 @@ function protocolOf(
     },
     toResponse,
     createDecoder: (facts, writer) => new GeminiDecoder(facts, writer),
-    // The API repeats a wrong key in the details of its error.
-    toError: (failure) => toError({ ...failure, body: failure.body.replaceAll(apiKey, "(key)") }),
+    toError,
     rateLimitOf: () => undefined,
     // The id is in the body.
     requestIdOf: () => "",

@@ -3,11 +3,12 @@
 import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
-import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
+import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
 import { providerErrorOf, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
-import { parseRetryDelay, retryAfterOf, retryDelayInText } from "../../kit/http/retry-after.ts";
-import { asInt32, asString, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { parseRetryDelay, retryAfterOf } from "../../kit/http/retry-after.ts";
+import { asInt32, asString, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   ErrorBody,
   ErrorDetail,
@@ -19,6 +20,7 @@ import type {
   RpcStatus,
 } from "../../wire/gemini/error.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
+import { isContextOverflow } from "../context-overflow.ts";
 
 /** A `google.rpc.Status` with its details (provider documentation: "Troubleshooting"; google/rpc/status.proto). */
 interface StatusDetails {
@@ -39,12 +41,13 @@ interface StatusDetails {
 
 /** A failed HTTP answer as our error. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
-  const details = statusIn(tryParseJson(body));
-  return providerErrorOf(failureOf(details, repeatableMessage(details.message, request), status), {
+  const { object = {}, text } = readFailureBody<ErrorBody>(body);
+  return providerErrorOf(failureOf(statusIn(object, text), status), {
     provider,
+    request,
+    body,
     httpStatusCode: status,
     retryAfter: retryAfterOf(headers),
-    rawJson: request.includeRaw ? boundedRaw(body) : undefined,
   });
 }
 
@@ -53,17 +56,12 @@ export function reportedError(
   holder: Untrusted<ErrorBody>,
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
-  const details = statusIn(holder);
-  return providerErrorOf(failureOf(details, repeatableMessage(details.message, request), undefined), {
-    provider,
-    requestId: providerRequestId,
-    rawJson: request.includeRaw ? boundedRaw(JSON.stringify(holder)) : undefined,
-  });
+  const source = { provider, request, body: holder, requestId: providerRequestId };
+  return providerErrorOf(failureOf(statusIn(holder), undefined), source);
 }
 
-/** The status in a body, which is a list with one element where a stream as a JSON list was requested. */
-function statusIn(body: unknown): StatusDetails {
-  const holder = objectIn<ErrorBody>(Array.isArray(body) ? body[0] : body);
+/** The status in a body. @param text The body where it is no object. */
+function statusIn(holder: Untrusted<ErrorBody>, text = ""): StatusDetails {
   const error = objectIn<RpcStatus>(holder.error);
   const details = objectsIn<ErrorDetail>(error.details);
   const info: Untrusted<ErrorInfo> = detailIn(details, "ErrorInfo");
@@ -72,7 +70,7 @@ function statusIn(body: unknown): StatusDetails {
   return {
     code: asInt32(error.code),
     status: textIn(error.status),
-    message: asString(error.message) ?? textIn(holder.error),
+    message: asString(error.message) ?? asString(holder.error) ?? text,
     reason: textIn(info.reason),
     limit: textIn(objectIn<ErrorMetadata>(info.metadata).quota_limit_value),
     quotaIds: objectsIn<QuotaViolation>(quota.violations).map(({ quotaId }) => textIn(quotaId)),
@@ -84,19 +82,22 @@ function detailIn(details: readonly Untrusted<ErrorDetail>[], name: string): Unt
   return details.find((detail) => textIn(detail["@type"]).endsWith(`google.rpc.${name}`)) ?? {};
 }
 
-function failureOf(details: StatusDetails, message: string, httpStatus: number | undefined): ReportedFailure {
-  const { reason, status, retryDelay } = details;
+function failureOf(details: StatusDetails, httpStatus: number | undefined): ReportedFailure {
+  const { reason, status, retryDelay, message } = details;
   return {
-    kind: kindOf(details, httpStatus),
     code: reason || status,
     message,
-    retryAfter: retryDelay ?? retryDelayInText(details.message),
+    retryAfter: retryDelay,
+    kindOf: (own) => kindOf({ ...details, message: own }, httpStatus),
   };
 }
 
 /** The kind of a failure: its codes first, then the HTTP status; the message only to tell a 400 or 429 apart. */
 function kindOf(details: StatusDetails, httpStatus: number | undefined): ErrorKind {
   const status = httpStatus ?? details.code;
+  const { reason, message } = details;
+  if (isContextOverflow({ codes: [reason, details.status], message, status }))
+    return ErrorKind.CONTEXT_LENGTH;
   const known =
     KIND_OF_STATUS.get(details.status) ?? (status === undefined ? undefined : kindOfStatus(status));
   switch (known) {
@@ -113,10 +114,8 @@ function kindOfInvalidRequest({ reason, message }: StatusDetails): ErrorKind {
   // The API answers a wrong key with 400.
   if (reason === "API_KEY_INVALID" || /^API key (?:not valid|expired)/.test(message))
     return ErrorKind.AUTHENTICATION;
-  return TOO_LONG.test(message) ? ErrorKind.CONTEXT_LENGTH : ErrorKind.INVALID_REQUEST;
+  return ErrorKind.INVALID_REQUEST;
 }
-
-const TOO_LONG = /input token count .{0,40}exceeds the maximum number of tokens/i;
 
 /** Whether waiting does not help: a daily quota, a quota of zero, or an account without money. */
 function isUsedUp({ quotaIds, limit, message, retryDelay }: StatusDetails): boolean {

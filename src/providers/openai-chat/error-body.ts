@@ -3,7 +3,8 @@
  * Cerebras), `{error: "text"}` (xAI), `{detail: […]}` (FastAPI), `{message}`, a list around it (Gemini), an HTML page
  * of a proxy, plain text, or nothing.
  */
-import { asObject, asString, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { readFailureBody } from "../../kit/adapter/failure-body.ts";
+import { asObject, asString, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   ErrorBody,
   ErrorFields,
@@ -43,13 +44,9 @@ export function readErrorBody(body: ErrorHolder): ProviderErrorBody {
   return withUpstream(own, upstreamIn(metadata));
 }
 
-/** Reads the failure in a body that is no JSON object. */
-export function readErrorText(body: string): ProviderErrorBody {
-  const first = objectsIn<ErrorBody>(tryParseJson(body))[0];
-  if (first !== undefined) return readErrorBody(first);
-  if (!/^\s*<(?:!doctype|html|\?xml|head|body)/i.test(body)) return { ...EMPTY, message: body };
-  const title = /<title[^>]*>([^<]{1,200})</i.exec(body)?.[1]?.trim() ?? "";
-  return { ...EMPTY, message: title === "" ? "an HTML page" : `an HTML page: ${title}` };
+/** The failure in a body that is only text. */
+export function plainError(message: string): ProviderErrorBody {
+  return { ...EMPTY, message };
 }
 
 function messageIn(error: Untrusted<ErrorFields>, body: ErrorHolder): string {
@@ -78,9 +75,12 @@ function detailIn(detail: unknown): string {
 
 /** The failure of the server behind a router, which is more precise than the router's own. */
 function upstreamIn({ raw }: Untrusted<ErrorMetadata>): ProviderErrorBody | undefined {
-  const body = asObject<ErrorBody>(typeof raw === "string" ? tryParseJson(raw) : raw);
+  const body = asObject<ErrorBody>(raw);
   if (body !== undefined) return readErrorBody(body);
-  return typeof raw === "string" && raw !== "" ? readErrorText(raw) : undefined;
+  if (typeof raw !== "string") return undefined;
+  const { object, text } = readFailureBody<ErrorBody>(raw);
+  if (object !== undefined) return readErrorBody(object);
+  return text === "" ? undefined : plainError(text);
 }
 
 function withUpstream(own: ProviderErrorBody, upstream: ProviderErrorBody | undefined): ProviderErrorBody {

@@ -1,34 +1,36 @@
 /** A failure of theirs -> our InferenceError: of an HTTP answer, of a body with status 200, of a chunk in a stream. */
 
-import type { ProviderErrorOptions, SDKError } from "../../core/errors.ts";
+import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
-import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
+import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
-import { providerErrorOf } from "../../kit/adapter/provider-error.ts";
-import { retryAfterOf, retryDelayInText, shouldRetryOf } from "../../kit/http/retry-after.ts";
+import { providerErrorOf, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import { retryAfterOf, shouldRetryOf } from "../../kit/http/retry-after.ts";
 import type { HttpHeaders } from "../../kit/http/transport.ts";
-import { asObject, tryParseJson } from "../../kit/json/json.ts";
+import { asObject } from "../../kit/json/json.ts";
 import type { ErrorBody } from "../../wire/openai-chat/error.ts";
 import type { AnyChoice, AnyCompletion } from "../../wire/openai-chat/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { type ProviderErrorBody, readErrorBody, readErrorText } from "./error-body.ts";
+import { isContextOverflow } from "../context-overflow.ts";
+import { type ProviderErrorBody, plainError, readErrorBody } from "./error-body.ts";
 import type { ServerProfile } from "./profile.ts";
 
 /** A failed HTTP answer as our error. */
 export function toError(failure: WireFailure, profile: ServerProfile): SDKError {
   const { provider, status, headers, body, request } = failure;
-  const parsed = asObject<ErrorBody>(tryParseJson(body));
-  const reported = parsed === undefined ? readErrorText(body) : readErrorBody(parsed);
+  const { object, text } = readFailureBody<ErrorBody>(body);
+  const reported = object === undefined ? plainError(text) : readErrorBody(object);
   const isOverflow = status === 400 && body.trim() === "" && profile.emptyErrorIsOverflow;
-  return errorOfBody(reported, request, isOverflow ? ErrorKind.CONTEXT_LENGTH : undefined, {
+  return providerErrorOf(failureOf(reported, status, isOverflow), {
     provider,
+    request,
+    body,
     httpStatusCode: status,
     requestId: requestIdOf(headers),
     retryable: shouldRetryOf(headers),
     retryAfter: retryAfterOf(headers),
-    rawJson: request.includeRaw ? boundedRaw(body) : undefined,
   });
 }
 
@@ -46,11 +48,8 @@ export function reportedError(
   holder: Untrusted<AnyCompletion | AnyChoice | ErrorBody>,
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
-  return errorOfBody(readErrorBody(holder), request, undefined, {
-    provider,
-    requestId: providerRequestId,
-    rawJson: request.includeRaw ? boundedRaw(JSON.stringify(holder)) : undefined,
-  });
+  const source = { provider, request, body: holder, requestId: providerRequestId };
+  return providerErrorOf(failureOf(readErrorBody(holder), undefined), source);
 }
 
 /** The provider's id of the exchange, from whichever header a server puts it in; empty where there is none. */
@@ -71,17 +70,17 @@ const REQUEST_ID_HEADERS = [
   "cf-ray",
 ];
 
-function errorOfBody(
+function failureOf(
   reported: ProviderErrorBody,
-  request: Request,
-  known: ErrorKind | undefined,
-  options: ProviderErrorOptions,
-): SDKError {
-  const message = repeatableMessage(reported.message, request);
-  // A message that may not be repeated is not classified either: it holds the caller's own text.
-  const kind = known ?? kindOf({ ...reported, message }, options.httpStatusCode);
-  const retryAfter = retryDelayInText(reported.message);
-  return providerErrorOf({ kind, code: reported.code || reported.type, message, retryAfter }, options);
+  status: number | undefined,
+  isOverflow = false,
+): ReportedFailure {
+  const { code, type, message } = reported;
+  return {
+    code: code || type,
+    message,
+    kindOf: (own) => (isOverflow ? ErrorKind.CONTEXT_LENGTH : kindOf({ ...reported, message: own }, status)),
+  };
 }
 
 /**
@@ -91,22 +90,23 @@ function errorOfBody(
 function kindOf(reported: ProviderErrorBody, httpStatus: number | undefined): ErrorKind {
   const code = reported.code.toLowerCase();
   const type = reported.type.toLowerCase();
+  const status = httpStatus ?? reported.status;
+  if (isContextOverflow({ codes: [code, type], message: reported.message, status }))
+    return ErrorKind.CONTEXT_LENGTH;
   const known = KIND_OF_CODE.get(code) ?? KIND_OF_CODE.get(type);
   if (known !== undefined) return known;
   if (reported.isModerated) return ErrorKind.CONTENT_FILTER;
-  const status = httpStatus ?? reported.status;
   const byMessage = code === "" ? kindOfMessage(reported.message, status) : undefined;
   if (byMessage !== undefined) return byMessage;
   if (status !== undefined) return kindOfStatus(status);
   return KIND_OF_TYPE.get(type) ?? ErrorKind.PROVIDER;
 }
 
-/** The kind that a message names, where the status is too general (400, 403, 413, 422, 429, 5xx) or there is none. */
+/** The kind that a message names, where the status is too general (400, 403, 429) or there is none. */
 function kindOfMessage(message: string, status: number | undefined): ErrorKind | undefined {
   if (QUOTA_TEXT.test(message) && isIn(status, 400, 403, 429)) return ErrorKind.QUOTA_EXCEEDED;
   if (KEY_TEXT.test(message) && isIn(status, 400)) return ErrorKind.AUTHENTICATION;
   if (RATE_TEXT.test(message)) return status === undefined ? ErrorKind.RATE_LIMIT : undefined;
-  if (OVERFLOW_TEXT.test(message) && isIn(status, 400, 413, 422, 500)) return ErrorKind.CONTEXT_LENGTH;
   return undefined;
 }
 
@@ -114,27 +114,6 @@ function kindOfMessage(message: string, status: number | undefined): ErrorKind |
 function isIn(status: number | undefined, ...some: readonly number[]): boolean {
   return status === undefined || some.includes(status);
 }
-
-const OVERFLOW_TEXT = new RegExp(
-  [
-    "prompt is too long",
-    "input is too long",
-    "exceeds the context window",
-    "input token count .* exceeds the maximum",
-    "maximum prompt length is \\d+",
-    "reduce the length of the messages",
-    "maximum context length",
-    "exceeds the available context size",
-    "greater than the context length",
-    "context window exceeds limit",
-    "exceeded model token limit",
-    "prompt too long; exceeded",
-    "context[_ ]length[_ ]exceeded",
-    "too many tokens",
-    "token limit exceeded",
-  ].join("|"),
-  "i",
-);
 
 const RATE_TEXT = /rate.?limit|too many requests|throttl/i;
 
@@ -145,9 +124,6 @@ const QUOTA_TEXT =
 
 /** Codes and types that name a kind, whatever the status. Lower case. */
 const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map([
-  ["context_length_exceeded", ErrorKind.CONTEXT_LENGTH],
-  ["context_window_exceeded", ErrorKind.CONTEXT_LENGTH],
-  ["exceed_context_size_error", ErrorKind.CONTEXT_LENGTH],
   ["content_filter", ErrorKind.CONTENT_FILTER],
   ["content_policy_violation", ErrorKind.CONTENT_FILTER],
   ["data_inspection_failed", ErrorKind.CONTENT_FILTER],
@@ -175,8 +151,9 @@ const KIND_OF_CODE: ReadonlyMap<string, ErrorKind> = new Map([
   ["overloaded_error", ErrorKind.SERVER],
   ["server_error", ErrorKind.SERVER],
   ["server_is_overloaded", ErrorKind.SERVER],
+  // What the model wrote is no call of a tool of the request (Groq); it stands in the body.
+  ["tool_use_failed", ErrorKind.INVALID_TOOL_CALL],
   // The server could not parse what the model wrote; another attempt may succeed (Groq).
-  ["tool_use_failed", ErrorKind.SERVER],
   ["json_validate_failed", ErrorKind.SERVER],
 ]);
 

@@ -1,35 +1,37 @@
 /** Their failure -> our InferenceError: of an HTTP answer, of a Response object, of an event in a stream. */
 
-import type { ProviderErrorOptions, SDKError } from "../../core/errors.ts";
+import type { SDKError } from "../../core/errors.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
-import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
-import { boundedRaw, kindOfStatus, repeatableMessage } from "../../kit/adapter/classify.ts";
+import { kindOfStatus } from "../../kit/adapter/classify.ts";
+import { readFailureBody } from "../../kit/adapter/failure-body.ts";
 import type { WireFailure } from "../../kit/adapter/http-adapter.ts";
-import { providerErrorOf } from "../../kit/adapter/provider-error.ts";
-import { retryAfterOf, retryDelayInText, shouldRetryOf } from "../../kit/http/retry-after.ts";
-import { asObject, asString, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { providerErrorOf, type ReportedFailure } from "../../kit/adapter/provider-error.ts";
+import { retryAfterOf, shouldRetryOf } from "../../kit/http/retry-after.ts";
+import { asObject, asString, textIn } from "../../kit/json/json.ts";
 import type { ErrorBody, ErrorObject } from "../../wire/openai-responses/error.ts";
 import type { ResponseObject } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
+import { isContextOverflow } from "../context-overflow.ts";
 
 /** The API's own description of a failure (provider documentation: "Error codes"). */
 interface ErrorDetails {
   readonly code: string;
   readonly type: string;
-  /** As far as it may be repeated: without the caller's prompt, which could mislead the reader. */
   readonly message: string;
 }
 
 /** A failed HTTP answer as our error. */
 export function toError({ provider, status, headers, body, request }: WireFailure): SDKError {
-  return errorFor(detailsIn(asObject<ErrorBody>(tryParseJson(body)), request), {
+  const { object = {}, text } = readFailureBody<ErrorBody>(body);
+  return providerErrorOf(failureOf(detailsIn(object, text), status), {
     provider,
+    request,
+    body,
     httpStatusCode: status,
     requestId: headers.get("x-request-id"),
     retryable: shouldRetryOf(headers),
     retryAfter: retryAfterOf(headers),
-    rawJson: request.includeRaw ? boundedRaw(body) : undefined,
   });
 }
 
@@ -43,22 +45,21 @@ export function reportedError(
   holder: Untrusted<ErrorBody>,
   { provider, providerRequestId, request }: CallFacts,
 ): SDKError {
-  return errorFor(detailsIn(holder, request), {
-    provider,
-    requestId: providerRequestId,
-    rawJson: request.includeRaw ? boundedRaw(JSON.stringify(holder)) : undefined,
-  });
+  const source = { provider, request, body: holder, requestId: providerRequestId };
+  return providerErrorOf(failureOf(detailsIn(holder), undefined), source);
 }
 
-/** Servers put the description under `error` or at the top, or write it as plain text. */
-function detailsIn(body: Untrusted<ErrorBody> | undefined, request: Request): ErrorDetails {
-  const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body?.error) ?? body ?? {};
-  const message = asString(error.message) ?? asString(body?.error) ?? asString(body?.detail) ?? "";
+/**
+ * Servers put the description under `error` or at the top, or write it as plain text.
+ * @param text The body where it is no object.
+ */
+function detailsIn(body: Untrusted<ErrorBody>, text = ""): ErrorDetails {
+  const error: Untrusted<ErrorObject> = asObject<ErrorObject>(body.error) ?? body;
   const type = textIn(error.type);
   return {
     code: codeIn(error.code),
     type: type === "error" ? "" : type,
-    message: repeatableMessage(message, request),
+    message: asString(error.message) ?? asString(body.error) ?? asString(body.detail) ?? text,
   };
 }
 
@@ -66,40 +67,33 @@ function codeIn(code: unknown): string {
   return typeof code === "number" ? String(code) : textIn(code);
 }
 
-function errorFor(details: ErrorDetails, options: ProviderErrorOptions): SDKError {
+function failureOf(details: ErrorDetails, status: number | undefined): ReportedFailure {
   const { code, type, message } = details;
-  const kind = kindOf(details, options.httpStatusCode);
-  const retryAfter = WITH_RETRY_DELAY.has(kind) ? retryDelayInText(message) : undefined;
-  return providerErrorOf({ kind, code: code || type, message, retryAfter }, options);
+  return {
+    code: code || type,
+    message,
+    kindOf: (own) => kindOf({ ...details, message: own }, status),
+  };
 }
-
-/** Kinds whose message may contain a delay for the next attempt. */
-const WITH_RETRY_DELAY: ReadonlySet<ErrorKind> = new Set([ErrorKind.RATE_LIMIT, ErrorKind.SERVER]);
 
 /**
  * The kind of a failure: the structured code first, then the HTTP status, which inside a stream some
  * servers give as the code. The message counts only where the code is not specific.
  */
 function kindOf({ code, type, message }: ErrorDetails, httpStatus: number | undefined): ErrorKind {
+  const status = httpStatus ?? (STATUS.test(code) ? Number(code) : undefined);
+  if (isContextOverflow({ codes: [code, type], message, status })) return ErrorKind.CONTEXT_LENGTH;
   const known = KIND_OF_CODE.get(code) ?? KIND_OF_CODE.get(type);
   if (known !== undefined) return known;
-  const isStatus = STATUS.test(code);
-  const status = httpStatus ?? (isStatus ? Number(code) : undefined);
-  const isUnspecific = code === "" || code === type || isStatus;
-  if (isUnspecific && (status === undefined || status === 400) && CONTEXT_MESSAGE.test(message))
-    return ErrorKind.CONTEXT_LENGTH;
   if (status !== undefined) return kindOfStatus(status);
   return KIND_OF_GENERAL_CODE.get(code) ?? KIND_OF_GENERAL_CODE.get(type) ?? ErrorKind.PROVIDER;
 }
 
 const STATUS = /^[45]\d\d$/;
 
-const CONTEXT_MESSAGE = /exceeds the context window|maximum context length/i;
-
 const KIND_OF_CODE = kindsByCode([
   [ErrorKind.AUTHENTICATION, ["invalid_api_key"]],
   [ErrorKind.NOT_FOUND, ["model_not_found"]],
-  [ErrorKind.CONTEXT_LENGTH, ["context_length_exceeded", "exceed_context_size_error"]],
   [ErrorKind.RATE_LIMIT, ["rate_limit_exceeded"]],
   [ErrorKind.SERVER, ["server_error", "server_is_overloaded", "vector_store_timeout"]],
   [

@@ -5,12 +5,7 @@ import { isRetryableKind } from "../../../src/core/errors.ts";
 import { assistantMessage, type Content, toolResult, userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { type Request, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
-import {
-  boundedRaw,
-  kindOfStatus,
-  repeatableMessage,
-  withoutKeys,
-} from "../../../src/kit/adapter/classify.ts";
+import { boundedRaw, kindOfStatus, repeatableMessage } from "../../../src/kit/adapter/classify.ts";
 
 describe("kindOfStatus()", () => {
   it.each([
@@ -67,30 +62,12 @@ describe("boundedRaw()", () => {
   });
 });
 
-describe("withoutKeys()", () => {
-  it.each([
-    ["authorization", "Bearer secret-of-ours-1"],
-    ["x-api-key", "secret-of-ours-1"],
-    ["X-Goog-Api-Key", "secret-of-ours-1"],
-    ["cf-access-token", "secret-of-ours-1"],
-  ])("takes the key in %s out", (name, value) => {
-    const text = '{"message":"wrong key: secret-of-ours-1, yes: secret-of-ours-1"}';
-    expect(withoutKeys(text, { [name]: value })).toBe('{"message":"wrong key: (key), yes: (key)"}');
-  });
-
-  it("leaves other headers and words alone", () => {
-    const headers = {
-      "openai-project": "project-one",
-      "content-type": "application/json",
-      "x-api-key": "none",
-    };
-    const text = "project-one has none: application/json";
-    expect(withoutKeys(text, headers)).toBe(text);
-  });
-});
-
 function requestWith(...contents: Content[]): Request {
   return create(RequestSchema, { messages: contents.map(userMessage) });
+}
+
+function toolWith(parametersJson: string) {
+  return { tool: { case: "function" as const, value: { name: "count_hens", parametersJson } } };
 }
 
 const LEFT_OUT = "(the provider's message repeats the prompt and is left out)";
@@ -165,6 +142,44 @@ describe("repeatableMessage()", () => {
       }),
       "Cannot take: The user keeps hens.",
     ],
+    [
+      "the description of a tool",
+      create(RequestSchema, {
+        tools: [{ tool: { case: "function", value: { name: "count", description: "Counts the hens." } } }],
+      }),
+      "Invalid tool: Counts the hens.",
+    ],
+    [
+      "a description inside of a tool's schema",
+      create(RequestSchema, { tools: [toolWith('{"properties":{"a":{"description":"A hen of Leeds"}}}')] }),
+      "Invalid schema: A hen of Leeds",
+    ],
+    [
+      "the grammar of a custom tool",
+      create(RequestSchema, {
+        tools: [{ tool: { case: "custom", value: { name: "c", grammar: { definition: "start: HEN+" } } } }],
+      }),
+      "Invalid grammar: start: HEN+",
+    ],
+    [
+      "the settings of a provider's own tool",
+      create(RequestSchema, {
+        tools: [{ tool: { case: "hosted", value: { provider: "p", configJson: '{"hint":"near Leeds"}' } } }],
+      }),
+      "Cannot search: near Leeds",
+    ],
+    ["metadata", create(RequestSchema, { metadata: { user: "winterbottom" } }), "No such user: winterbottom"],
+    ["a stop sequence", create(RequestSchema, { stopSequences: ["END OF HENS"] }), "Bad: END OF HENS"],
+    [
+      "the schema of the answer",
+      create(RequestSchema, { responseFormat: { schemaJson: '{"enum":["the hens of Leeds"]}' } }),
+      "Invalid value: the hens of Leeds",
+    ],
+    [
+      "provider options",
+      create(RequestSchema, { providerOptionsJson: { openai: '{"prompt":{"a":["the hens of Leeds"]}}' } }),
+      "Invalid value: the hens of Leeds",
+    ],
   ])("leaves a message out that repeats %s", (_what, request, message) => {
     expect(repeatableMessage(message, request)).toBe(LEFT_OUT);
   });
@@ -173,6 +188,17 @@ describe("repeatableMessage()", () => {
     expect(repeatableMessage("Invalid value: 'model'", requestWith("model", "Invalid"))).toBe(
       "Invalid value: 'model'",
     );
+  });
+
+  it("names tools, fields and settings of the request", () => {
+    const request = create(RequestSchema, {
+      model: "gpt-long-name",
+      tools: [toolWith('{"type":"object","properties":{"number_of_hens":{"type":"integer"}}}')],
+      providerOptionsJson: { openai: '{"reasoning":{"summary":"in_every_detail"}}' },
+    });
+    const message =
+      "Unsupported value 'in_every_detail' at gpt-long-name; see 'number_of_hens' of count_hens";
+    expect(repeatableMessage(message, request)).toBe(message);
   });
 
   it("finds every echo of 36 characters", () => {

@@ -133,10 +133,61 @@ describe("what an error repeats", () => {
     for (const error of await failures(server, ask("m", { includeRaw }))) {
       if (!(error instanceof SDKError)) throw error;
       expect(error.message).toBe(
-        "openai answered 401 (invalid_request_error): Incorrect API key provided: (key). Or: Bearer (key)!",
+        "openai answered 401 (invalid_request_error): Incorrect API key provided: (key). Or: (key)!",
       );
       expect(JSON.stringify([error, error.toProto()])).not.toContain(KEY);
     }
+  });
+
+  it("is never the key where the provider sends it back as a header, a code or in escapes", async () => {
+    const escaped = KEY.replace("-", "\\u002d");
+    const server = await serveHttp(async (request, response) => {
+      await text(request);
+      const body = `{"error":{"message":"no ${escaped}","code":"${KEY}","type":"${escaped}"}}`;
+      response.writeHead(400, { "x-request-id": `req-${KEY}` }).end(body);
+    });
+    for (const error of await failures(server, ask("m", { includeRaw: true }))) {
+      if (!(error instanceof ProviderError)) throw error;
+      expect(error).toMatchObject({ requestId: "req-(key)", errorCode: "(key)" });
+      expect(error.rawJson).toBe('{"error":{"message":"no (key)","code":"(key)","type":"(key)"}}');
+      expect(error.message).toBe("openai answered 400 ((key)): no (key)");
+    }
+  });
+
+  it("is never the key in the model or the request id of an answer, or in a failure inside a stream", async () => {
+    const server = await serveHttp(async (request, response) => {
+      const body = await text(request);
+      const answer = { id: `resp_${KEY}`, status: "completed", model: KEY, output: [] };
+      const events = [
+        { type: "response.created", response: answer },
+        { type: "error", code: KEY, message: `bad ${KEY}` },
+      ].map((event) => `data: ${JSON.stringify(event)}\n\n`);
+      const isStream = body.includes('"stream":true');
+      response.writeHead(200, {
+        "x-request-id": KEY,
+        "content-type": isStream ? "text/event-stream" : "application/json",
+      });
+      response.end(isStream ? events.join("") : JSON.stringify(answer));
+    });
+    const adapter = openAdapter(server);
+    const response = await adapter.complete(ask("m"));
+    expect(response).toMatchObject({ model: "(key)", providerRequestId: "(key)", id: "resp_(key)" });
+    const { events, error } = await read(adapter.stream(ask("m")));
+    expect(casesOf(events)).toEqual(["streamStart", "error"]);
+    const seen = JSON.stringify([events, error], (_key, value: unknown) =>
+      typeof value === "bigint" ? String(value) : value,
+    );
+    expect(seen).not.toContain(KEY);
+    expect(error).toMatchObject({ message: "openai reported a failure ((key)): bad (key)" });
+  });
+
+  it("is at most 256 characters of a request id", async () => {
+    const server = await serveHttp((request, response) => {
+      request.resume();
+      response.writeHead(500, { "x-request-id": "r".repeat(9000) }).end();
+    });
+    for (const error of await failures(server, ask("m")))
+      expect(error).toMatchObject({ requestId: "r".repeat(256) });
   });
 
   it("is the provider's body only where include_raw asks for it, and at most 2 KiB of that", async () => {

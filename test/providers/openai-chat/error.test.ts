@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import type { ProviderError } from "../../../src/core/errors.ts";
+import { InvalidToolCallError, type ProviderError } from "../../../src/core/errors.ts";
 import { userMessage } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -59,7 +59,7 @@ describe("the kind of a failure", () => {
     [400, "Arrearage", ErrorKind.QUOTA_EXCEEDED],
     [429, "insufficient_quota", ErrorKind.QUOTA_EXCEEDED],
     [429, "rate_limit_exceeded", ErrorKind.RATE_LIMIT],
-    [400, "tool_use_failed", ErrorKind.SERVER],
+    [400, "tool_use_failed", ErrorKind.INVALID_TOOL_CALL],
     [404, "DeploymentNotFound", ErrorKind.NOT_FOUND],
   ])("follows the code before the status: %i %s", (status, code, kind) => {
     expect(failed(status, openai("sorry", { code })).kind).toBe(kind);
@@ -304,6 +304,23 @@ describe("the body of a failed answer", () => {
     ["JSON without an error", 500, "null", { message: "compatible answered 500: null" }],
   ])("is read in the shape of %s", (_, status, body, expected) => {
     expect(failed(status, body)).toMatchObject({ ...expected, httpStatusCode: status, provider: PROVIDER });
+  });
+
+  it("keeps what the model wrote instead of a call, also without include_raw", () => {
+    const body = openai("Failed to call a function. See 'failed_generation' for more details.", {
+      type: "invalid_request_error",
+      code: "tool_use_failed",
+      failed_generation: '<function=get_weather{"city":"Oslo"',
+    });
+    const error = failed(400, body);
+    expect(error).toBeInstanceOf(InvalidToolCallError);
+    expect(error).toMatchObject({
+      kind: ErrorKind.INVALID_TOOL_CALL,
+      retryable: false,
+      errorCode: "tool_use_failed",
+      httpStatusCode: 400,
+    });
+    expect(JSON.parse(error.toProto().providerFailure?.rawJson ?? "")).toEqual(body);
   });
 
   it("never shows a key, and is cut where it is long", () => {

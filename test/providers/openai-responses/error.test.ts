@@ -316,8 +316,13 @@ describe("the delay before a retry", () => {
 describe("bodies of failed answers", () => {
   it.each<[string, string, string]>([
     ["an empty body", "", "openai answered 502"],
-    ["an HTML page", "<html><title>502 Bad Gateway</title></html>", "openai answered 502"],
-    ["broken JSON", '{"error":', "openai answered 502"],
+    [
+      "an HTML page",
+      "<html><title>502 Bad Gateway</title></html>",
+      "openai answered 502: an HTML page: 502 Bad Gateway",
+    ],
+    ["broken JSON", '{"error":', 'openai answered 502: {"error":'],
+    ["plain text", "upstream connect error", "openai answered 502: upstream connect error"],
     ["a list", '[{"error":1}]', "openai answered 502"],
     ["an error that is null", '{"error":null}', "openai answered 502"],
     ["an error as plain text", '{"error":"model is loading"}', "openai answered 502: model is loading"],
@@ -411,6 +416,6 @@ describe("the caller's prompt in a message", () => {
       401,
       errorObject("Incorrect API key provided: sk-proj-abcd1234efgh.", "invalid_api_key"),
     );
-    expect(key.message).toBe("openai answered 401 (invalid_api_key): Incorrect API key provided: (key)");
+    expect(key.message).toBe("openai answered 401 (invalid_api_key): Incorrect API key provided: (key).");
   });
 });

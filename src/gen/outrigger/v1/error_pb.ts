@@ -125,7 +125,8 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
 
   /**
    * The provider's response body, at most 2 KiB. Filled only with `Request.include_raw`, because
-   * providers echo prompts in their errors.
+   * providers echo prompts in their errors, and with ERROR_KIND_INVALID_TOOL_CALL, because it has
+   * what the model wrote instead of a call.
    *
    * @generated from field: string raw_json = 5;
    */
@@ -254,7 +255,8 @@ export const ErrorKind = {
   STREAM: 203,
 
   /**
-   * A tool call does not match its schema. Status ABORTED.
+   * A tool call does not match its schema, or what the model wrote is no call at all. Where the
+   * provider found that, `provider_failure` has what the model wrote. Status ABORTED.
    *
    * @generated from enum value: ERROR_KIND_INVALID_TOOL_CALL = 204;
    */

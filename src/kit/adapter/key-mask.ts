@@ -1,0 +1,74 @@
+/** Header names whose values are secrets. */
+const SECRET_HEADER = /auth|key|token|secret|password|credential|cookie/i;
+
+/** Shorter values are more likely to be words than keys. */
+const SHORTEST_KEY_CHARS = 8;
+
+const MASK = "(key)";
+
+/**
+ * Replaces the keys of one adapter wherever a provider sends them back: in an error, as a request id, as a model name.
+ * Keys are found as they are and in the forms of JSON strings (`\/`, `\u002f`). A key that reads like a word is masked
+ * only where it is a word of its own.
+ */
+export class KeyMask {
+  readonly #keys: readonly Key[];
+
+  /** @param headers The headers of every request, among them those with the keys. */
+  constructor(headers: Readonly<Record<string, string>>) {
+    const values = Object.entries(headers).flatMap(([name, value]) =>
+      SECRET_HEADER.test(name) ? secretsIn(value) : [],
+    );
+    this.#keys = [...new Set(values)]
+      .filter((value) => value.length >= SHORTEST_KEY_CHARS)
+      .sort((left, right) => right.length - left.length)
+      .map((value) => ({ value, pattern: patternOf(value) }));
+  }
+
+  /** A text without the keys, and without the beginning of a key where the text was cut inside of one. */
+  readonly apply = (text: string): string => {
+    if (text.length < SHORTEST_KEY_CHARS) return text;
+    return this.#keys.reduce((rest, key) => withoutCutKey(withoutKey(rest, key), key), text);
+  };
+}
+
+interface Key {
+  readonly value: string;
+  readonly pattern: RegExp;
+}
+
+/** What is secret in a header: the credentials after the scheme, and the parts of a user name with a password. */
+function secretsIn(header: string): string[] {
+  const [, scheme = "", credentials = ""] = /^(Bearer|Basic|Token) +(.*)$/is.exec(header) ?? [];
+  if (scheme === "") return [header];
+  if (scheme.toLowerCase() !== "basic") return [credentials];
+  const [, password = ""] = Buffer.from(credentials, "base64").toString().split(/:(.*)/s);
+  return [credentials, password];
+}
+
+function withoutKey(text: string, { value, pattern }: Key): string {
+  // The pattern is needed for escapes and words only; most texts have no key at all.
+  return text.includes(value) || text.includes("\\") ? text.replace(pattern, MASK) : text;
+}
+
+function withoutCutKey(text: string, { value }: Key): string {
+  for (let length = Math.min(value.length - 1, text.length); length >= SHORTEST_KEY_CHARS; length -= 1)
+    if (text.endsWith(value.slice(0, length))) return text.slice(0, text.length - length) + MASK;
+  return text;
+}
+
+function patternOf(key: string): RegExp {
+  const characters = Array.from({ length: key.length }, (_, at) => formsOf(key.charAt(at))).join("");
+  const isWord = /^[A-Za-z_-]{1,24}$/.test(key);
+  if (!isWord) return new RegExp(characters, "g");
+  // An escape sequence ends in a letter or digit that is not part of the word after it.
+  const before = "(?<![\\w-])|(?<=\\\\[bfnrt])|(?<=\\\\u[0-9a-fA-F]{4})";
+  return new RegExp(`(?:${before})${characters}(?![\\w-])`, "g");
+}
+
+/** A pattern for a UTF-16 code unit in the forms that JSON has for it. */
+function formsOf(unit: string): string {
+  const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
+  const digits = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+  return `(?:${unit === "/" ? "\\\\?" : ""}\\u${hex}|\\\\u${digits})`;
+}

@@ -1,0 +1,69 @@
+/** The texts of a request that a provider may repeat in an error, where they must not stand. */
+import { toolInputOf } from "../../core/message.ts";
+import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";
+import { isObject, tryReadJson } from "../json/json.ts";
+
+/**
+ * What the caller wrote: messages, descriptions of tools, metadata, stop sequences, and the texts inside of schemas and
+ * provider options. Names of models, tools and fields are not among them: an error may name those.
+ */
+export function textsIn(request: Request): string[] {
+  const { messages, tools, metadata, stopSequences, responseFormat, providerOptionsJson } = request;
+  return [
+    ...messages.flatMap(({ content }) => content.flatMap(textsInPart)),
+    ...tools.flatMap(textsInTool),
+    ...Object.values(metadata),
+    ...stopSequences,
+    ...proseIn(responseFormat?.schemaJson ?? ""),
+    ...Object.values(providerOptionsJson).flatMap(proseIn),
+  ];
+}
+
+function textsInPart({ part }: ContentPart): string[] {
+  switch (part.case) {
+    case "text":
+      return [part.value];
+    case "reasoning":
+      return [part.value.text];
+    case "toolCall":
+      return [toolInputOf(part.value)];
+    case "toolResult":
+      return part.value.content.flatMap(textsInPart);
+    case "document":
+      return [part.value.fileName];
+    case "native":
+      return proseIn(part.value.dataJson);
+    default:
+      return [];
+  }
+}
+
+function textsInTool({ tool }: Tool): string[] {
+  switch (tool.case) {
+    case "function":
+      return [tool.value.description, ...proseIn(tool.value.parametersJson)];
+    case "custom":
+      return [tool.value.description, tool.value.grammar?.definition ?? ""];
+    case "hosted":
+      return proseIn(tool.value.configJson);
+    default:
+      return [];
+  }
+}
+
+/** A single word in JSON is rather a setting, which an error may name, than something that was written. */
+const PROSE = /\s|^.{24}/;
+
+/** The written texts among the values of a JSON text. */
+function proseIn(json: string): string[] {
+  const texts: string[] = [];
+  const open: unknown[] = [tryReadJson(json)];
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value === "string" && PROSE.test(value)) texts.push(value);
+    if (Array.isArray(value)) for (const item of value) open.push(item);
+    if (isObject(value)) for (const key in value) open.push(value[key]);
+  }
+  return texts;
+}
