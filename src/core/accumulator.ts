@@ -19,7 +19,7 @@ import {
 } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { errorFromProto, type SDKError, StreamError } from "./errors.ts";
 import { LawChecker } from "./laws.ts";
-import type { PartInit } from "./message.ts";
+import type { PartInput } from "./parts.ts";
 
 /**
  * Collects the events of a stream into the Response that Complete would return, and checks that the stream obeys its
@@ -134,7 +134,7 @@ export class StreamAccumulator {
     return part?.case === "reasoning" ? part.value.text : "";
   }
 
-  #set(index: number, part: PartInit): void {
+  #set(index: number, part: PartInput): void {
     this.#parts.set(index, create(ContentPartSchema, part));
   }
 
@@ -146,7 +146,7 @@ export class StreamAccumulator {
   }
 }
 
-function stateOf(providerState: ProviderState | undefined): PartInit {
+function stateOf(providerState: ProviderState | undefined): PartInput {
   return providerState === undefined ? {} : { providerState };
 }
 

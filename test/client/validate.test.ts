@@ -2,13 +2,9 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { validateRequest } from "../../src/client/validate.ts";
 import { InvalidRequestError } from "../../src/core/errors.ts";
-import {
-  assistantMessage,
-  systemMessage,
-  textPart,
-  toolResult,
-  userMessage,
-} from "../../src/core/message.ts";
+import { assistantMessage, systemMessage, userMessage } from "../../src/core/message.ts";
+import { textPart } from "../../src/core/parts.ts";
+import { toolResult } from "../../src/core/tools.ts";
 import { type Message, MessageSchema, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import {
   RequestSchema,
@@ -18,7 +14,7 @@ import {
 
 type RequestInit = MessageInitShape<typeof RequestSchema>;
 type MessageInit = MessageInitShape<typeof MessageSchema>;
-type PartInit = NonNullable<MessageInit["content"]>[number];
+type PartInput = NonNullable<MessageInit["content"]>[number];
 
 /** What is wrong with a request, one line a violation. */
 function wrongIn(init: RequestInit): string[] {
@@ -32,7 +28,7 @@ function wrongIn(init: RequestInit): string[] {
   }
 }
 
-function call(id: string, argumentsJson = "{}"): PartInit {
+function call(id: string, argumentsJson = "{}"): PartInput {
   return {
     part: {
       case: "toolCall",
@@ -41,11 +37,11 @@ function call(id: string, argumentsJson = "{}"): PartInit {
   };
 }
 
-function messageOf(role: Role, ...content: PartInit[]): Message {
+function messageOf(role: Role, ...content: PartInput[]): Message {
   return create(MessageSchema, { role, content });
 }
 
-const image: PartInit = {
+const image: PartInput = {
   part: { case: "image", value: { source: { case: "url", value: "https://e.org/a" } } },
 };
 const weather = { name: "get_weather", parametersJson: '{"type":"object","properties":{}}' };
@@ -96,7 +92,7 @@ describe("validateRequest()", () => {
       toolCallId: "call_4",
       content: [textPart("ok")],
     });
-    const pictured = toolResult({ toolCallId: "call_1", content: [textPart("sunny"), image] });
+    const pictured = toolResult("call_1", [textPart("sunny"), image]);
     const messages = [systemMessage("Be brief."), asked, answer, pictured, plainResult, assistantMessage([])];
     expect(wrongIn({ messages, tools })).toEqual([]);
   });
@@ -244,26 +240,26 @@ describe("validateRequest()", () => {
     const asked = [userMessage("weather?"), messageOf(Role.ASSISTANT, call("call_1"), call("call_2"))];
 
     it("accepts results in any order, and calls that are left open", () => {
-      const result = toolResult({ toolCallId: "call_2", content: "sunny" });
+      const result = toolResult("call_2", "sunny");
       expect(wrongIn({ messages: [...asked, result, userMessage("never mind")] })).toEqual([]);
     });
 
     it("refuses a result that names no earlier call", () => {
-      const result = toolResult({ toolCallId: "call_9", content: "sunny" });
+      const result = toolResult("call_9", "sunny");
       expect(wrongIn({ messages: [result, ...asked] })).toEqual([
         'messages[0].tool_call_id: "call_9" is not the id of an earlier tool call',
       ]);
     });
 
     it("accepts such a result where the provider keeps the conversation", () => {
-      const result = toolResult({ toolCallId: "call_9", content: "sunny" });
+      const result = toolResult("call_9", "sunny");
       const providerOptionsJson = { openai: '{"previous_response_id":"resp_1"}' };
       expect(wrongIn({ messages: [result], providerOptionsJson })).toEqual([]);
     });
 
     it("refuses a result whose part and message name different calls", () => {
       const result = create(MessageSchema, {
-        ...toolResult({ toolCallId: "call_1", content: "sunny" }),
+        ...toolResult("call_1", "sunny"),
         toolCallId: "call_2",
       });
       expect(wrongIn({ messages: [...asked, result] })).toEqual([
@@ -272,7 +268,7 @@ describe("validateRequest()", () => {
     });
 
     it("refuses a part inside a result that a result cannot hold", () => {
-      const result = toolResult({ toolCallId: "call_1", content: [call("call_3")] });
+      const result = toolResult("call_1", [call("call_3")]);
       expect(wrongIn({ messages: [...asked, result] })).toEqual([
         "messages[2].content[0].tool_result.content[0].tool_call: does not belong in a tool result, which takes text, image, document, native",
       ]);
@@ -280,11 +276,7 @@ describe("validateRequest()", () => {
 
     it("refuses an id twice in a turn, and allows it in the next one", () => {
       const twice = messageOf(Role.ASSISTANT, call("call_1"), call("call_1"));
-      const again = [
-        ...asked,
-        toolResult({ toolCallId: "call_1", content: "x" }),
-        messageOf(Role.ASSISTANT, call("call_1")),
-      ];
+      const again = [...asked, toolResult("call_1", "x"), messageOf(Role.ASSISTANT, call("call_1"))];
       expect(wrongIn({ messages: [twice] })).toEqual([
         'messages[0].content[1].tool_call.id: "call_1" is the id of an earlier call of the same turn',
       ]);

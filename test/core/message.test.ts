@@ -3,16 +3,14 @@ import { describe, expect, it } from "vitest";
 import {
   assistantMessage,
   developerMessage,
-  documentPart,
-  imagePart,
   reasoningOf,
   systemMessage,
   textOf,
-  textPart,
   toolCallsOf,
-  toolResult,
   userMessage,
 } from "../../src/core/message.ts";
+import { audioPart, documentPart, imagePart, reasoningPart, textPart } from "../../src/core/parts.ts";
+import { toolResult } from "../../src/core/tools.ts";
 import { type ContentPart, ContentPartSchema, Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseSchema } from "../../src/gen/outrigger/v1/response_pb.ts";
 
@@ -60,38 +58,51 @@ describe("the constructors of messages", () => {
 describe("the constructors of parts", () => {
   it.each([
     [
-      imagePart("https://example.com/a.png", "image/png"),
+      imagePart("https://example.com/a.png", { mediaType: "image/png" }),
       { case: "url", value: "https://example.com/a.png" },
     ],
-    [imagePart(bytes, "image/png"), { case: "data", value: bytes }],
+    [imagePart(bytes, { mediaType: "image/png" }), { case: "data", value: bytes }],
     [
-      documentPart("https://example.com/a.pdf", "image/png"),
+      documentPart("https://example.com/a.pdf", { mediaType: "image/png" }),
       { case: "url", value: "https://example.com/a.pdf" },
     ],
-    [documentPart(bytes, "image/png", "a.pdf"), { case: "data", value: bytes }],
+    [documentPart(bytes, { mediaType: "image/png", fileName: "a.pdf" }), { case: "data", value: bytes }],
   ])("tell bytes from an address (%#)", ({ part }, source) => {
     expect(part.value).toMatchObject({ source, mediaType: "image/png" });
+  });
+
+  it("name a file at the provider, or the object of a URL", () => {
+    expect(imagePart({ fileId: "file_1" }).part.value).toMatchObject({
+      source: { case: "fileId", value: "file_1" },
+    });
+    expect(audioPart(new URL("https://example.com/a.wav")).part.value).toMatchObject({
+      source: { case: "url", value: "https://example.com/a.wav" },
+    });
+  });
+
+  it("say how closely the model looks at an image, and what kind of audio it is", () => {
+    expect(imagePart(bytes, { detail: "low" }).part.value).toMatchObject({ detail: "low" });
+    const audio = { case: "audio", value: { mediaType: "audio/wav", source: { value: bytes } } };
+    expect(audioPart(bytes, { mediaType: "audio/wav" }).part).toMatchObject(audio);
   });
 
   it("leave the media type to the contract's default unless it is given", () => {
     expect(imagePart(bytes).part.value).toMatchObject({ mediaType: "" });
     expect(documentPart(bytes).part.value).toMatchObject({ mediaType: "", fileName: "" });
-    expect(documentPart(bytes, "", "a.pdf").part.value).toMatchObject({ fileName: "a.pdf" });
+    expect(documentPart(bytes, { fileName: "a.pdf" }).part.value).toMatchObject({ fileName: "a.pdf" });
   });
 });
 
-describe("toolResult()", () => {
-  it("names its call on the message and on the part", () => {
-    const message = toolResult({ toolCallId: "call_1", content: "sunny" });
-    expect(message).toMatchObject({ role: Role.TOOL, toolCallId: "call_1" });
-    expect(message.content).toHaveLength(1);
-    const value = { toolCallId: "call_1", isError: false, content: [textPart("sunny")] };
-    expect(message.content[0]?.part).toMatchObject({ case: "toolResult", value });
+describe("reasoningPart()", () => {
+  it("makes reasoning without state where there is no signature", () => {
+    const { part, providerState } = reasoningPart({ text: "first" });
+    expect(part).toMatchObject({ case: "reasoning", value: { text: "first", redacted: false } });
+    expect(providerState).toBeUndefined();
   });
 
-  it("takes parts and says where the tool failed", () => {
-    const { content } = toolResult({ toolCallId: "call_1", content: [imagePart(bytes)], isError: true });
-    expect(content[0]?.part.value).toMatchObject({ isError: true, content: [imagePart(bytes)] });
+  it("keeps a signature as the state of the provider and model that wrote it", () => {
+    const { providerState } = reasoningPart({ text: "", signature: "s", provider: "openai", model: "o3" });
+    expect(providerState).toMatchObject({ provider: "openai", model: "o3", dataJson: '{"signature":"s"}' });
   });
 });
 
@@ -125,6 +136,6 @@ describe("the accessors", () => {
   });
 
   it("do not reach into tool results", () => {
-    expect(textOf(toolResult({ toolCallId: "call_1", content: "sunny" }))).toBe("");
+    expect(textOf(toolResult("call_1", "sunny"))).toBe("");
   });
 });

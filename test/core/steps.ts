@@ -1,7 +1,7 @@
 /** Streams by hand: the steps of a stream without the numbers that count them. */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { PartInit } from "../../src/core/message.ts";
+import type { PartInput } from "../../src/core/parts.ts";
 import { FinishReason_Reason } from "../../src/gen/outrigger/v1/response_pb.ts";
 import {
   type StreamEvent,
@@ -67,12 +67,12 @@ export function toolCallBlock(partIndex: number, id: string, ...deltas: string[]
 }
 
 /** A part that arrives whole. */
-export function partAdded(partIndex: number, part: PartInit): Step {
+export function partAdded(partIndex: number, part: PartInput): Step {
   return { case: "partAdded", value: { partIndex, part } };
 }
 
 /** `finish` with the parts of the final message. */
-export function finish(...content: PartInit[]): Step {
+export function finish(...content: PartInput[]): Step {
   const finishReason = { reason: FinishReason_Reason.STOP, raw: "completed" };
   const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
   const response = {
@@ -90,17 +90,17 @@ export function finish(...content: PartInit[]): Step {
 }
 
 /** A text part. */
-export function text(value: string): PartInit {
+export function text(value: string): PartInput {
   return { part: { case: "text", value } };
 }
 
 /** A thinking part. */
-export function thinking(value: string): PartInit {
+export function thinking(value: string): PartInput {
   return { part: { case: "reasoning", value: { text: value } } };
 }
 
 /** A tool call part of the tool that `toolCallBlock` calls. */
-export function toolCall(id: string, argumentsJson: string): PartInit {
+export function toolCall(id: string, argumentsJson: string): PartInput {
   return {
     part: {
       case: "toolCall",
@@ -110,7 +110,7 @@ export function toolCall(id: string, argumentsJson: string): PartInit {
 }
 
 /** An image part. */
-export function image(...data: number[]): PartInit {
+export function image(...data: number[]): PartInput {
   const source = { case: "data", value: Uint8Array.from(data) } as const;
   return { part: { case: "image", value: { mediaType: "image/png", source } } };
 }

@@ -115,7 +115,7 @@ testTable("Adapter contract", [
       const tools = [weatherTool];
       const called = await fixture.client.complete(requestTo(column, { messages: conversation, tools }));
       const [call] = toolCallsOf(called);
-      const result = toolResult({ toolCallId: call?.id ?? "", content: "Rain." });
+      const result = toolResult(call?.id ?? "", "Rain.");
       const messages = [...conversation, messageOf(called), result];
       await fixture.client.complete(requestTo(column, { messages, tools }));
       const { facts } = column.read(fixture.bodyAt());

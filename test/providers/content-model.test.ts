@@ -7,7 +7,7 @@ import {
   InvalidRequestError,
   imagePart,
   type Message,
-  type PartInit,
+  type PartInput,
   textOf,
   textPart,
   toolCallsOf,
@@ -32,7 +32,7 @@ const pdf = Buffer.from("%PDF-1.4\n%%EOF\n");
 const pdfUrl = `data:application/pdf;base64,${pdf.toString("base64")}`;
 const audio = Buffer.from("RIFF....WAVE");
 const audioUrl = `data:audio/wav;base64,${audio.toString("base64")}`;
-const audioPart: PartInit = {
+const audioPart: PartInput = {
   part: { case: "audio", value: { mediaType: "audio/wav", source: { case: "data", value: audio } } },
 };
 
@@ -109,8 +109,8 @@ testTable("Content", [
       const asked = await fixture.client.complete(requestTo(column, { messages, tools: [weatherTool] }));
       const [paris, osaka] = toolCallsOf(asked);
       const results = [
-        toolResult({ toolCallId: osaka?.id ?? "", content: "The station is down.", isError: true }),
-        toolResult({ toolCallId: paris?.id ?? "", content: [textPart("Rain, see:"), imagePart(imageBytes)] }),
+        toolResult(osaka?.id ?? "", "The station is down.", { isError: true }),
+        toolResult(paris?.id ?? "", [textPart("Rain, see:"), imagePart(imageBytes)]),
       ];
       const all = [...messages, messageOf(asked), ...results];
       const answer = await fixture.client.complete(
@@ -166,7 +166,7 @@ function mediaFact(kind: "image" | "document" | "audio", source: string): Fact {
 /** Sends a message with this content; the provider accepts it, and received the expected facts. */
 async function verifyContent(
   column: Column,
-  content: readonly PartInit[],
+  content: readonly PartInput[],
   expected: readonly Fact[],
   allowFilesUnder: readonly string[] = [],
 ): Promise<void> {
@@ -180,7 +180,7 @@ async function verifyContent(
 }
 
 /** Sends a message with a part that is rejected before anything is sent. */
-async function verifyRefusal(column: Column, part: PartInit, field: string): Promise<void> {
+async function verifyRefusal(column: Column, part: PartInput, field: string): Promise<void> {
   await using fixture = await createFixture();
   const error = await failureOf(() =>
     fixture.client.complete(requestTo(column, { messages: [userMessage(part)] })),

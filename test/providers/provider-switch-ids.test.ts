@@ -128,11 +128,11 @@ function conversationWith(ids: readonly string[], names: readonly string[] = wea
   return [
     userMessage("What is the weather in Paris and Osaka?"),
     assistantMessage([callOf(0, "Paris"), callOf(1, "Osaka")]),
-    toolResult({ toolCallId: second, content: "Rain in Osaka." }),
-    toolResult({ toolCallId: first, content: "Sun in Paris." }),
+    toolResult(second, "Rain in Osaka."),
+    toolResult(first, "Sun in Paris."),
     userMessage("And in Lima?"),
     assistantMessage(callOf(2, "Lima")),
-    toolResult({ toolCallId: third, content: "Fog in Lima." }),
+    toolResult(third, "Fog in Lima."),
   ];
 }
 

@@ -296,6 +296,6 @@ function statesIn({ providerState }: ContentPart): string[] {
 
 function resultOf(call: ToolCall, index: number): Message {
   const text = textPart(weatherFor(call));
-  if (index === 0) return toolResult({ toolCallId: call.id, content: [text, imagePart(imageBytes)] });
-  return toolResult({ toolCallId: call.id, content: text, isError: true });
+  if (index === 0) return toolResult(call.id, [text, imagePart(imageBytes)]);
+  return toolResult(call.id, text, { isError: true });
 }

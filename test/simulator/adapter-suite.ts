@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { accumulate } from "../../src/core/accumulator.ts";
 import type { ProviderAdapter } from "../../src/core/adapter.ts";
 import { StreamError } from "../../src/core/errors.ts";
-import { textOf, toolCallsOf, toolResult, userMessage } from "../../src/core/message.ts";
+import { textOf, toolCallsOf, userMessage } from "../../src/core/message.ts";
+import { toolResult } from "../../src/core/tools.ts";
 import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import type { Message } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
@@ -50,7 +51,7 @@ export async function completeAndStream(
 /** The next request of the conversation: with the response's message unchanged, and a result for each of its calls. */
 export function continued(request: Request, answer: Response, result = "rain"): Request {
   if (answer.message === undefined) throw new Error("the response has no message");
-  const results = toolCallsOf(answer).map(({ id }) => toolResult({ toolCallId: id, content: result }));
+  const results = toolCallsOf(answer).map(({ id }) => toolResult(id, result));
   const messages: Message[] = [...request.messages, answer.message, ...results];
   return create(RequestSchema, { ...request, messages });
 }

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type ProviderState, ProviderStateSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asObject, type JsonObject, tryParseJson } from "../json/json.ts";
+import { asObject, asString, type JsonObject, tryParseJson } from "../json/json.ts";
 import type { CallFacts } from "./call-facts.ts";
 
 /**
@@ -37,6 +37,11 @@ export abstract class PartStateWriter {
     const dataJson = JSON.stringify({ ...data, ...requested });
     return create(ProviderStateSchema, { provider, model, dataJson });
   }
+}
+
+/** The bare signature that `reasoningPart` keeps; undefined in a state that an adapter wrote. */
+export function bareSignatureIn(state: ProviderState | undefined): string | undefined {
+  return asString(dataOfState(state).signature);
 }
 
 /** The JSON object that a state holds. Empty where there is none. */

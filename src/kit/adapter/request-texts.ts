@@ -1,5 +1,5 @@
 /** The texts of a request that a provider may repeat in an error, where they must not stand. */
-import { toolInputOf } from "../../core/message.ts";
+import { toolInputOf } from "../../core/tools.ts";
 import type { ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Tool } from "../../gen/outrigger/v1/tool_pb.ts";

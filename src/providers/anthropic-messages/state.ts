@@ -3,7 +3,7 @@
  * sent back as the API gave it.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, type JsonObject, without } from "../../kit/json/json.ts";
 import type { ContentBlock } from "../../wire/anthropic-messages/response.ts";
@@ -51,5 +51,7 @@ export function isOwnProvider(name: string, provider: string): boolean {
 export function stateBlockOf(part: ContentPart, provider: string): Untrusted<ContentBlock> | undefined {
   const { providerState: state } = part;
   if (state === undefined || !isOwnProvider(state.provider, provider)) return undefined;
+  const signature = bareSignatureIn(state);
+  if (signature !== undefined) return { type: "thinking", signature };
   return asObject<ContentBlock>(dataOfState(state).block);
 }

@@ -4,7 +4,7 @@
  * are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject } from "../../kit/json/json.ts";
 import type { Part } from "../../wire/gemini/request.ts";
@@ -34,6 +34,8 @@ export function originOf(part: ContentPart, provider: string, model: string): Or
  * Undefined where the part has no state of this API.
  */
 export function statePartOf({ providerState }: ContentPart): Untrusted<Part> | undefined {
+  const signature = bareSignatureIn(providerState);
+  if (signature !== undefined) return { thought: true, thoughtSignature: signature };
   return asObject<Part>(dataOfState(providerState).part);
 }
 

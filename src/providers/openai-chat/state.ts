@@ -3,7 +3,7 @@
  * form. Written here while answers are read, read here while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
 import type { GeneratedImage, ReasoningDetail, ThinkPart, ToolCall } from "../../wire/openai-chat/parts.ts";
@@ -89,12 +89,17 @@ export function originOf(part: ContentPart, provider: string, model: string, cat
 }
 
 /** Reads the state of a reasoning part. */
-export function readReasoning({ providerState }: ContentPart): ReasoningState {
+export function readReasoning({ part, providerState }: ContentPart): ReasoningState {
   const state = stateIn(providerState);
   const tags = asObject<ThinkTags>(state.tags);
+  const signature = bareSignatureIn(providerState);
+  const text = part.case === "reasoning" ? part.value.text : "";
   return {
     field: textIn(state.field),
-    details: objectsIn<ReasoningDetail>(state.details),
+    details:
+      signature === undefined
+        ? objectsIn<ReasoningDetail>(state.details)
+        : [{ type: "reasoning.text", text, signature }],
     part: asObject<ThinkPart>(state.chunk),
     tags: tags && { open: textIn(tags.open), close: textIn(tags.close) },
   };

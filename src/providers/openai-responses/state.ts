@@ -3,7 +3,7 @@
  * that has no unified form. Written while answers are read, read while requests are built.
  */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
+import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
 import { asJson, asObject, objectsIn, without } from "../../kit/json/json.ts";
 import type { OutputContent, OutputItem } from "../../wire/openai-responses/response.ts";
@@ -65,10 +65,18 @@ export function originOf(part: ContentPart, provider: string, model: string): Or
   return stateOriginOf(part, { owners: [provider], model, catalog: PROVIDER_NAME });
 }
 
+/** The item of reasoning of which only the encrypted content was kept. */
+function bareReasoningItem(state: ProviderState | undefined): Untrusted<OutputItem> | undefined {
+  const encrypted = bareSignatureIn(state);
+  return encrypted === undefined
+    ? undefined
+    : { type: "reasoning", summary: [], encrypted_content: encrypted };
+}
+
 /** Reads a part's state; undefined where there is none or this adapter did not write it. */
 export function readState(state: ProviderState | undefined): PartState | undefined {
   const data: Untrusted<PartState> = dataOfState(state);
-  const item = asObject<OutputItem>(data.item);
+  const item = asObject<OutputItem>(data.item) ?? bareReasoningItem(state);
   if (item === undefined) return undefined;
   return {
     key: JSON.stringify(item),

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { textPart } from "../../../src/core/message.ts";
+import { textPart } from "../../../src/core/parts.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReasonSchema, RateLimitInfoSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";

@@ -2,7 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isRetryableKind } from "../../../src/core/errors.ts";
-import { assistantMessage, type Content, toolResult, userMessage } from "../../../src/core/message.ts";
+import { assistantMessage, userMessage } from "../../../src/core/message.ts";
+import type { Content } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { type Request, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { boundedRaw, kindOfStatus, repeatableMessage } from "../../../src/kit/adapter/classify.ts";
@@ -115,7 +117,7 @@ describe("repeatableMessage()", () => {
     [
       "the result of a tool",
       create(RequestSchema, {
-        messages: [toolResult({ toolCallId: "a", content: "secret\nhens of Leeds" })],
+        messages: [toolResult("a", "secret\nhens of Leeds")],
       }),
       "Cannot take: secret hens of Leeds",
     ],

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
-import { textPart } from "../../../src/core/message.ts";
+import { textPart } from "../../../src/core/parts.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { replaceForeignPart } from "../../../src/kit/adapter/foreign-state.ts";

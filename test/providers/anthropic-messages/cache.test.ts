@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { assistantMessage, systemMessage, toolResult, userMessage } from "../../../src/core/message.ts";
+import { assistantMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { build, type RequestInit } from "./build-request.ts";
 
 const TOOL = { tool: { case: "function", value: { name: "look" } } } as const;
@@ -14,7 +15,7 @@ const CONVERSATION = [
   assistantMessage("two"),
   userMessage("three"),
   assistantMessage({ part: { case: "toolCall", value: { id: "a", name: "look" } } }),
-  toolResult({ toolCallId: "a", content: "four" }),
+  toolResult("a", "four"),
 ];
 
 /** The paths of all breakpoints, with their lifetime. */

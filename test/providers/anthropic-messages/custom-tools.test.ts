@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { assistantMessage, textOf, toolCallsOf, toolResult, userMessage } from "../../../src/core/message.ts";
+import { assistantMessage, textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { LossPolicy, ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { AnthropicAdapter } from "../../../src/providers/anthropic-messages/adapter.ts";
@@ -60,7 +61,7 @@ describe("a custom tool", () => {
       messages: [
         userMessage("List the files."),
         assistantMessage([{ part: { case: "toolCall", value: call } }]),
-        toolResult({ toolCallId: "a", content: "none" }),
+        toolResult("a", "none"),
       ],
     });
     expect(body.messages).toMatchObject([

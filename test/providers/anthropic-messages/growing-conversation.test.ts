@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { imagePart, systemMessage, textPart, toolResult, userMessage } from "../../../src/core/message.ts";
+import { systemMessage, userMessage } from "../../../src/core/message.ts";
+import { imagePart, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/anthropic-messages/response.ts";
@@ -29,12 +31,12 @@ function messagesOfRequests(history: Turns): Message[][] {
   const requests: Message[][] = [];
   history.forEach((turn, index) => {
     messages.push(userMessage(turn.userTexts.map(textPart)));
-    if (turn.hasImage) messages.push(userMessage(imagePart(Uint8Array.of(1, 2), "image/gif")));
+    if (turn.hasImage) messages.push(userMessage(imagePart(Uint8Array.of(1, 2), { mediaType: "image/gif" })));
     if (turn.hasInstruction) messages.push(systemMessage(`Rule ${index}.`));
     requests.push([...messages]);
     const calls = turn.inputs.map((_, callIndex) => `toolu_${index}_${callIndex}`);
     messages.push(answerOf(turn, calls));
-    for (const toolCallId of calls) messages.push(toolResult({ toolCallId, content: "done" }));
+    for (const toolCallId of calls) messages.push(toolResult(toolCallId, "done"));
     if (calls.length > 0) requests.push([...messages]);
   });
   return requests;

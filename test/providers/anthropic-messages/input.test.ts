@@ -1,15 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import {
-  assistantMessage,
-  developerMessage,
-  documentPart,
-  imagePart,
-  systemMessage,
-  textPart,
-  toolResult,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { documentPart, imagePart, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import {
   type ContentPartSchema,
   type MessageSchema,
@@ -19,7 +12,7 @@ import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { build, options, type RequestInit } from "./build-request.ts";
 
 type MessageInit = MessageInitShape<typeof MessageSchema>;
-type PartInit = MessageInitShape<typeof ContentPartSchema>;
+type PartInput = MessageInitShape<typeof ContentPartSchema>;
 
 const NEW = "claude-opus-5";
 
@@ -29,7 +22,7 @@ async function converse(messages: MessageInit[], more: RequestInit = {}) {
   return { messages: body.messages, system: body.system, warnings, text, body };
 }
 
-const call = (id: string, argumentsJson = "{}"): PartInit => ({
+const call = (id: string, argumentsJson = "{}"): PartInput => ({
   part: {
     case: "toolCall",
     value: { id, name: "look", input: { case: "argumentsJson", value: argumentsJson } },
@@ -40,14 +33,14 @@ const thinking = (
   block: unknown,
   model = "claude-sonnet-4-5",
   provider = "anthropic",
-): PartInit => ({
+): PartInput => ({
   part: { case: "reasoning", value: { text } },
   providerState: { provider, model, dataJson: JSON.stringify({ block }) },
 });
-const native = (provider: string, block: Record<string, unknown>): PartInit => ({
+const native = (provider: string, block: Record<string, unknown>): PartInput => ({
   part: { case: "native", value: { provider, kind: String(block.type), dataJson: JSON.stringify(block) } },
 });
-const result = (toolCallId: string, content = "done") => toolResult({ toolCallId, content });
+const result = (toolCallId: string, content = "done") => toolResult(toolCallId, content);
 const SIGNED = { type: "thinking", signature: "sig" };
 
 describe("the roles of messages", () => {
@@ -117,7 +110,7 @@ describe("the roles of messages", () => {
 });
 
 describe("images and documents", () => {
-  const ask = async (part: PartInit, more: RequestInit = {}) => {
+  const ask = async (part: PartInput, more: RequestInit = {}) => {
     const { messages, warnings } = await converse([userMessage([part])], more);
     return { block: (messages as { content: unknown[] }[])[0]?.content[0], warnings };
   };
@@ -139,7 +132,7 @@ describe("images and documents", () => {
       block: { type: "image", source: { type: "file", file_id: "file_1" } },
       warnings: ["unsupported_setting messages[0].content[0].image.detail"],
     });
-    expect((await ask(documentPart(png, "", "a.pdf"))).block).toEqual({
+    expect((await ask(documentPart(png, { fileName: "a.pdf" }))).block).toEqual({
       type: "document",
       source: { type: "base64", media_type: "application/pdf", data: "AQID" },
       title: "a.pdf",
@@ -151,7 +144,7 @@ describe("images and documents", () => {
   });
 
   it("are sent as text if they are text, and with citations if the caller turns those on", async () => {
-    const markdown = documentPart(new TextEncoder().encode("# Grüße"), "text/markdown");
+    const markdown = documentPart(new TextEncoder().encode("# Grüße"), { mediaType: "text/markdown" });
     expect((await ask(markdown, options({ document_citations: true }))).block).toEqual({
       type: "document",
       source: { type: "text", media_type: "text/plain", data: "# Grüße" },
@@ -168,12 +161,18 @@ describe("images and documents", () => {
   });
 
   const refused = [
-    { part: imagePart(Uint8Array.of(1), "image/bmp"), error: "content[0].image: expected one of image/jpeg" },
+    {
+      part: imagePart(Uint8Array.of(1), { mediaType: "image/bmp" }),
+      error: "content[0].image: expected one of image/jpeg",
+    },
     { part: imagePart("https://a.example/b.svg"), error: "content[0].image: expected one of image/jpeg" },
-    { part: documentPart(Uint8Array.of(1), "application/zip"), error: "content[0].document: expected a PDF" },
+    {
+      part: documentPart(Uint8Array.of(1), { mediaType: "application/zip" }),
+      error: "content[0].document: expected a PDF",
+    },
     { part: documentPart("https://a.example/b.txt"), error: "content[0].document: expected a PDF" },
     {
-      part: documentPart(Uint8Array.of(0xff), "text/plain"),
+      part: documentPart(Uint8Array.of(0xff), { mediaType: "text/plain" }),
       error: "content[0].document: expected text in UTF-8",
     },
     {
@@ -195,7 +194,7 @@ describe("tool calls and results", () => {
       assistantMessage([textPart("Looking."), call("a", argumentsJson), call("b", "")]),
       userMessage("and hurry"),
       result("b"),
-      toolResult({ toolCallId: "a", content: [imagePart("https://a.example/b.png")], isError: true }),
+      toolResult("a", [imagePart("https://a.example/b.png")], { isError: true }),
     ]);
     expect(text).toContain(`"input":${argumentsJson}`);
     expect(messages).toMatchObject([
@@ -257,7 +256,7 @@ describe("tool calls and results", () => {
   });
 
   it("wrap arguments that are not a JSON object, and replace characters that the API refuses in names", async () => {
-    const parts: PartInit[] = [
+    const parts: PartInput[] = [
       call("a", '{"cut'),
       call("b", "[1]"),
       {
@@ -301,7 +300,7 @@ describe("tool calls and results", () => {
     };
     const { messages } = await converse([
       userMessage("go"),
-      assistantMessage([{ ...call("a"), providerState } as PartInit]),
+      assistantMessage([{ ...call("a"), providerState } as PartInput]),
       result("a"),
     ]);
     expect(messages).toMatchObject([
@@ -383,7 +382,7 @@ describe("an assistant message", () => {
     };
     const { messages } = await converse([
       userMessage("go"),
-      assistantMessage([cited as PartInit]),
+      assistantMessage([cited as PartInput]),
       userMessage("ok"),
     ]);
     expect((messages as { content: unknown }[])[1]?.content).toEqual([
@@ -408,7 +407,7 @@ describe("an assistant message", () => {
       (await converse([userMessage("go"), assistantMessage([dated, textPart("So.")]), userMessage("ok")]))
         .warnings,
     ).toEqual([]);
-    const deployed: PartInit = {
+    const deployed: PartInput = {
       part: { case: "reasoning", value: { text: "Hm." } },
       providerState: {
         provider: "anthropic",
@@ -488,7 +487,7 @@ describe("an assistant message", () => {
     await expect(
       converse([assistantMessage([documentPart("https://a.example/b.pdf")]), userMessage("x")]),
     ).rejects.toThrow("messages[0].content[0]: expected text, thinking");
-    const broken: PartInit = {
+    const broken: PartInput = {
       part: { case: "native", value: { provider: "anthropic", kind: "x", dataJson: "[" } },
     };
     await expect(converse([assistantMessage([broken]), userMessage("x")])).rejects.toThrow(

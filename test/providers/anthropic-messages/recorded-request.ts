@@ -3,7 +3,9 @@
  * for the same conversation.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { documentPart, systemMessage, textPart, toolResult, userMessage } from "../../../src/core/message.ts";
+import { systemMessage, userMessage } from "../../../src/core/message.ts";
+import { documentPart, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolChoice_Mode as Mode } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
@@ -57,13 +59,13 @@ function readMessage({ role, content }: Wire, model: string): MessageInitShape<t
   return list(content).map((block) => {
     switch (block.type) {
       case "tool_result":
-        return toolResult({
-          toolCallId: String(block.tool_use_id),
-          content: list(block.content).map(({ text }) => textPart(String(text))),
-        });
+        return toolResult(
+          String(block.tool_use_id),
+          list(block.content).map(({ text }) => textPart(String(text))),
+        );
       case "document": {
         const source = block.source as Wire;
-        return userMessage(documentPart(String(source.url), "", String(block.title)));
+        return userMessage(documentPart(String(source.url), { fileName: String(block.title) }));
       }
       default:
         return userMessage(String(block.text));

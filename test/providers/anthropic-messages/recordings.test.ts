@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { defaultTraits } from "../../../src/catalog/model-traits.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ProviderError, StreamError } from "../../../src/core/errors.ts";
-import { toolResult, userMessage } from "../../../src/core/message.ts";
+import { userMessage } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -297,7 +298,7 @@ async function sentBack(response: Response): Promise<unknown> {
     messages: [
       userMessage("hi"),
       response.message ?? {},
-      ...calls.map((toolCallId) => toolResult({ toolCallId, content: "done" })),
+      ...calls.map((toolCallId) => toolResult(toolCallId, "done")),
       userMessage("go on"),
     ],
   });

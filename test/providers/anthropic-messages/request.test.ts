@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { assistantMessage, systemMessage, toolResult, userMessage } from "../../../src/core/message.ts";
+import { assistantMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import {
   ResponseFormat_Type as Format,
@@ -139,7 +140,7 @@ describe("reasoning_effort", () => {
           value: { id: "a", name: "weather", input: { case: "argumentsJson", value: "{}" } },
         },
       }),
-      toolResult({ toolCallId: "a", content: "sun" }),
+      toolResult("a", "sun"),
     ];
     expect(await settingsFor("claude-sonnet-4-5", "high", { messages })).toMatchObject({
       thinking: { type: "disabled" },

@@ -1,13 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import {
-  assistantMessage,
-  type PartInit,
-  textPart,
-  toolCallsOf,
-  toolResult,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, toolCallsOf, userMessage } from "../../../src/core/message.ts";
+import { type PartInput, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {
@@ -79,7 +74,7 @@ describe("assistant messages of the same model", () => {
   it("send back the id of a call only where the API gave one", async () => {
     const turn = answered([{ functionCall: { id: "native_1", name: "f", args: {} } }]);
     expect(toolCallsOf(turn)[0]?.id).toBe("native_1");
-    const messages = [userMessage("hi"), turn, toolResult({ toolCallId: "native_1", content: "ok" })];
+    const messages = [userMessage("hi"), turn, toolResult("native_1", "ok")];
     const { body } = await translate({ messages });
     expect(body.contents[2]?.parts).toEqual([
       { functionResponse: { id: "native_1", name: "f", response: { output: "ok" } } },
@@ -91,7 +86,7 @@ describe("assistant messages of the same model", () => {
     const [{ id: toolCallId } = { id: "" }] = toolCallsOf(turn);
     expect(toolCallId).not.toBe("");
     const { body } = await translate({
-      messages: [userMessage("hi"), turn, toolResult({ toolCallId, content: "ok" })],
+      messages: [userMessage("hi"), turn, toolResult(toolCallId, "ok")],
     });
     expect(JSON.stringify(body)).not.toContain(toolCallId);
   });
@@ -112,7 +107,7 @@ describe("assistant messages of the same model", () => {
 });
 
 describe("assistant messages of another model or provider", () => {
-  const foreign = (part: NonNullable<PartInit["part"]>, dataJson = '{"item":{"id":"rs_1"}}'): PartInit => ({
+  const foreign = (part: NonNullable<PartInput["part"]>, dataJson = '{"item":{"id":"rs_1"}}'): PartInput => ({
     part,
     providerState: { provider: "openai", model: "gpt-5.2", dataJson },
   });
@@ -148,8 +143,8 @@ describe("assistant messages of another model or provider", () => {
   it("get the placeholder signature on the first call of each step, for models that check signatures", async () => {
     const step = (id: string): MessageInit[] => [
       assistantMessage([textPart("a"), call(`${id}1`), call(`${id}2`)]),
-      toolResult({ toolCallId: `${id}1`, content: "ok" }),
-      toolResult({ toolCallId: `${id}2`, content: "ok" }),
+      toolResult(`${id}1`, "ok"),
+      toolResult(`${id}2`, "ok"),
     ];
     const messages = [userMessage("hi"), ...step("a"), ...step("b")];
     const { body, warnings } = await translate({ messages });
@@ -177,7 +172,7 @@ describe("assistant messages of another model or provider", () => {
       { functionCall: { id: "n", name: "f", args: {} }, thoughtSignature: "S4" },
     ];
     const turn = answered(parts, OLD_MODEL);
-    const messages = [userMessage("hi"), turn, toolResult({ toolCallId: "n", content: "ok" })];
+    const messages = [userMessage("hi"), turn, toolResult("n", "ok")];
     const { body } = await translate({ messages });
     expect(body.contents[1]?.parts).toEqual([
       { text: "a" },
@@ -212,11 +207,7 @@ describe("assistant messages of another model or provider", () => {
     ["a list", call("a", "f", "[1]"), "[1]"],
     ["free text", call("a", "f", "SELECT 1", "text"), "SELECT 1"],
   ])("have arguments that are %s put into an object, with a warning", async (_, part, input) => {
-    const messages = [
-      userMessage("hi"),
-      assistantMessage([part]),
-      toolResult({ toolCallId: "a", content: "ok" }),
-    ];
+    const messages = [userMessage("hi"), assistantMessage([part]), toolResult("a", "ok")];
     const { body, warnings } = await translate({ model: OLD_MODEL, messages });
     expect(body.contents[1]?.parts).toEqual([{ functionCall: { name: "f", args: { input } } }]);
     expect(codesOf(warnings)).toEqual(["converted_content messages[1].content[0].tool_call.arguments_json"]);

@@ -1,13 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  assistantMessage,
-  systemMessage,
-  textPart,
-  toolCallsOf,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, systemMessage, toolCallsOf, userMessage } from "../../../src/core/message.ts";
+import { textPart } from "../../../src/core/parts.ts";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { answered, codesOf, NEW_MODEL, OLD_MODEL, resultsFor, translate } from "./support.ts";
 

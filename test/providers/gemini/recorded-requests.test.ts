@@ -1,6 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { textPart, toolResult } from "../../../src/core/message.ts";
+import { textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { ContentPartSchema, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   type Request,
@@ -165,7 +166,7 @@ function resultOf({ response, parts }: Wire, toolCallId: string) {
     const source = { case: "data", value: Buffer.from(String(data), "base64") } as const;
     return { part: { case: "image", value: { mediaType: String(mimeType), source } } } as const;
   });
-  return toolResult({ toolCallId, content: [textPart(outputOf(response as Wire)), ...media] });
+  return toolResult(toolCallId, [textPart(outputOf(response as Wire)), ...media]);
 }
 
 function toolsOf(tool: Wire): NonNullable<MessageInitShape<typeof RequestSchema>["tools"]> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { traitsOf } from "../../../src/catalog/catalog.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ServerError, StreamError } from "../../../src/core/errors.ts";
-import { toolResult } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -295,7 +295,7 @@ async function partsOf(response: Response): Promise<unknown> {
     messages: [
       { role: Role.USER, content: [{ part: { case: "text", value: "hi" } }] },
       response.message ?? {},
-      ...calls.map(({ id }) => toolResult({ toolCallId: id, content: "done" })),
+      ...calls.map(({ id }) => toolResult(id, "done")),
     ],
   });
   const { contents } = await toConversation({

@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError, UnsupportedToolChoiceError } from "../../../src/core/errors.ts";
-import {
-  developerMessage,
-  documentPart,
-  imagePart,
-  systemMessage,
-  textPart,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { documentPart, imagePart, textPart } from "../../../src/core/parts.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   ResponseFormat_Type as Format,
@@ -124,7 +118,7 @@ describe("media in user messages", () => {
   );
 
   it("lose the file name of a document, with a warning", async () => {
-    const { warnings } = await partsFor(NEW_MODEL, documentPart(png, "", "a.pdf"));
+    const { warnings } = await partsFor(NEW_MODEL, documentPart(png, { fileName: "a.pdf" }));
     expect(codesOf(warnings)).toEqual(["unsupported_setting messages[0].content[0].document.file_name"]);
   });
 });

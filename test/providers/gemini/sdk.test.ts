@@ -5,7 +5,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FunctionCallingConfigMode, type GenerateContentParameters, GoogleGenAI } from "@google/genai";
 import { describe, expect, it } from "vitest";
-import { imagePart, systemMessage, textPart, toolResult, userMessage } from "../../../src/core/message.ts";
+import { systemMessage, userMessage } from "../../../src/core/message.ts";
+import { imagePart, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import {
   ResponseFormat_Type as Format,
   ToolChoice_Mode as Mode,
@@ -122,7 +124,7 @@ const requests: readonly Requests[] = [
       messages: [
         userMessage("hi"),
         answered([{ text: "hm", thought: true }, call]),
-        toolResult({ toolCallId: "c1", content: [textPart("sunny"), imagePart(png)] }),
+        toolResult("c1", [textPart("sunny"), imagePart(png)]),
       ],
       tools: [functionTool],
       toolChoice: { mode: Mode.NAMED, toolName: "weather" },

@@ -1,5 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type PartInit, toolCallsOf, toolResult, userMessage } from "../../../src/core/message.ts";
+import { toolCallsOf, userMessage } from "../../../src/core/message.ts";
+import type { PartInput } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { type ContentPart, type Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response, Warning } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -56,7 +58,7 @@ export function readTurn(body: string, model: string): Message {
 
 /** A result for each call of a turn. */
 export function resultsFor(turn: Message): Message[] {
-  return toolCallsOf(turn).map(({ id }) => toolResult({ toolCallId: id, content: "ok" }));
+  return toolCallsOf(turn).map(({ id }) => toolResult(id, "ok"));
 }
 
 /** A tool call without provider state. */
@@ -65,7 +67,7 @@ export function call(
   name = "weather",
   value = "{}",
   kind: ToolInputKind = "argumentsJson",
-): PartInit {
+): PartInput {
   return {
     part: {
       case: "toolCall",

@@ -1,14 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import {
-  assistantMessage,
-  imagePart,
-  type PartInit,
-  systemMessage,
-  textPart,
-  toolResult,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { call, codesOf, OLD_MODEL, translate } from "./support.ts";
 
@@ -24,8 +18,8 @@ describe("tool results", () => {
       turn,
       systemMessage("Be brief."),
       userMessage("quick"),
-      toolResult({ toolCallId: "b", content: "2", isError: true }),
-      toolResult({ toolCallId: "a", content: [textPart("1"), textPart("one")] }),
+      toolResult("b", "2", { isError: true }),
+      toolResult("a", [textPart("1"), textPart("one")]),
     ];
     const { body } = await translate({ messages });
     expect(body.contents.map(({ role }) => role)).toEqual(["user", "model", "user", "user", "user"]);
@@ -53,8 +47,8 @@ describe("tool results", () => {
   });
 
   it("belong to the later call where two turns use one id", async () => {
-    const once = [assistantMessage([call("a", "first")]), toolResult({ toolCallId: "a", content: "1" })];
-    const again = [assistantMessage([call("a", "second")]), toolResult({ toolCallId: "a", content: "2" })];
+    const once = [assistantMessage([call("a", "first")]), toolResult("a", "1")];
+    const again = [assistantMessage([call("a", "second")]), toolResult("a", "2")];
     const { body } = await translate({ messages: [userMessage("hi"), ...once, ...again] });
     expect(body.contents[2]?.parts).toMatchObject([
       { functionResponse: { name: "first", response: { output: "1" } } },
@@ -68,8 +62,8 @@ describe("tool results", () => {
     const messages = [
       userMessage("hi"),
       turn,
-      toolResult({ toolCallId: "a", content: [textPart("seen"), imagePart(png)] }),
-      toolResult({ toolCallId: "b", content: "2" }),
+      toolResult("a", [textPart("seen"), imagePart(png)]),
+      toolResult("b", "2"),
     ];
     const image = { inlineData: { mimeType: "image/png", data: "AQID" } };
     const { body } = await translate({ messages });
@@ -94,14 +88,11 @@ describe("tool results", () => {
     const messages = [
       userMessage("hi"),
       turn,
-      toolResult({ toolCallId: "a", content: [native("functionResponse", whole)] }),
-      toolResult({ toolCallId: "b", content: [textPart("2"), native("fileData", file)] }),
+      toolResult("a", [native("functionResponse", whole)]),
+      toolResult("b", [textPart("2"), native("fileData", file)]),
     ];
     const { text } = await translate({ messages });
-    const beside = toolResult({
-      toolCallId: "a",
-      content: [native("functionResponse", whole), textPart("1")],
-    });
+    const beside = toolResult("a", [native("functionResponse", whole), textPart("1")]);
     await expect(translate({ messages: [userMessage("hi"), turn, beside] })).rejects.toThrow(
       "messages[2].content[0].tool_result.content[0]: expected a functionResponse part alone",
     );
@@ -111,7 +102,7 @@ describe("tool results", () => {
   });
 
   it("can have text beside them, which belongs to the call that the message names", async () => {
-    const result: PartInit = {
+    const result: PartInput = {
       part: { case: "toolResult", value: { toolCallId: "a", content: [textPart("1")] } },
     };
     const messages: MessageInit[] = [
@@ -128,15 +119,15 @@ describe("tool results", () => {
   });
 
   it("are refused by field where they belong to no call, and calls without results are too", async () => {
-    const stray = toolResult({ toolCallId: "x", content: "?" });
+    const stray = toolResult("x", "?");
     await expect(translate({ messages: [userMessage("hi"), stray] })).rejects.toThrow(
       "messages[1].content[0].tool_result.tool_call_id: expected the id of a call that waits",
     );
-    const half = [userMessage("hi"), turn, toolResult({ toolCallId: "a", content: "1" })];
+    const half = [userMessage("hi"), turn, toolResult("a", "1")];
     await expect(translate({ messages: half })).rejects.toThrow(
       "messages[1].content[1].tool_call: expected a tool's result for every call",
     );
-    const twice = [...half, toolResult({ toolCallId: "a", content: "1" })];
+    const twice = [...half, toolResult("a", "1")];
     await expect(translate({ messages: twice })).rejects.toThrow(
       "messages[3].content[0].tool_result.tool_call_id",
     );

@@ -5,7 +5,8 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
-import { toolCallsOf, toolResult, userMessage } from "../../../src/core/message.ts";
+import { toolCallsOf, userMessage } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { type Message, Role, type ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   LossPolicy,
@@ -95,7 +96,7 @@ describe("an earlier call of a custom tool", () => {
   const messages = [
     userMessage("hi"),
     { role: Role.ASSISTANT, content: [{ part: { case: "toolCall", value: call } as const }] },
-    toolResult({ toolCallId: "call_1", content: "1" }),
+    toolResult("call_1", "1"),
   ];
 
   it("is sent with its text", async () => {
@@ -136,7 +137,7 @@ describe("a round trip of a custom tool through the simulator", () => {
     };
     const first = await ask([userMessage("How many rows?")]);
     if (first.message === undefined) throw new Error("the answer has no message");
-    const results = toolCallsOf(first).map(({ id }) => toolResult({ toolCallId: id, content: "42 rows" }));
+    const results = toolCallsOf(first).map(({ id }) => toolResult(id, "42 rows"));
     return { first, second: await ask([userMessage("How many rows?"), first.message, ...results]) };
   }
 

@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  assistantMessage,
-  imagePart,
-  type PartInit,
-  systemMessage,
-  textPart,
-  toolResult,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import type { Message } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { profileNames } from "../../../src/providers/openai-chat/profiles.ts";
@@ -20,7 +14,7 @@ const PNG = new Uint8Array([1, 2, 3]);
 function turn(random: () => number, number: number): Message[] {
   const own = random() < 0.5;
   const state = { provider: own ? PROVIDER : "other", model: "model-1", dataJson: '{"field":"reasoning"}' };
-  const parts: PartInit[] = [];
+  const parts: PartInput[] = [];
   if (random() < 0.5)
     parts.push({ part: { case: "reasoning", value: { text: `thought ${number}` } }, providerState: state });
   if (random() < 0.7) parts.push(textPart(`answer ${number} with JSON`));
@@ -34,9 +28,7 @@ function turn(random: () => number, number: number): Message[] {
     });
   if (random() < 0.2) parts.push(imagePart(PNG));
   const results = calls.map((toolCallId) =>
-    toolResult({
-      toolCallId,
-      content: random() < 0.3 ? [textPart("shot"), imagePart(PNG)] : "done",
+    toolResult(toolCallId, random() < 0.3 ? [textPart("shot"), imagePart(PNG)] : "done", {
       isError: random() < 0.2,
     }),
   );

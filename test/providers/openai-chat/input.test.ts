@@ -1,17 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
-import {
-  assistantMessage,
-  developerMessage,
-  documentPart,
-  imagePart,
-  type PartInit,
-  systemMessage,
-  textPart,
-  toolResult,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { documentPart, imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { type ContentPart, ContentPartSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { list, type Wire } from "./reading.ts";
@@ -35,13 +27,13 @@ async function converted(messages: Messages, init: ProfileInit = {}, more: Reque
   return { messages: messagesOf(body), warnings };
 }
 
-function call(id: string, name = "f", argumentsJson = "{}"): PartInit {
+function call(id: string, name = "f", argumentsJson = "{}"): PartInput {
   return {
     part: { case: "toolCall", value: { id, name, input: { case: "argumentsJson", value: argumentsJson } } },
   };
 }
 
-function reasoning(text: string, provider = "other"): PartInit {
+function reasoning(text: string, provider = "other"): PartInput {
   return {
     part: { case: "reasoning", value: { text } },
     providerState: { provider, model: "model-1", dataJson: "{}" },
@@ -111,7 +103,7 @@ describe("the content of a user message", () => {
     ]);
   });
 
-  it.each<[string, PartInit, ProfileInit, unknown]>([
+  it.each<[string, PartInput, ProfileInit, unknown]>([
     ["image bytes", imagePart(PNG), {}, { type: "image_url", image_url: { url: PNG_URL } }],
     [
       "an image URL with its detail",
@@ -144,7 +136,7 @@ describe("the content of a user message", () => {
     ],
     [
       "a document",
-      documentPart(PNG, "application/pdf", "a.pdf"),
+      documentPart(PNG, { mediaType: "application/pdf", fileName: "a.pdf" }),
       {},
       { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AQID" } },
     ],
@@ -163,14 +155,14 @@ describe("the content of a user message", () => {
     ],
     [
       "a document at Mistral",
-      documentPart("https://x.example/a.pdf", "", "a.pdf"),
+      documentPart("https://x.example/a.pdf", { fileName: "a.pdf" }),
       "mistral",
       { type: "document_url", document_url: "https://x.example/a.pdf", document_name: "a.pdf" },
     ],
     ["an uploaded document at Mistral", fileId("document"), "mistral", { type: "file", file_id: "file_1" }],
     [
       "a document at Perplexity",
-      documentPart(PNG, "", "a.pdf"),
+      documentPart(PNG, { fileName: "a.pdf" }),
       "perplexity",
       { type: "file_url", file_url: { url: "AQID" }, file_name: "a.pdf" },
     ],
@@ -191,9 +183,14 @@ describe("the content of a user message", () => {
     expect(warnings).toEqual([]);
   });
 
-  it.each<[string, PartInit, ProfileInit, string]>([
+  it.each<[string, PartInput, ProfileInit, string]>([
     ["an image by id", fileId("image"), {}, "image.file_id"],
-    ["an image of an unsupported type", imagePart(PNG, "image/tiff"), "openai", "image.media_type"],
+    [
+      "an image of an unsupported type",
+      imagePart(PNG, { mediaType: "image/tiff" }),
+      "openai",
+      "image.media_type",
+    ],
     ["audio where the server takes none", audioPart("audio/wav"), "groq", "audio"],
     ["audio by URL", audioPart("", "url"), {}, "audio.url"],
     ["audio by id", fileId("audio"), {}, "audio.file_id"],
@@ -214,9 +211,7 @@ describe("tool results", () => {
   const assistant = assistantMessage([call("a"), call("b")]);
 
   it("follow their calls directly, in one message each", async () => {
-    const [b, a] = ["b", "a"].map(
-      (id) => toolResult({ toolCallId: id, content: `of ${id}` }).content[0] ?? {},
-    );
+    const [b, a] = ["b", "a"].map((id) => toolResult(id, `of ${id}`).content[0] ?? {});
     const both = { role: Role.TOOL, content: [b ?? {}, a ?? {}] };
     const { messages, warnings } = await converted([userMessage("go"), assistant, both, userMessage("on")]);
     expect(messages.slice(2)).toEqual([
@@ -230,30 +225,25 @@ describe("tool results", () => {
   it("are moved there where another message is between, with a warning", async () => {
     const { messages, warnings } = await converted([
       assistant,
-      toolResult({ toolCallId: "a", content: "1" }),
+      toolResult("a", "1"),
       userMessage("wait"),
-      toolResult({ toolCallId: "b", content: "2" }),
+      toolResult("b", "2"),
     ]);
     expect(messages.map(({ role }) => role)).toEqual(["assistant", "tool", "tool", "user"]);
     expect(warnings).toEqual(["converted_content messages[3].content[0].tool_result"]);
   });
 
   it("answer the call before them where ids repeat in later turns", async () => {
-    const turn = (answer: string) => [
-      assistantMessage([call("a")]),
-      toolResult({ toolCallId: "a", content: answer }),
-    ];
+    const turn = (answer: string) => [assistantMessage([call("a")]), toolResult("a", answer)];
     const { messages } = await converted([...turn("1"), ...turn("2")]);
     expect(messages.map(({ content }) => content)).toEqual([null, "1", null, "2"]);
   });
 
   it("are required for every call, and refused without a call", async () => {
-    await expect(converted([assistant, toolResult({ toolCallId: "a", content: "1" })])).rejects.toMatchObject(
-      {
-        violations: [{ field: "messages[0].content[1].tool_call" }],
-      },
-    );
-    await expect(converted([toolResult({ toolCallId: "x", content: "1" })])).rejects.toMatchObject({
+    await expect(converted([assistant, toolResult("a", "1")])).rejects.toMatchObject({
+      violations: [{ field: "messages[0].content[1].tool_call" }],
+    });
+    await expect(converted([toolResult("x", "1")])).rejects.toMatchObject({
       violations: [{ field: "messages[0].content[0].tool_result.tool_call_id" }],
     });
   });
@@ -265,19 +255,19 @@ describe("tool results", () => {
   });
 
   it("state in their text that a tool failed", async () => {
-    const failed = (content: string | PartInit[]) => toolResult({ toolCallId: "a", content, isError: true });
+    const failed = (content: unknown) => toolResult("a", content, { isError: true });
     const only = assistantMessage([call("a")]);
     const { messages, warnings } = await converted([only, failed("no disk")]);
     expect(messages[1]?.content).toBe("The tool failed: no disk");
     expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.is_error"]);
-    expect((await converted([only, failed([])])).messages[1]?.content).toBe("The tool failed:");
+    expect((await converted([only, failed(undefined)])).messages[1]?.content).toBe("The tool failed:");
   });
 
   it("have their images sent after all results of the turn, with a warning", async () => {
     const { messages, warnings } = await converted([
       assistant,
-      toolResult({ toolCallId: "a", content: [textPart("shot"), imagePart(PNG)] }),
-      toolResult({ toolCallId: "b", content: [imagePart(PNG)] }),
+      toolResult("a", [textPart("shot"), imagePart(PNG)]),
+      toolResult("b", [imagePart(PNG)]),
       userMessage("on"),
     ]);
     const image = { type: "image_url", image_url: { url: PNG_URL } };
@@ -303,10 +293,7 @@ describe("tool results", () => {
 
   it("hold images where the server accepts them", async () => {
     const { messages, warnings } = await converted(
-      [
-        assistantMessage([call("abcABC123")]),
-        toolResult({ toolCallId: "abcABC123", content: [textPart("shot"), imagePart(PNG)] }),
-      ],
+      [assistantMessage([call("abcABC123")]), toolResult("abcABC123", [textPart("shot"), imagePart(PNG)])],
       "mistral",
     );
     expect(messages[1]?.content).toEqual([
@@ -319,8 +306,8 @@ describe("tool results", () => {
   it("have ids in the format of the server, the same for call and result in every turn", async () => {
     const turn = [
       assistantMessage([call("toolu_01AbC"), call("ok1234567")]),
-      toolResult({ toolCallId: "toolu_01AbC", content: "1" }),
-      toolResult({ toolCallId: "ok1234567", content: "2" }),
+      toolResult("toolu_01AbC", "1"),
+      toolResult("ok1234567", "2"),
     ];
     const { messages, warnings } = await converted(turn, "mistral");
     const [first, second] = list(messages[0]?.tool_calls);
@@ -333,11 +320,7 @@ describe("tool results", () => {
 
   it("have ids of at most 40 characters for OpenAI", async () => {
     const [fits, long] = ["c".repeat(40), "c".repeat(41)];
-    const turn = [
-      assistantMessage([call(fits), call(long)]),
-      toolResult({ toolCallId: fits, content: "1" }),
-      toolResult({ toolCallId: long, content: "2" }),
-    ];
+    const turn = [assistantMessage([call(fits), call(long)]), toolResult(fits, "1"), toolResult(long, "2")];
     const { messages, warnings } = await converted(turn, "openai");
     const [first, second] = list(messages[0]?.tool_calls);
     expect(first?.id).toBe(fits);
@@ -349,7 +332,7 @@ describe("tool results", () => {
 
 describe("an assistant message", () => {
   it("has the value for empty content that the server expects", async () => {
-    const turn = [assistantMessage([call("a")]), toolResult({ toolCallId: "a", content: "1" })];
+    const turn = [assistantMessage([call("a")]), toolResult("a", "1")];
     expect((await converted(turn)).messages[0]?.content).toBeNull();
     expect((await converted(turn, { emptyAssistantContent: "" })).messages[0]?.content).toBe("");
   });
@@ -370,7 +353,7 @@ describe("an assistant message", () => {
   });
 
   it("has arguments that do not parse wrapped where the server parses them", async () => {
-    const turn = [assistantMessage([call("a", "f", '{"x":')]), toolResult({ toolCallId: "a", content: "1" })];
+    const turn = [assistantMessage([call("a", "f", '{"x":')]), toolResult("a", "1")];
     const argumentsOf = async (init: ProfileInit) => {
       const { messages, warnings } = await converted(turn, init);
       const [first] = list(messages[0]?.tool_calls);
@@ -387,10 +370,7 @@ describe("an assistant message", () => {
     const response = await answerTo([
       { tool_calls: [{ index: 0, id: "a", type: "custom", custom: { name: "g", input: "x" } }] },
     ]);
-    const { messages } = await converted([
-      response.message ?? {},
-      toolResult({ toolCallId: "a", content: "1" }),
-    ]);
+    const { messages } = await converted([response.message ?? {}, toolResult("a", "1")]);
     expect(messages[0]?.tool_calls).toEqual([{ id: "a", type: "custom", custom: { name: "g", input: "x" } }]);
   });
 
@@ -503,7 +483,7 @@ describe("an assistant message", () => {
       extra_content: { google: { thought_signature: "c2ln" } },
     };
     const response = await answerTo([{ tool_calls: [{ index: 0, ...wire }] }]);
-    const history = [response.message ?? {}, toolResult({ toolCallId: "a", content: "1" })];
+    const history = [response.message ?? {}, toolResult("a", "1")];
     expect((await converted(history)).messages[0]?.tool_calls).toEqual([wire]);
     // Another model cannot read it.
     const { extra_content: _, ...bare } = wire;
@@ -550,7 +530,7 @@ describe("an assistant message", () => {
 
   it("is refused with another provider's reasoning or blocks where foreign_state is REJECT", async () => {
     const foreignState = StatePolicy.REJECT;
-    const native: PartInit = {
+    const native: PartInput = {
       part: { case: "native", value: { provider: "gemini", kind: "k", dataJson: "{}" } },
     };
     for (const part of [reasoning("hm"), native]) {
@@ -560,7 +540,7 @@ describe("an assistant message", () => {
   });
 
   it("is sent without another provider's blocks, with a warning", async () => {
-    const native: PartInit = {
+    const native: PartInput = {
       part: { case: "native", value: { provider: "gemini", kind: "k", dataJson: "{}" } },
     };
     const { messages, warnings } = await converted([assistantMessage([textPart("x"), native])]);

@@ -1,12 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import {
-  assistantMessage,
-  systemMessage,
-  textPart,
-  toolResult,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import {
   type ContentPart,
   ContentPartSchema,
@@ -160,10 +156,7 @@ function messageOf(message: Wire, model: string): Message {
     case "user":
       return userMessage(textOf(message.content));
     case "tool":
-      return toolResult({
-        toolCallId: String(message.tool_call_id),
-        content: textPart(textOf(message.content)),
-      });
+      return toolResult(String(message.tool_call_id), textPart(textOf(message.content)));
     case "assistant":
       return assistantMessage([...reasoningOf(message, model), ...list(message.tool_calls).map(callOf)]);
     default:

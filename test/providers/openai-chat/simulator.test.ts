@@ -19,7 +19,8 @@ import {
   StreamError,
 } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
-import { reasoningOf, textOf, toolCallsOf, toolResult, userMessage } from "../../../src/core/message.ts";
+import { reasoningOf, textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { type ContentPart, type Message, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   type Request,
@@ -230,9 +231,7 @@ describe("a round trip of tool calls", () => {
     const first = await ask([userMessage(QUESTION)]);
     const answer = first.message;
     if (answer === undefined) throw new Error("the answer has no message");
-    const results = toolCallsOf(first).map(({ id }, index) =>
-      toolResult({ toolCallId: id, content: `${index + 20} °C` }),
-    );
+    const results = toolCallsOf(first).map(({ id }, index) => toolResult(id, `${index + 20} °C`));
     return { first, second: await ask([userMessage(QUESTION), answer, ...results]) };
   }
 

@@ -6,16 +6,9 @@ import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ConfigurationError, ProviderError, SDKError, StreamError } from "../../../src/core/errors.ts";
 import { LawChecker } from "../../../src/core/laws.ts";
-import {
-  imagePart,
-  reasoningOf,
-  systemMessage,
-  textOf,
-  textPart,
-  toolCallsOf,
-  toolResult,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { reasoningOf, systemMessage, textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
+import { imagePart, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import {
   ResponseFormat_Type as Format,
@@ -238,9 +231,7 @@ describe("calls against the simulator", () => {
     const first = await bothOf(base);
     const calls = toolCallsOf(first);
     expect(calls).toHaveLength(3);
-    const results = calls.map(({ id }, index) =>
-      toolResult({ toolCallId: id, content: `${index}°`, isError: index === 0 }),
-    );
+    const results = calls.map(({ id }, index) => toolResult(id, `${index}°`, { isError: index === 0 }));
     const second = await bothOf({
       ...base,
       messages: [userMessage("Paris?"), first.message ?? {}, ...results],
@@ -264,11 +255,7 @@ describe("calls against the simulator", () => {
       value: { redacted: !summary },
     });
     const [call] = toolCallsOf(first);
-    const messages = [
-      opening,
-      first.message ?? {},
-      toolResult({ toolCallId: call?.id ?? "", content: "7°" }),
-    ];
+    const messages = [opening, first.message ?? {}, toolResult(call?.id ?? "", "7°")];
     const second = await bothOf({ ...base, messages });
     // And a third time, with a picture in the result.
     const third = [

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { assistantMessage, imagePart, textPart, userMessage } from "../../../src/core/message.ts";
+import { assistantMessage, userMessage } from "../../../src/core/message.ts";
+import { imagePart, textPart } from "../../../src/core/parts.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";

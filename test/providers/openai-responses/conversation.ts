@@ -1,6 +1,6 @@
 /** Conversations for tests, and their translation. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { PartInit } from "../../../src/core/message.ts";
+import type { PartInput } from "../../../src/core/parts.ts";
 import type { Message, MessageSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
 import { toResponse } from "../../../src/providers/openai-responses/response.ts";
@@ -48,12 +48,12 @@ export function answerOf(output: Item[], model = "gpt-5", provider = "openai"): 
 }
 
 /** A part with a source. */
-export function media(kind: "image" | "document" | "audio", value: object): PartInit {
-  return { part: { case: kind, value } } as PartInit;
+export function media(kind: "image" | "document" | "audio", value: object): PartInput {
+  return { part: { case: kind, value } } as PartInput;
 }
 
 /** A native part. */
-export function native(provider: string, dataJson: string): PartInit {
+export function native(provider: string, dataJson: string): PartInput {
   return { part: { case: "native", value: { provider, kind: "", dataJson } } };
 }
 

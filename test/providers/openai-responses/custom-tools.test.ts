@@ -2,7 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
-import { textOf, toolCallsOf, toolResult, userMessage } from "../../../src/core/message.ts";
+import { textOf, toolCallsOf, userMessage } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import {
   LossPolicy,
@@ -76,7 +77,7 @@ describe("a call of a custom tool in the history", () => {
     const { input, warnings } = await inputOf([
       userMessage("hi"),
       { role: Role.ASSISTANT, content: [call("call_1", 'SELECT "a"\n')] },
-      toolResult({ toolCallId: "call_1", content: "1 row" }),
+      toolResult("call_1", "1 row"),
     ]);
     expect(input).toEqual([
       HI,
@@ -111,7 +112,7 @@ describe("a conversation with a custom tool", () => {
     const [call] = toolCallsOf(first);
     expect(call).toMatchObject({ name: "sql", argumentsInvalid: false, input: { case: "text" } });
     expect(call?.input.value).not.toBe("");
-    const result = toolResult({ toolCallId: call?.id ?? "", content: "3 rows" });
+    const result = toolResult(call?.id ?? "", "3 rows");
     expect(textOf(await respond([opening, first.message ?? {}, result]))).not.toBe("");
     expect(simulator().requests.at(-1)?.body).toMatchObject({
       input: [

@@ -1,7 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AbortError, ProviderError, RequestTimeoutError } from "../../../src/core/errors.ts";
-import { toolResult, userMessage } from "../../../src/core/message.ts";
+import { userMessage } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { ErrorKind, ErrorKindSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { createHeaders } from "../../../src/kit/http/headers.ts";
@@ -388,7 +389,7 @@ describe("the caller's prompt in a message", () => {
   it("does not change the kind inside a stream, or from a tool's result", async () => {
     const prompt = "This is the maximum context length of a train.";
     const event = { type: "error", code: null, message: `Bad: '${prompt}'` };
-    const messages = [toolResult({ toolCallId: "c", content: prompt })];
+    const messages = [toolResult("c", prompt)];
     const { error } = await stream([event], { messages });
     expect(error).toMatchObject({ kind: K.PROVIDER });
     expect(error?.message).not.toContain(prompt);

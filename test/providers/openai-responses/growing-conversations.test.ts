@@ -4,11 +4,11 @@ import {
   assistantMessage,
   developerMessage,
   systemMessage,
-  textPart,
   toolCallsOf,
-  toolResult,
   userMessage,
 } from "../../../src/core/message.ts";
+import { textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { type Message, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ResponseFormat_Type as Format, RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
@@ -68,7 +68,7 @@ function foreignAnswer(): Message {
 }
 
 function resultOf(toolCallId: string, random: () => number): MessageInit {
-  return toolResult({ toolCallId, content: "It is 7.", isError: random() < 0.2 });
+  return toolResult(toolCallId, "It is 7.", { isError: random() < 0.2 });
 }
 
 /** A body up to the last item of its input: what the next turn's body has to begin with. */

@@ -2,24 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  assistantMessage,
-  developerMessage,
-  documentPart,
-  imagePart,
-  type PartInit,
-  systemMessage,
-  textPart,
-  toolResult,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { documentPart, imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { createMediaReader, resolveMedia } from "../../../src/kit/media/media.ts";
 import { build, refusalOf } from "./build.ts";
 import { HI, inputMessage, inputOf, media, native, outputMessage, PNG, PNG_BASE64 } from "./conversation.ts";
 
 /** A user's message with one part. */
-async function userPart(part: PartInit): Promise<unknown> {
+async function userPart(part: PartInput): Promise<unknown> {
   const { input, warnings } = await inputOf([userMessage(part)]);
   expect(warnings).toEqual([]);
   const [content] = input.map((item) => item.content as unknown[]);
@@ -87,7 +79,7 @@ describe("names of speakers", () => {
       { ...systemMessage("a"), name: "house" },
       { ...userMessage("hi"), name: "ann" },
       { ...assistantMessage("yes"), name: "bot" },
-      { ...toolResult({ toolCallId: "c", content: "x" }), name: "look" },
+      { ...toolResult("c", "x"), name: "look" },
     ];
     const { input, warnings } = await inputOf(messages);
     expect(input).toEqual([
@@ -104,7 +96,7 @@ describe("names of speakers", () => {
 });
 
 describe("parts of a user's message", () => {
-  it.each<[string, PartInit, unknown]>([
+  it.each<[string, PartInput, unknown]>([
     ["text", textPart("ä\n😀"), { type: "input_text", text: "ä\n😀" }],
     [
       "an image by its URL",
@@ -113,7 +105,7 @@ describe("parts of a user's message", () => {
     ],
     [
       "an image by its bytes",
-      imagePart(PNG, "image/webp"),
+      imagePart(PNG, { mediaType: "image/webp" }),
       { type: "input_image", image_url: `data:image/webp;base64,${PNG_BASE64}` },
     ],
     [
@@ -138,7 +130,7 @@ describe("parts of a user's message", () => {
     ],
     [
       "a document by its bytes, with a name",
-      documentPart(PNG, "text/csv", "prices.csv"),
+      documentPart(PNG, { mediaType: "text/csv", fileName: "prices.csv" }),
       { type: "input_file", filename: "prices.csv", file_data: `data:text/csv;base64,${PNG_BASE64}` },
     ],
     [
@@ -152,12 +144,12 @@ describe("parts of a user's message", () => {
     ],
     [
       "another document without a name",
-      documentPart(PNG, "text/plain"),
+      documentPart(PNG, { mediaType: "text/plain" }),
       { type: "input_file", filename: "document", file_data: `data:text/plain;base64,${PNG_BASE64}` },
     ],
     [
       "a document in a data: URI",
-      documentPart(`data:application/pdf;base64,${PNG_BASE64}`, "", "a.pdf"),
+      documentPart(`data:application/pdf;base64,${PNG_BASE64}`, { fileName: "a.pdf" }),
       { type: "input_file", filename: "a.pdf", file_data: `data:application/pdf;base64,${PNG_BASE64}` },
     ],
     [
@@ -201,7 +193,7 @@ describe("parts of a user's message", () => {
     expect(warnings).toEqual(["unsupported_setting messages[0].content[0].document.file_name"]);
   });
 
-  it.each<[string, PartInit, string]>([
+  it.each<[string, PartInput, string]>([
     [
       "audio",
       media("audio", { mediaType: "audio/wav", source: { case: "data", value: PNG } }),
@@ -209,7 +201,7 @@ describe("parts of a user's message", () => {
     ],
     [
       "a type of image that the API does not take",
-      imagePart(PNG, "image/tiff"),
+      imagePart(PNG, { mediaType: "image/tiff" }),
       "messages[0].content[0].image.media_type",
     ],
     [
@@ -312,10 +304,7 @@ describe("native parts", () => {
   it("stay inside their message or result where they are content", async () => {
     const marked = { type: "input_text", text: "a", prompt_cache_breakpoint: { mode: "explicit" } };
     const part = native("openai", JSON.stringify(marked));
-    const { input } = await inputOf([
-      userMessage([part, textPart("b")]),
-      toolResult({ toolCallId: "c", content: [part] }),
-    ]);
+    const { input } = await inputOf([userMessage([part, textPart("b")]), toolResult("c", [part])]);
     expect(input).toEqual([
       { type: "message", role: "user", content: [marked, { type: "input_text", text: "b" }] },
       { type: "function_call_output", call_id: "c", output: [marked] },
@@ -327,7 +316,7 @@ describe("native parts", () => {
     const { input, warnings } = await inputOf([
       userMessage("hi"),
       userMessage(part),
-      toolResult({ toolCallId: "c", content: [part] }),
+      toolResult("c", [part]),
     ]);
     expect(input).toEqual([HI, { type: "function_call_output", call_id: "c", output: "" }]);
     expect(warnings).toEqual([

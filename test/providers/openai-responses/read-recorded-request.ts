@@ -3,7 +3,8 @@
  * for the same conversation.
  */
 
-import { developerMessage, systemMessage, toolResult, userMessage } from "../../../src/core/message.ts";
+import { developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import {
   ResponseFormat_Type as Format,
   ToolChoice_Mode as Mode,
@@ -86,8 +87,7 @@ function readInput(items: readonly Wire[], model: string): MessageInit[] {
 
 /** A message that the model did not write; undefined for an item of the model's. */
 function readOther({ type, role, content, call_id: callId, output }: Wire): MessageInit | undefined {
-  if (type === "function_call_output")
-    return toolResult({ toolCallId: String(callId), content: String(output) });
+  if (type === "function_call_output") return toolResult(String(callId), String(output));
   const text =
     typeof content === "string"
       ? content

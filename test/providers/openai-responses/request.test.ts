@@ -1,12 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  assistantMessage,
-  developerMessage,
-  imagePart,
-  systemMessage,
-  textPart,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { imagePart, textPart } from "../../../src/core/parts.ts";
 import {
   ResponseFormat_Type as Format,
   LossPolicy,

@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  assistantMessage,
-  documentPart,
-  imagePart,
-  type PartInit,
-  textPart,
-  toolResult,
-  userMessage,
-} from "../../../src/core/message.ts";
+import { assistantMessage, userMessage } from "../../../src/core/message.ts";
+import { documentPart, imagePart, type PartInput, textPart } from "../../../src/core/parts.ts";
+import { toolResult } from "../../../src/core/tools.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { ToolInputKind } from "../../../src/kit/stream/stream-writer.ts";
@@ -15,7 +9,7 @@ import { build, refusalOf } from "./build.ts";
 import { HI, inputOf, type MessageInit, media, outputMessage, PNG, PNG_BASE64 } from "./conversation.ts";
 
 describe("tool calls and their results", () => {
-  const call = (id: string, value: string, kind: ToolInputKind = "argumentsJson"): PartInit => ({
+  const call = (id: string, value: string, kind: ToolInputKind = "argumentsJson"): PartInput => ({
     part: {
       case: "toolCall",
       value: { id, name: "look", input: { case: kind, value } },
@@ -27,8 +21,8 @@ describe("tool calls and their results", () => {
     const { input, warnings } = await inputOf([
       userMessage("hi"),
       assistantMessage([textPart("Looking."), call("c1", long), call("c2", "{}")]),
-      toolResult({ toolCallId: "c2", content: "two" }),
-      toolResult({ toolCallId: "c1", content: "one" }),
+      toolResult("c2", "two"),
+      toolResult("c1", "one"),
       assistantMessage("Done."),
     ]);
     expect(input).toEqual([
@@ -52,8 +46,8 @@ describe("tool calls and their results", () => {
     const { input } = await inputOf([
       userMessage("hi"),
       assistantMessage([call("c1", "SELECT 1", "text"), call("c2", "{}")]),
-      toolResult({ toolCallId: "c1", content: "1" }),
-      toolResult({ toolCallId: "c2", content: "2" }),
+      toolResult("c1", "1"),
+      toolResult("c2", "2"),
     ]);
     expect(input.slice(1)).toEqual([
       { type: "custom_tool_call", call_id: "c1", name: "look", input: "SELECT 1" },
@@ -66,9 +60,9 @@ describe("tool calls and their results", () => {
   it("have the kind of the latest call where an id is repeated", async () => {
     const { input } = await inputOf([
       assistantMessage(call("c", "x", "text")),
-      toolResult({ toolCallId: "c", content: "1" }),
+      toolResult("c", "1"),
       assistantMessage(call("c", "{}")),
-      toolResult({ toolCallId: "c", content: "2" }),
+      toolResult("c", "2"),
     ]);
     expect(input.map(({ type }) => type)).toEqual([
       "custom_tool_call",
@@ -79,11 +73,11 @@ describe("tool calls and their results", () => {
   });
 
   it.each<[string, MessageInit, unknown]>([
-    ["no content", toolResult({ toolCallId: "c", content: [] }), ""],
-    ["an empty text", toolResult({ toolCallId: "c", content: "" }), ""],
+    ["no content", toolResult("c", undefined), ""],
+    ["an empty text", toolResult("c", ""), ""],
     [
       "several texts",
-      toolResult({ toolCallId: "c", content: [textPart("a"), textPart("b")] }),
+      toolResult("c", [textPart("a"), textPart("b")]),
       [
         { type: "input_text", text: "a" },
         { type: "input_text", text: "b" },
@@ -91,7 +85,7 @@ describe("tool calls and their results", () => {
     ],
     [
       "a text that equals our own error mark",
-      toolResult({ toolCallId: "c", content: [textPart("The tool failed:"), textPart("b")] }),
+      toolResult("c", [textPart("The tool failed:"), textPart("b")]),
       [
         { type: "input_text", text: "The tool failed:" },
         { type: "input_text", text: "b" },
@@ -99,7 +93,7 @@ describe("tool calls and their results", () => {
     ],
     [
       "an image and a document",
-      toolResult({ toolCallId: "c", content: [imagePart(PNG), documentPart(PNG, "", "a.pdf")] }),
+      toolResult("c", [imagePart(PNG), documentPart(PNG, { fileName: "a.pdf" })]),
       [
         { type: "input_image", image_url: `data:image/png;base64,${PNG_BASE64}` },
         { type: "input_file", filename: "a.pdf", file_data: `data:application/pdf;base64,${PNG_BASE64}` },
@@ -113,9 +107,9 @@ describe("tool calls and their results", () => {
     expect(warnings).toEqual([]);
   });
 
-  it.each<[string, PartInit[] | string, unknown]>([
+  it.each<[string, unknown, unknown]>([
     ["a text", "no such city", "The tool failed: no such city"],
-    ["nothing", [], "The tool failed: "],
+    ["nothing", undefined, "The tool failed: "],
     [
       "two texts",
       [textPart("a"), textPart("b")],
@@ -134,14 +128,14 @@ describe("tool calls and their results", () => {
       ],
     ],
   ])("mark an error in their text, with %s", async (_name, content, output) => {
-    const result = toolResult({ toolCallId: "c", content, isError: true });
+    const result = toolResult("c", content, { isError: true });
     const { input, warnings } = await inputOf([userMessage("hi"), result], { lossPolicy: LossPolicy.REFUSE });
     expect(input[1]).toEqual({ type: "function_call_output", call_id: "c", output });
     expect(warnings).toEqual(["converted_content messages[1].content[0].tool_result.is_error"]);
   });
 
   it("may share a message, where other text belongs to the call that the message names", async () => {
-    const result = (toolCallId: string, text: string, isError = false): PartInit => ({
+    const result = (toolCallId: string, text: string, isError = false): PartInput => ({
       part: { case: "toolResult", value: { toolCallId, isError, content: [textPart(text)] } },
     });
     const message = {
@@ -166,9 +160,7 @@ describe("tool calls and their results", () => {
 
   it("are refused by field where they hold audio", async () => {
     const audio = media("audio", { mediaType: "audio/wav", source: { case: "data", value: PNG } });
-    const violations = await refusalOf(
-      build({ messages: [toolResult({ toolCallId: "c", content: [audio] })] }),
-    );
+    const violations = await refusalOf(build({ messages: [toolResult("c", [audio])] }));
     expect(violations.map(({ field }) => field)).toEqual([
       "messages[0].content[0].tool_result.content[0].audio",
     ]);
@@ -180,8 +172,8 @@ describe("tool calls and their results", () => {
     const other = `${"c".repeat(64)}2`;
     const messages = [
       assistantMessage([call(fits, "{}"), call(long, "{}"), call(other, "x", "text")]),
-      toolResult({ toolCallId: other, content: "2" }),
-      toolResult({ toolCallId: long, content: "1" }),
+      toolResult(other, "2"),
+      toolResult(long, "1"),
     ];
     const { input, warnings } = await inputOf(messages, { lossPolicy: LossPolicy.REFUSE });
     const ids = input.map(({ call_id }) => String(call_id));
@@ -192,7 +184,7 @@ describe("tool calls and their results", () => {
     expect(input[3]?.type).toBe("custom_tool_call_output");
     expect(warnings).toEqual(["converted_content messages[0].content[1].tool_call.id"]);
     // The same also where the call itself is kept by the provider.
-    const later = await inputOf([toolResult({ toolCallId: long, content: "1" })]);
+    const later = await inputOf([toolResult(long, "1")]);
     expect(later.input[0]?.call_id).toBe(ids[1]);
   });
 });

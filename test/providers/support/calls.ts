@@ -117,7 +117,7 @@ export async function runTools(
     steps.push(step);
     messages.push(messageOf(step));
     if (calls.length === 0) return { steps, messages };
-    const results = calls.map((call) => toolResult({ toolCallId: call.id, content: weatherFor(call) }));
+    const results = calls.map((call) => toolResult(call.id, weatherFor(call)));
     messages.push(...results);
   }
   throw new Error(`the model still calls tools after ${MAX_STEPS} steps`);

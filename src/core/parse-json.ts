@@ -1,0 +1,46 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type StandardSchema, validate } from "./schema.ts";
+
+export type { JsonObject, JsonValue };
+
+/** JSON that a model wrote, parsed; or the error that says what is wrong with it. */
+export type ParseResult<Value, Failure extends Error> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly error: Failure };
+
+/** Makes the error of a parse. The problem follows "is" or "are": "not valid JSON". */
+type Fail<Failure> = (problem: string, cause?: unknown) => Failure;
+
+/** Parses JSON text, and checks it by a schema where there is one. */
+export function parseJson<Failure extends Error>(
+  text: string,
+  fail: Fail<Failure>,
+  schema?: StandardSchema,
+): ParseResult<unknown, Failure> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    // The cause quotes the text, so it stays out of the message.
+    return { ok: false, error: fail("not valid JSON", cause) };
+  }
+  if (schema === undefined) return { ok: true, value };
+  const checked = validate(schema, value);
+  if ("value" in checked) return { ok: true, value: checked.value };
+  return { ok: false, error: fail(`not what the schema asks for: ${checked.problem}`) };
+}
+
+/** Parses the text of a JSON object. */
+export function parseJsonObject<Failure extends Error>(
+  text: string,
+  fail: Fail<Failure>,
+): ParseResult<JsonObject, Failure> {
+  const result = parseJson(text, fail);
+  if (!result.ok) return result;
+  if (isJsonObject(result.value)) return { ok: true, value: result.value };
+  return { ok: false, error: fail("not a JSON object") };
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

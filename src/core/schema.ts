@@ -1,0 +1,79 @@
+/** JSON schemas as TypeScript programs write them: plain objects, or schemas of a validation library. */
+
+import { ConfigurationError } from "./errors.ts";
+import { jsonTextOf } from "./json-text.ts";
+
+/**
+ * A schema of a library that implements Standard Schema (https://standardschema.dev): Zod, Valibot, ArkType and others.
+ * It checks values; one that implements Standard JSON Schema too (Zod from 4.2) can be given wherever this library takes
+ * a JSON Schema.
+ */
+export interface StandardSchema<Output = unknown> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+  };
+}
+
+/** What a Standard Schema says of a value: the value as its library returns it, or what is wrong with it. */
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+/** Something that is wrong with a value. */
+export interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** A JSON Schema as a plain object, or a Standard Schema whose library can write it as one. */
+export type JsonSchema = object;
+
+/** How many issues of one value an error names. */
+const MAX_ISSUES = 5;
+
+/**
+ * A schema as the text of a JSON Schema document.
+ * @throws ConfigurationError where the schema's library cannot write it as one.
+ */
+export function schemaTextOf(schema: JsonSchema): string {
+  if (!("~standard" in schema)) return jsonTextOf(schema);
+  const { $schema: _dialect, ...document } = documentOf(schema["~standard"]);
+  return jsonTextOf(document);
+}
+
+/**
+ * Checks a value by a schema.
+ * @returns The value as the schema's library returns it, or a text that says what is wrong.
+ * @throws ConfigurationError where the schema checks asynchronously.
+ */
+export function validate<Output>(
+  schema: StandardSchema<Output>,
+  value: unknown,
+): { readonly value: Output } | { readonly problem: string } {
+  const result = schema["~standard"].validate(value);
+  if (result instanceof Promise)
+    throw new ConfigurationError("expected a schema that checks a value at once, found an asynchronous one");
+  return result.issues === undefined ? { value: result.value } : { problem: describeIssues(result.issues) };
+}
+
+/** The JSON Schema of what a value is before it is checked, which is what a model writes. */
+function documentOf(standard: unknown): Record<string, unknown> {
+  const { jsonSchema, vendor } = standard as {
+    readonly jsonSchema?: { readonly input?: unknown };
+    readonly vendor?: unknown;
+  };
+  if (typeof jsonSchema?.input === "function") return jsonSchema.input({ target: "draft-2020-12" });
+  const remedy = "pass the JSON Schema itself as an object";
+  throw new ConfigurationError(`a schema of ${String(vendor)} cannot be written as JSON Schema; ${remedy}`);
+}
+
+function describeIssues(issues: readonly StandardIssue[]): string {
+  const shown = issues.slice(0, MAX_ISSUES).map(({ message, path = [] }) => {
+    const field = path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");
+    return field === "" ? message : `${field}: ${message}`;
+  });
+  const omitted = issues.length - shown.length;
+  return omitted === 0 ? shown.join("; ") : `${shown.join("; ")}; and ${omitted} more`;
+}

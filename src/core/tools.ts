@@ -1,0 +1,164 @@
+/** Constructors of what a request says about tools, and the reading of a tool call. */
+import { create } from "@bufbuild/protobuf";
+import { type Message, MessageSchema, Role, type ToolCall } from "../gen/outrigger/v1/message_pb.ts";
+import { type ToolChoice, ToolChoice_Mode, ToolChoiceSchema } from "../gen/outrigger/v1/request_pb.ts";
+import { Grammar_Syntax, type Tool, ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
+import { InvalidToolCallError } from "./errors.ts";
+import { jsonTextOf } from "./json-text.ts";
+import { type JsonObject, type ParseResult, parseJson, parseJsonObject } from "./parse-json.ts";
+import { isPart, type PartInput, textPart } from "./parts.ts";
+import { type JsonSchema, type StandardSchema, schemaTextOf } from "./schema.ts";
+
+/** A function that the model may call. */
+export interface FunctionToolInput {
+  /** At most 64 letters, digits, `_` and `-`. */
+  readonly name: string;
+  /** What the tool does, for the model. */
+  readonly description?: string | undefined;
+  /** JSON Schema of the arguments, an object at its root. A tool without arguments needs none. */
+  readonly parameters?: JsonSchema | undefined;
+  /** Asks the provider to guarantee that arguments match the schema. Default false. */
+  readonly strict?: boolean | undefined;
+}
+
+/** A tool whose input is free text. */
+export interface CustomToolInput {
+  readonly name: string;
+  /** What the tool does, for the model. */
+  readonly description?: string | undefined;
+  /** A grammar that the input must match. Any text by default. */
+  readonly grammar?: { readonly syntax: "lark" | "regex"; readonly definition: string } | undefined;
+}
+
+/** A tool that a provider executes itself. */
+export interface HostedToolInput {
+  /** Name of the provider that has the tool. */
+  readonly provider: string;
+  /** The tool as the provider's own API takes it, for instance `{ type: "web_search" }`. */
+  readonly config: object;
+}
+
+/** Which tools the model may or must call; `{ name }` names the one that it must call. */
+export type ToolChoiceInput = "auto" | "none" | "required" | { readonly name: string };
+
+/** Options of a tool choice. */
+export interface ToolChoiceOptions {
+  /** Whether the model may call several tools at once. The provider decides by default. */
+  readonly parallel?: boolean | undefined;
+}
+
+/** Options of a tool result. */
+export interface ToolResultOptions {
+  /** Whether the tool failed. True for an Error by default, else false. */
+  readonly isError?: boolean | undefined;
+}
+
+/**
+ * A tool that this program executes.
+ *
+ * ```ts
+ * functionTool({ name: "get_weather", description: "The weather in a city", parameters: z.object({ city: z.string() }) });
+ * ```
+ */
+export function functionTool({
+  name,
+  description = "",
+  parameters,
+  strict = false,
+}: FunctionToolInput): Tool {
+  const parametersJson = parameters === undefined ? "" : schemaTextOf(parameters);
+  const value = { name, description, parametersJson, strict };
+  return create(ToolSchema, { tool: { case: "function", value } });
+}
+
+/** A tool that this program executes and whose input is free text, for instance code. */
+export function customTool({ name, description = "", grammar }: CustomToolInput): Tool {
+  if (grammar === undefined)
+    return create(ToolSchema, { tool: { case: "custom", value: { name, description } } });
+  const { syntax, definition } = grammar;
+  const value = { name, description, grammar: { syntax: SYNTAXES[syntax], definition } };
+  return create(ToolSchema, { tool: { case: "custom", value } });
+}
+
+/** A tool that the provider executes, for instance its web search. */
+export function hostedTool({ provider, config }: HostedToolInput): Tool {
+  const value = { provider, configJson: jsonTextOf(config) };
+  return create(ToolSchema, { tool: { case: "hosted", value } });
+}
+
+/** Whether the model may or must call tools: `toolChoice("required")`, `toolChoice({ name: "get_weather" })`. */
+export function toolChoice(choice: ToolChoiceInput, { parallel }: ToolChoiceOptions = {}): ToolChoice {
+  const mode = typeof choice === "string" ? MODES[choice] : ToolChoice_Mode.NAMED;
+  const toolName = typeof choice === "string" ? "" : choice.name;
+  return create(ToolChoiceSchema, { mode, toolName, ...(parallel === undefined ? {} : { parallel }) });
+}
+
+/**
+ * The result of a tool call, as the message that answers it.
+ * @param call The call, or its id.
+ * @param result A text, an Error, one or several parts (images, documents), or any other value, which is sent as JSON.
+ *   Undefined, for a tool that returns nothing, is sent as no content.
+ */
+export function toolResult(
+  call: ToolCall | string,
+  result: unknown,
+  { isError = result instanceof Error }: ToolResultOptions = {},
+): Message {
+  const toolCallId = typeof call === "string" ? call : call.id;
+  const value = { toolCallId, isError, content: resultParts(result) };
+  return create(MessageSchema, {
+    role: Role.TOOL,
+    toolCallId,
+    content: [{ part: { case: "toolResult", value } }],
+  });
+}
+
+/**
+ * The parsed arguments of a tool call. Models write invalid arguments now and then, so the outcome says whether they are
+ * usable; its error can be sent back as the result, so that the model tries again.
+ *
+ * ```ts
+ * const args = argumentsOf(call, z.object({ city: z.string() }));
+ * toolResult(call, args.ok ? await getWeather(args.value.city) : args.error);
+ * ```
+ * @param schema Checks the arguments, and gives them their type. Without it they are any JSON object.
+ */
+export function argumentsOf(call: ToolCall): ParseResult<JsonObject, InvalidToolCallError>;
+export function argumentsOf<Output>(
+  call: ToolCall,
+  schema: StandardSchema<Output>,
+): ParseResult<Output, InvalidToolCallError>;
+export function argumentsOf(
+  call: ToolCall,
+  schema?: StandardSchema,
+): ParseResult<unknown, InvalidToolCallError> {
+  const { input, name } = call;
+  const fail = (problem: string, cause?: unknown) =>
+    new InvalidToolCallError(`the arguments of the call to ${jsonTextOf(name)} are ${problem}`, { cause });
+  if (input.case === "text") return { ok: false, error: fail("free text, which toolInputOf() returns") };
+  // Some models write nothing for a tool without parameters.
+  const text = input.value || "{}";
+  return schema === undefined ? parseJsonObject(text, fail) : parseJson(text, fail, schema);
+}
+
+/** The input of a tool call as the model wrote it: JSON text or free text. Empty where it has none. */
+export function toolInputOf({ input }: ToolCall): string {
+  return input.value ?? "";
+}
+
+const SYNTAXES = { lark: Grammar_Syntax.LARK, regex: Grammar_Syntax.REGEX } as const;
+
+const MODES = {
+  auto: ToolChoice_Mode.AUTO,
+  none: ToolChoice_Mode.NONE,
+  required: ToolChoice_Mode.REQUIRED,
+} as const;
+
+function resultParts(result: unknown): PartInput[] {
+  if (result === undefined) return [];
+  if (typeof result === "string") return [textPart(result)];
+  if (result instanceof Error) return [textPart(result.message)];
+  if (isPart(result)) return [result];
+  if (Array.isArray(result) && result.length > 0 && result.every(isPart)) return result;
+  return [textPart(jsonTextOf(result))];
+}
