@@ -27,5 +27,5 @@ STOPSIGNAL SIGTERM
 ENV MALLOC_ARENA_MAX=2
 ENV MALLOC_MMAP_THRESHOLD_=65536
 ENV MALLOC_TRIM_THRESHOLD_=131072
-ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "/app/outrigger.cjs"]
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "--disable-sigusr1", "/app/outrigger.cjs"]
 CMD ["serve"]

@@ -33,7 +33,8 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
     logger: createLogger({ level: config.log.level, destination: process.stderr }),
     parts: [{ name: "simulator", close: () => simulator.close() }],
   });
-  const stopped = stopSignal();
+  // The terminal in which it runs was closed.
+  const stopped = stopSignal(["SIGHUP"]);
   stdout.write(demoText({ ...sidecar, simulatorUrl: simulator.url }));
   await stopped;
   await sidecar.drain();

@@ -26,12 +26,12 @@ Examples:
   outrigger serve --config outrigger.yaml
 
 Exit codes:
-  0  done, or stopped by SIGTERM or SIGINT once the calls in flight had ended
+  0  done, or stopped by SIGTERM, SIGINT or SIGQUIT once the calls in flight had ended
   1  something failed that should not; healthcheck: not ready
   2  the command line is wrong
   3  the configuration is wrong, or no provider is configured
   4  an address cannot be listened on, for instance because it is in use
-  A second SIGTERM or SIGINT ends the process at once, with 143 or 130.
+  A second of these signals ends the process at once, with 143, 130 or 131.
 `;
 
 const HELP: Readonly<Record<CommandName, string>> = {
@@ -81,7 +81,8 @@ A configuration file has settings that variables have not:
   limits: { max_message_bytes: 64MiB }
   drain_timeout: 25s
 
-SIGTERM or SIGINT: no new calls, those in flight end (at most drain_timeout), then exit code 0.
+SIGTERM, SIGINT or SIGQUIT: no new calls, those in flight end (at most drain_timeout), then exit
+code 0. SIGHUP: the files of api_key_file are read again.
 Logs are JSON lines on stdout, without prompts, answers or keys.
 `,
   demo: `Runs the sidecar with a simulated provider behind it, and prints calls to try. Needs no key;

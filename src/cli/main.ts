@@ -7,4 +7,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+// Without a listener of its own, Node opens its inspector, which can read every key. The image also turns it off by
+// --disable-sigusr1, which a program cannot give itself.
+process.on("SIGUSR1", () => {});
+
 void run(process.argv.slice(2)).then((code) => process.exit(code));

@@ -1,4 +1,5 @@
-import { buildClient, loadConfig } from "../config/index.ts";
+import type { Logger } from "pino";
+import { buildClient, type KeyFiles, loadConfig, openKeyFiles } from "../config/index.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { createLogOutput } from "../server/telemetry/log-output.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
@@ -34,12 +35,14 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
     },
   });
   if (config.client.providers.size === 0) throw noProvider(config.client.remedy);
-  const client = buildClient(config.client);
   const output = createLogOutput(STDOUT);
   const logger = createLogger({ level: config.log.level, destination: output });
+  const keyFiles = openKeyFiles(config.client, logger);
+  const client = buildClient(config.client, keyFiles);
   const readDroppedLogLines = () => output.droppedLines;
   const sidecar = await startSidecar({ config, client, logger, readDroppedLogLines });
   const stopped = stopSignal();
+  process.on("SIGHUP", () => reload(keyFiles, logger));
   for (const notice of config.notices) logger.warn(notice);
   const { providerNames: providers, defaultProvider } = client;
   logger.info({ version, providers, default_provider: defaultProvider }, "serving");
@@ -48,6 +51,10 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   await sidecar.close();
   logger.info("stopped");
   return exitCodes.ok;
+}
+
+function reload(keyFiles: KeyFiles, logger: Logger): void {
+  logger.info({ signal: "SIGHUP", providers: keyFiles.reload() }, "read the key files again");
 }
 
 function noProvider(remedy: string): ConfigurationError {

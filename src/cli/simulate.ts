@@ -29,7 +29,8 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
     aliases: Object.fromEntries(alias.map(readAlias)),
     ...(quiet ? {} : { log: (line) => stdout.write(formatLine(line)) }),
   });
-  const stopped = stopSignal();
+  // The terminal in which it runs was closed.
+  const stopped = stopSignal(["SIGHUP"]);
   stdout.write(announce(simulator));
   await stopped;
   await simulator.close();

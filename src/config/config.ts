@@ -35,6 +35,8 @@ export interface ListenersConfig {
 export interface ClientConfig {
   /** The providers by name, in the order of registration; those of the variables first. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
+  /** Absolute paths of the files with the keys of providers that have one. */
+  readonly keyFiles: ReadonlyMap<string, string>;
   /** Undefined: the first provider. */
   readonly defaultProvider: string | undefined;
   readonly middleware: MiddlewareConfig;

@@ -6,21 +6,35 @@ import { createAdapter } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { ClientConfig, MiddlewareConfig } from "./config.ts";
+import { type KeyFileLog, KeyFiles } from "./key-files.ts";
 import { mistakes } from "./load-config.ts";
+import { RotatingAdapter } from "./rotating-adapter.ts";
 
 export type { ClientConfig, Config } from "./config.ts";
+export type { KeyFiles } from "./key-files.ts";
 export { type ConfigFlags, loadConfig } from "./load-config.ts";
+
+/** The key files of a configuration, with the keys that were read with it. */
+export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFileLog): KeyFiles {
+  const keys = [...providers].map(([name, { apiKey = "" }]) => [name, apiKey] as const);
+  return new KeyFiles(keyFiles, new Map(keys), log);
+}
 
 /**
  * Makes the adapters, the middleware and the Client. Throws ConfigurationError naming every provider that cannot be
  * made.
  */
-export function buildClient({ providers, defaultProvider, middleware, remedy }: ClientConfig): Client {
+export function buildClient(
+  { providers, defaultProvider, middleware, remedy }: ClientConfig,
+  keyFiles: KeyFiles,
+): Client {
   const adapters: Record<string, ProviderAdapter> = {};
   const problems: string[] = [];
   for (const [name, settings] of providers) {
+    const keyFile = keyFiles.of(name);
     try {
-      adapters[name] = createAdapter(name, settings);
+      adapters[name] =
+        keyFile === undefined ? createAdapter(name, settings) : new RotatingAdapter(name, settings, keyFile);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       problems.push(`provider ${name}: ${error.message}`);

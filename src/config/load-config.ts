@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { describeMissing, type Environment, readProviders } from "../client/from-env.ts";
 import type { ModelAlias } from "../client/model-aliases.ts";
 import type { ProviderSettings } from "../client/providers.ts";
@@ -49,6 +49,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     shutdown: { timeoutMs: settings.drain_timeout },
     client: {
       providers: mergeProviders(registered.providers, settings, file.keys),
+      keyFiles: file.keyFiles,
       defaultProvider: settings.default_provider,
       middleware: { modelAliases: aliasesOf(settings) },
       remedy: describeMissing(registered),
@@ -95,6 +96,7 @@ const NO_FILE: FileSource = {
   problems: [],
   locate: () => "",
   keys: new Map(),
+  keyFiles: new Map(),
   providerNames: [],
 };
 
@@ -109,11 +111,11 @@ async function readFileSource(path: string | undefined, environment: Environment
   const { value, problems, unfilled, locate } = parseYamlFile(path, text, environment);
   const source = readSource(value, locate, unfilled);
   const providers = isObject(value) ? value.providers : undefined;
-  const { keys, problems: keyProblems } = await readProviderKeys(providers, dirname(path), locate);
+  const keys = await readProviderKeys(providers, dirname(resolve(path)), locate);
   return {
     ...source,
-    keys,
-    problems: [...problems, ...source.problems, ...keyProblems],
+    ...keys,
+    problems: [...problems, ...source.problems, ...keys.problems],
     providerNames: isObject(providers) ? Object.keys(providers) : [],
   };
 }

@@ -1,12 +1,15 @@
-import { readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isSelfHosted } from "../client/providers.ts";
 import { isObject } from "../kit/json/json.ts";
+import { MAX_KEY_BYTES, parseKey, systemCodeOf } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
 
 /** The keys of the providers in a file. */
 export interface ProviderKeys {
   readonly keys: ReadonlyMap<string, string>;
+  /** Absolute paths of the files that keys were read from. */
+  readonly keyFiles: ReadonlyMap<string, string>;
   readonly problems: readonly string[];
 }
 
@@ -21,6 +24,7 @@ export async function readProviderKeys(
   locate: Locate,
 ): Promise<ProviderKeys> {
   const keys = new Map<string, string>();
+  const keyFiles = new Map<string, string>();
   const problems: string[] = [];
   for (const [name, entry] of Object.entries(isObject(providers) ? providers : {})) {
     if (!isObject(entry)) continue;
@@ -33,33 +37,26 @@ export async function readProviderKeys(
     } else if (typeof key === "string") {
       keys.set(name, key);
     } else if (typeof path === "string") {
-      const read = await readSecret(resolve(folder, path));
-      if ("secret" in read) keys.set(name, read.secret);
+      const file = resolve(folder, path);
+      const read = await readKey(file);
+      keyFiles.set(name, file);
+      if ("key" in read) keys.set(name, read.key);
       else problems.push(`${locate(["providers", name, "api_key_file"])}: ${read.problem}`);
     }
   }
-  return { keys, problems };
+  return { keys, keyFiles, problems };
 }
 
 const MISSING = "expected api_key or api_key_file, found neither";
 const DOUBLE = "expected either api_key or api_key_file, found both";
 
-/** Reads a secret from a file, without the line break that editors put at its end. */
-async function readSecret(path: string): Promise<{ secret: string } | { problem: string }> {
+async function readKey(path: string): Promise<{ key: string } | { problem: string }> {
   try {
-    const secret = (await readFile(path, "utf8")).replace(/[\r\n]+$/, "");
-    return /^[!-~]+$/.test(secret)
-      ? { secret }
-      : { problem: `expected one key in ${path}, found ${secretLess(secret)}` };
+    await using file = await open(path);
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(MAX_KEY_BYTES + 1));
+    if (bytesRead > MAX_KEY_BYTES) return { problem: `${path} is over ${MAX_KEY_BYTES} bytes` };
+    return parseKey(buffer.toString("utf8", 0, bytesRead), path);
   } catch (error) {
-    return { problem: `cannot read ${path} (${codeOf(error)})` };
+    return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
   }
-}
-
-function secretLess(secret: string): string {
-  return secret === "" ? "nothing" : "spaces, line breaks or other characters that a key does not have";
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

@@ -144,6 +144,45 @@ describe("outrigger serve", () => {
     expect(await outrigger.ended).toBe(0);
   });
 
+  it("drains and stops with 0 on SIGQUIT", async () => {
+    const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
+    await addressesOf(outrigger);
+    outrigger.child.kill("SIGQUIT");
+    expect(await outrigger.ended).toBe(0);
+    expect(outrigger.stdout()).toMatch(/"signal":"SIGQUIT"[^\n]*"msg":"stopping"/);
+  });
+
+  it("reads its key files again on SIGHUP, and serves on", async () => {
+    const config = join(folder, "key-file.yaml");
+    await writeFile(join(folder, "rotated"), "sk-one");
+    await writeFile(
+      config,
+      `providers: { main: { api: openai-responses, api_key_file: rotated, base_url: "${simulator.openaiBaseUrl}" } }`,
+    );
+    const outrigger = spawnOutrigger(["serve", ...anyPort, "--config", config]);
+    const { data } = await addressesOf(outrigger);
+    await writeFile(join(folder, "rotated"), "sk-two");
+    outrigger.child.kill("SIGHUP");
+    await outrigger.printed(/"provider":"main"[^\n]*"msg":"using the new key of the key file"/);
+    await outrigger.printed(/"signal":"SIGHUP","providers":\["main"\],"msg":"read the key files again"/);
+    const response = await clientFor(data).complete({ model: "sim-text", messages: [userMessage("hi")] });
+    expect(response.provider).toBe("main");
+    expect(outrigger.stdout()).not.toContain("sk-");
+    outrigger.child.kill("SIGTERM");
+    expect(await outrigger.ended).toBe(0);
+  });
+
+  it("does not open Node's inspector on SIGUSR1", async () => {
+    const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
+    await addressesOf(outrigger);
+    outrigger.child.kill("SIGUSR1");
+    outrigger.child.kill("SIGHUP");
+    await outrigger.printed(/read the key files again/);
+    outrigger.child.kill("SIGTERM");
+    expect(await outrigger.ended).toBe(0);
+    expect(outrigger.stderr()).toBe("");
+  });
+
   it("stops at once on a second signal", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
     const { data } = await addressesOf(outrigger);

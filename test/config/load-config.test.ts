@@ -2,7 +2,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildClient, type ConfigFlags, loadConfig } from "../../src/config/index.ts";
+import type { Client } from "../../src/client/client.ts";
+import {
+  buildClient,
+  type ClientConfig,
+  type ConfigFlags,
+  loadConfig,
+  openKeyFiles,
+} from "../../src/config/index.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
@@ -21,6 +28,10 @@ async function fileOf(text: string): Promise<string> {
   return path;
 }
 
+function clientOf(config: ClientConfig): Client {
+  return buildClient(config, openKeyFiles(config, { info() {}, warn() {} }));
+}
+
 /** Loads a file and gives the lines of its error, without the folder. */
 async function mistakesIn(text: string, environment = {}): Promise<string[]> {
   return mistakesOf(environment, { config: await fileOf(text) });
@@ -28,7 +39,7 @@ async function mistakesIn(text: string, environment = {}): Promise<string[]> {
 
 async function mistakesOf(environment = {}, flags: ConfigFlags = {}): Promise<string[]> {
   try {
-    buildClient((await loadConfig({ environment, flags })).client);
+    clientOf((await loadConfig({ environment, flags })).client);
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -128,6 +139,7 @@ providers:
       reflection: false,
       client: {
         defaultProvider: "eu",
+        keyFiles: new Map(),
         middleware: {
           modelAliases: new Map([
             ["fast", { provider: "eu", model: "gpt-5.2-mini" }],
@@ -406,7 +418,7 @@ providers:
   first: { api: openai-responses, api_key: a }
   second: { api: openai-responses, api_key: b }
 `);
-    await using client = buildClient((await loadConfig({ environment: {}, flags: { config } })).client);
+    await using client = clientOf((await loadConfig({ environment: {}, flags: { config } })).client);
     expect(client.providerNames).toEqual(["first", "second"]);
     expect(client.defaultProvider).toBe("second");
   });
@@ -419,7 +431,7 @@ providers:
   first: { api: openai-responses, api_key: a, base_url: "http://127.0.0.1:1/v1" }
   second: { api: openai-responses, api_key: b, base_url: "${simulator.openaiBaseUrl}" }
 `);
-    await using client = buildClient((await loadConfig({ environment: {}, flags: { config } })).client);
+    await using client = clientOf((await loadConfig({ environment: {}, flags: { config } })).client);
     const response = await client.complete({ model: "fast", messages: [userMessage("hi")] });
     expect(response).toMatchObject({ provider: "second", model: "sim-text" });
     await simulator.close();

@@ -1,0 +1,61 @@
+import { createAdapter, type ProviderSettings } from "../client/providers.ts";
+import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
+import type { EventStream } from "../core/event-stream.ts";
+import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { KeyFile } from "./key-files.ts";
+
+/**
+ * The adapter of a provider whose key may change. Each key has an adapter of its own, so that a call under way keeps
+ * the key that it began with, and errors are cleared of the right one.
+ */
+export class RotatingAdapter implements ProviderAdapter {
+  readonly name: string;
+  readonly #settings: ProviderSettings;
+  readonly #keyFile: KeyFile;
+  #key: string;
+  #adapter: ProviderAdapter;
+  /** Adapters of former keys. Their idle connections close by themselves, and calls under way keep what they need. */
+  #former: WeakRef<ProviderAdapter>[] = [];
+
+  /**
+   * @param settings With any key.
+   * @throws ConfigurationError where the settings are invalid.
+   */
+  constructor(name: string, settings: ProviderSettings, keyFile: KeyFile) {
+    this.name = name;
+    this.#settings = settings;
+    this.#keyFile = keyFile;
+    this.#key = keyFile.current();
+    this.#adapter = createAdapter(name, { ...settings, apiKey: this.#key });
+  }
+
+  complete(request: Request, options?: CallOptions): Promise<Response> {
+    return this.#current().complete(request, options);
+  }
+
+  stream(request: Request, options?: CallOptions): EventStream {
+    return this.#current().stream(request, options);
+  }
+
+  supportsToolChoice(mode: ToolChoice_Mode, model: string): boolean {
+    return this.#adapter.supportsToolChoice?.(mode, model) ?? true;
+  }
+
+  async close(): Promise<void> {
+    const former = this.#former.map((adapter) => adapter.deref());
+    await Promise.all([this.#adapter, ...former].map((adapter) => adapter?.close?.()));
+  }
+
+  #current(): ProviderAdapter {
+    const key = this.#keyFile.current();
+    if (key === this.#key) return this.#adapter;
+    this.#former = [
+      ...this.#former.filter((adapter) => adapter.deref() !== undefined),
+      new WeakRef(this.#adapter),
+    ];
+    this.#key = key;
+    this.#adapter = createAdapter(this.name, { ...this.#settings, apiKey: key });
+    return this.#adapter;
+  }
+}

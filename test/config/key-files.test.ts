@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { buildClient, loadConfig, openKeyFiles } from "../../src/config/index.ts";
+import { KeyFile, KeyFiles } from "../../src/config/key-files.ts";
+import { accumulate } from "../../src/core/accumulator.ts";
+import { userMessage } from "../../src/core/message.ts";
+
+/** Longer than the interval in which a file is looked at. */
+const NEXT_CHECK_MS = 150;
+
+let folder: string;
+let lines: [level: string, fields: object, message: string][];
+const log = {
+  info: (fields: object, message: string) => void lines.push(["info", fields, message]),
+  warn: (fields: object, message: string) => void lines.push(["warn", fields, message]),
+};
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "outrigger-keys-"));
+  lines = [];
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Writes a secret as Kubernetes does: `key` leads over `..data` to a folder, and `..data` is replaced at once. */
+async function mountSecret(version: string, key: string): Promise<void> {
+  await mkdir(join(folder, `..${version}`));
+  await writeFile(join(folder, `..${version}`, "key"), `${key}\n`);
+  await symlink(`..${version}`, join(folder, "..data_tmp"));
+  await rename(join(folder, "..data_tmp"), join(folder, "..data"));
+}
+
+describe("KeyFile", () => {
+  it("follows the symbolic links of a mounted secret", async () => {
+    await mountSecret("2026_01", "sk-one");
+    await symlink("..data/key", join(folder, "key"));
+    const file = new KeyFile("main", join(folder, "key"), "sk-one", log);
+    expect(file.current()).toBe("sk-one");
+    await mountSecret("2026_02", "sk-two");
+    await setTimeout(NEXT_CHECK_MS);
+    expect(file.current()).toBe("sk-two");
+    expect(lines).toEqual([
+      ["info", { provider: "main", path: join(folder, "key") }, "using the new key of the key file"],
+    ]);
+    expect(JSON.stringify(lines)).not.toContain("sk-");
+  });
+
+  it("keeps the last key while the file is empty or missing, and warns once of each", async () => {
+    const path = join(folder, "key");
+    await writeFile(path, "sk-one");
+    const file = new KeyFile("main", path, "sk-one", log);
+    for (const change of [() => writeFile(path, ""), () => rm(path)]) {
+      await change();
+      for (let look = 0; look < 2; look += 1) {
+        await setTimeout(NEXT_CHECK_MS);
+        expect(file.current()).toBe("sk-one");
+      }
+    }
+    const message = "cannot use the key file, keeping the last key";
+    expect(lines).toEqual([
+      ["warn", { provider: "main", problem: `expected one key in ${path}, found nothing` }, message],
+      ["warn", { provider: "main", problem: `cannot read ${path} (ENOENT)` }, message],
+    ]);
+    await writeFile(path, "sk-two");
+    await setTimeout(NEXT_CHECK_MS);
+    expect(file.current()).toBe("sk-two");
+  });
+
+  it("does not read a pipe or a folder", async () => {
+    const file = new KeyFile("main", folder, "sk-one", log);
+    expect(file.current()).toBe("sk-one");
+    expect(lines).toMatchObject([["warn", { problem: `${folder} is not a file` }, expect.any(String)]]);
+  });
+});
+
+describe("KeyFiles", () => {
+  it("reads all files at once when told to, and names their providers", async () => {
+    for (const name of ["a", "b"]) await writeFile(join(folder, name), `sk-${name}`);
+    const paths = new Map([
+      ["first", join(folder, "a")],
+      ["second", join(folder, "b")],
+    ]);
+    const files = new KeyFiles(paths, new Map(), log);
+    expect(files.reload()).toEqual(["first", "second"]);
+    expect([files.of("first")?.current(), files.of("second")?.current(), files.of("none")]).toEqual([
+      "sk-a",
+      "sk-b",
+      undefined,
+    ]);
+  });
+});
+
+describe("a client with key files", () => {
+  let server: Server;
+  let keys: (string | undefined)[];
+
+  beforeEach(async () => {
+    keys = [];
+    server = createServer((request, response) => {
+      keys.push(request.headers.authorization);
+      response.writeHead(401).end();
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+  });
+
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it("sends the new key with the next request", async () => {
+    await writeFile(join(folder, "key"), "sk-one");
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    const config = join(folder, "outrigger.yaml");
+    const base = `http://127.0.0.1:${port}/v1`;
+    await writeFile(
+      config,
+      `providers: { main: { api: openai-chat, base_url: "${base}", api_key_file: key } }`,
+    );
+    const { client: settings } = await loadConfig({ environment: {}, flags: { config } });
+    await using client = buildClient(settings, openKeyFiles(settings, log));
+    const request = { model: "m", messages: [userMessage("hi")] };
+    await expect(client.complete(request)).rejects.toMatchObject({ httpStatusCode: 401 });
+    await writeFile(join(folder, "next"), "sk-two");
+    await rename(join(folder, "next"), join(folder, "key"));
+    await setTimeout(NEXT_CHECK_MS);
+    await expect(client.complete(request)).rejects.toMatchObject({ httpStatusCode: 401 });
+    await expect(accumulate(client.stream(request))).rejects.toMatchObject({ httpStatusCode: 401 });
+    expect(keys).toEqual(["Bearer sk-one", "Bearer sk-two", "Bearer sk-two"]);
+  });
+});
