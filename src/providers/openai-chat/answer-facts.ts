@@ -2,6 +2,7 @@ import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
+import { isStopped } from "../../kit/adapter/stopped-call.ts";
 import { asObject, textIn } from "../../kit/json/json.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import type { CompletionExtensions, Usage as WireUsage } from "../../wire/openai-chat/response.ts";
@@ -39,6 +40,11 @@ export class AnswerFacts {
   /** Whether the server has sent a finish reason. */
   get hasFinish(): boolean {
     return this.#finish !== "";
+  }
+
+  /** Whether the answer was stopped before the model had ended it. */
+  get isStopped(): boolean {
+    return isStopped(finishReasonOf(this.#finish, { hasToolCalls: false, hasRefusal: false }).reason);
   }
 
   /** The counts so far: those of the last chunk that has any, since they are cumulative. */

@@ -6,12 +6,13 @@ import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
 import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
 import type { Origin } from "../../kit/adapter/state-origin.ts";
 import { wireToolCallName } from "../../kit/adapter/tool-call-names.ts";
-import { asJson, isJson, objectIn, parseObjectField } from "../../kit/json/json.ts";
+import { asJson, isJson, type JsonObject, objectIn, parseObjectField } from "../../kit/json/json.ts";
 import type {
   CustomToolCall,
   FunctionToolCall,
   GeneratedImage,
   ReasoningDetail,
+  SignatureParam,
   ToolCall as WireToolCall,
 } from "../../wire/openai-chat/parts.ts";
 import type {
@@ -23,7 +24,15 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
 import { imageEntryOf } from "./images.ts";
 import { type MediaPart, mediaPart } from "./media.ts";
-import { originOf, type ReasoningState, readCall, readImage, readReasoning, readTextField } from "./state.ts";
+import {
+  originOf,
+  type ReasoningState,
+  readCall,
+  readImage,
+  readReasoning,
+  readSignatures,
+  readTextField,
+} from "./state.ts";
 import { thinkPartOf } from "./think-part.ts";
 import type { PendingCall } from "./tool-results.ts";
 import { verbatim } from "./verbatim.ts";
@@ -72,6 +81,8 @@ class AssistantMessageBuilder {
   #reasoning = "";
   #reasoningField = "";
   #refusal = "";
+  #transcript = "";
+  #signatures: Untrusted<SignatureParam> = {};
   #audio: AssistantMessageParam["audio"];
 
   constructor(name: string, context: RequestContext) {
@@ -100,6 +111,8 @@ class AssistantMessageBuilder {
   }
 
   build(field: string): AssistantMessage {
+    // Audio that goes back holds its transcript.
+    if (this.#audio === undefined && this.#transcript !== "") this.#addContentText(this.#transcript);
     const rest = { calls: this.#pending, moved: this.#moved };
     const fields = this.#fields();
     const content = this.#joinedContent();
@@ -131,6 +144,7 @@ class AssistantMessageBuilder {
       ...(this.#calls.length === 0 ? {} : { tool_calls: this.#calls }),
       ...(this.#images.length === 0 ? {} : { images: this.#images }),
       ...(this.#audio === undefined ? {} : { audio: this.#audio }),
+      ...verbatim<SignatureParam>(this.#signatures),
     };
   }
 
@@ -149,10 +163,12 @@ class AssistantMessageBuilder {
   }
 
   #addText(text: string, whole: ContentPart): void {
-    const field = this.#originOf(whole) === "own" ? readTextField(whole) : "content";
+    const isOwn = this.#originOf(whole) === "own";
+    const field = isOwn ? readTextField(whole) : "content";
+    if (isOwn) this.#signatures = { ...this.#signatures, ...readSignatures(whole) };
     if (field === "refusal") this.#refusal += text;
-    // The transcript of an audio answer is in its audio.
-    else if (field === "content" && text !== "") this.#addContentText(text);
+    else if (field === "transcript") this.#transcript += text;
+    else if (text !== "") this.#addContentText(text);
   }
 
   #addContentText(text: string): void {
@@ -246,10 +262,19 @@ class AssistantMessageBuilder {
       return;
     }
     const block = parseObjectField(dataJson, `${field}.native.data_json`);
-    // Audio goes back by its id.
-    if (whole.part.case === "native" && whole.part.value.kind === "audio")
-      this.#audio = verbatim<{ id: string }>({ id: block.id });
+    if (whole.part.case === "native" && whole.part.value.kind === "audio") this.#addAudio(block, field);
     else this.#addPart(verbatim<ContentPartParam>(block));
+  }
+
+  /** Audio goes back by its id. */
+  #addAudio({ id }: JsonObject, field: string): void {
+    if (typeof id === "string" && id !== "") this.#audio = { id };
+    else
+      this.#context.loss.lose(
+        field,
+        "unsupported_content",
+        "audio without an id cannot be sent back; its transcript was sent",
+      );
   }
 
   #originOf(part: ContentPart): Origin {

@@ -5,15 +5,9 @@ import type { Untrusted } from "../../wire/untrusted.ts";
 
 /** Collects the audio of one answer: a stream sends data and transcript in pieces. */
 export class AudioCollector {
-  /** Index of the part in the message. */
-  readonly partIndex: number;
   readonly #data: string[] = [];
   #transcript = "";
-  #rest: Record<string, JsonValue | undefined> = {};
-
-  constructor(partIndex: number) {
-    this.partIndex = partIndex;
-  }
+  readonly #rest: Record<string, JsonValue | undefined> = {};
 
   /** Adds the next piece. */
   add(audio: Untrusted<AudioDelta>): void {
@@ -21,7 +15,12 @@ export class AudioCollector {
     if (data !== "") this.#data.push(data);
     this.#transcript += textIn(audio.transcript);
     for (const [key, value] of Object.entries(without(audio, ...PIECEWISE)))
-      if (value !== null) this.#rest[key] = value;
+      if (value !== null && value !== "") this.#rest[key] = value;
+  }
+
+  /** Whether there is no audio: neither an id nor any content. */
+  get isEmpty(): boolean {
+    return textIn(this.#rest.id) === "" && this.#data.length === 0 && this.#transcript === "";
   }
 
   /** The whole `audio` object. */

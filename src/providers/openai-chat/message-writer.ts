@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Citation, type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
-import { asObject, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
+import { asObject, isEmpty, objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type { ReasoningBlock, StreamWriter, TextBlock } from "../../kit/stream/stream-writer.ts";
 import type {
   AnyMessage,
@@ -8,14 +8,19 @@ import type {
   MessageExtensions,
   ToolCallDelta,
 } from "../../wire/openai-chat/message.ts";
-import type { GeneratedImage, ReasoningDetail, ThinkPart } from "../../wire/openai-chat/parts.ts";
+import type {
+  GeneratedImage,
+  ReasoningDetail,
+  SignatureParam,
+  ThinkPart,
+} from "../../wire/openai-chat/parts.ts";
 import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
 import type { Logprobs, TokenLogprob } from "../../wire/openai-chat/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { AudioCollector } from "./audio.ts";
 import { AnnotationSpans, citationsOf, type SpannedCitation } from "./citations.ts";
 import { imagePartOf } from "./images.ts";
-import { ToolCallReader } from "./open-blocks.ts";
+import { isEmptyEntry, ToolCallReader } from "./open-blocks.ts";
 import type { ServerProfile } from "./profile.ts";
 import { addDetails, textOfDetails } from "./reasoning-details.ts";
 import type { StateWriter, TextField } from "./state.ts";
@@ -28,6 +33,8 @@ interface OpenText {
   readonly block: TextBlock;
   readonly citations: SpannedCitation[];
   readonly logprobs: Untrusted<TokenLogprob>[];
+  /** Signatures of the message; mostly none. */
+  signatures: Untrusted<SignatureParam>;
 }
 
 /** A reasoning part that is being written. It ends where text or a tool call begins. */
@@ -57,9 +64,12 @@ export class MessageWriter {
   /** The text that further text of its field is added to. */
   #text: OpenText | undefined;
   #reasoning: OpenReasoning | undefined;
+  #signatures: Untrusted<SignatureParam> = {};
   /** Reasoning that was split off the content, with its tags. */
   #tagged = "";
-  #audio: AudioCollector | undefined;
+  readonly #audio = new AudioCollector();
+  /** Index of the audio in the message; undefined until there is any. */
+  #audioIndex: number | undefined;
 
   constructor(writer: StreamWriter, states: StateWriter, profile: ServerProfile) {
     this.#writer = writer;
@@ -96,6 +106,8 @@ export class MessageWriter {
     if (delta.images !== undefined)
       for (const image of objectsIn<GeneratedImage>(delta.images)) this.#addImage(image);
     if (delta.annotations !== undefined) this.#addAnnotations(delta.annotations);
+    if (delta.extra_content !== undefined || delta.thought_signature !== undefined)
+      this.#keepSignatures(delta);
   }
 
   /** Adds the log probabilities of the tokens in the last delta. */
@@ -104,20 +116,25 @@ export class MessageWriter {
     this.#lastOf("refusal")?.logprobs.push(...objectsIn<TokenLogprob>(refusal));
   }
 
-  /** Ends the message. @param sources Sources that the server lists beside it. */
-  end(sources: readonly Citation[]): void {
+  /**
+   * Ends the message.
+   * @param sources Sources that the server lists beside it.
+   * @param isStopped Whether the answer was stopped before the model had ended it.
+   */
+  end(sources: readonly Citation[], isStopped: boolean): void {
     this.#splitter?.end();
     this.#endReasoning();
     if (sources.length > 0)
       this.#lastContent().citations.push(...sources.map((citation) => ({ citation, span: undefined })));
+    if (!isEmpty(this.#signatures)) this.#lastContent().signatures = this.#signatures;
     this.#setSpans();
-    for (const { block, field, citations, logprobs } of this.#texts) {
-      const providerState = this.#states.ofText(field, logprobs);
+    for (const { block, field, citations, logprobs, signatures } of this.#texts) {
+      const providerState = this.#states.ofText(field, logprobs, signatures);
       block.end({ citations: citations.map(({ citation }) => citation), providerState });
     }
-    this.#calls.end();
-    if (this.#audio !== undefined)
-      this.#writer.addPart(this.#nativePart("audio", this.#audio.whole), this.#audio.partIndex);
+    this.#calls.end(isStopped);
+    if (this.#audioIndex !== undefined)
+      this.#writer.addPart(this.#nativePart("audio", this.#audio.whole), this.#audioIndex);
   }
 
   #setSpans(): void {
@@ -143,13 +160,14 @@ export class MessageWriter {
     return undefined;
   }
 
-  /** Content is a text; at Mistral also a list of texts, reasoning and more. */
+  /** Content is a text; at Mistral also a list of texts, reasoning and more; at Cloudflare the JSON that was asked for. */
   #addContent(content: unknown): void {
     if (typeof content === "string") return this.#addAnswerText(content);
-    if (!Array.isArray(content)) return;
+    if (content === undefined || content === null) return;
+    if (!isPartList(content)) return this.#addAnswerText(JSON.stringify(content));
     for (const part of content) {
       if (typeof part === "string") this.#addAnswerText(part);
-      else this.#addContentPart(objectIn<ContentPartParam>(part));
+      else if (part !== null) this.#addContentPart(part);
     }
   }
 
@@ -187,7 +205,7 @@ export class MessageWriter {
   }
 
   #startText(field: TextField): OpenText {
-    const open = { field, block: this.#writer.startText(), citations: [], logprobs: [] };
+    const open = { field, block: this.#writer.startText(), citations: [], logprobs: [], signatures: {} };
     this.#texts.push(open);
     this.#text = open;
     return open;
@@ -226,21 +244,31 @@ export class MessageWriter {
     if (citations.length > 0) this.#lastContent().citations.push(...citations);
   }
 
+  #keepSignatures({ extra_content: extra, thought_signature: signature }: Untrusted<AnyMessage>): void {
+    const kept = {
+      ...(isEmpty(objectIn(extra)) ? {} : { extra_content: extra }),
+      ...(textIn(signature) === "" ? {} : { thought_signature: signature }),
+    };
+    this.#signatures = { ...this.#signatures, ...kept };
+  }
+
   #addToolCalls(delta: Untrusted<AnyMessage>): void {
     if (delta.tool_calls === undefined && delta.function_call === undefined) return;
-    const legacy = asObject(delta.function_call);
-    const entries =
-      legacy === undefined ? objectsIn<ToolCallDelta>(delta.tool_calls) : [{ function: legacy }];
-    if (entries.length === 0) return;
+    const calls = objectsIn<ToolCallDelta>(delta.tool_calls);
+    // Some servers send the older field beside the newer one, empty or with the same call.
+    const entries = calls.length > 0 ? calls : [{ function: objectIn(delta.function_call) }];
+    if (entries.every(isEmptyEntry)) return;
     this.#endReasoning();
     this.#calls.push(entries);
   }
 
   #addAudio(audio: Untrusted<AudioDelta> | undefined): void {
     if (audio === undefined) return;
-    this.#endReasoning();
-    this.#audio ??= new AudioCollector(this.#writer.reserve());
     this.#audio.add(audio);
+    // Some servers send the field with empty values in every message.
+    if (this.#audio.isEmpty) return;
+    this.#endReasoning();
+    this.#audioIndex ??= this.#writer.reserve();
     this.#addText("transcript", textIn(audio.transcript));
   }
 
@@ -270,8 +298,18 @@ export class MessageWriter {
   }
 }
 
+/** Whether content is a list of texts and parts, which have a type, and not the JSON that the model wrote. */
+function isPartList(content: unknown): content is readonly (string | null | Untrusted<ContentPartParam>)[] {
+  return (
+    Array.isArray(content) &&
+    content.every(
+      (part) => part === null || typeof part === "string" || typeof asObject(part)?.type === "string",
+    )
+  );
+}
+
 /** A field of a message that holds the text of its reasoning. */
-type ReasoningField = Exclude<keyof MessageExtensions, "images" | "reasoning_details">;
+type ReasoningField = Exclude<keyof MessageExtensions, "images" | "reasoning_details" | keyof SignatureParam>;
 
 /** Where servers put reasoning; of several, the first that holds any, since some repeat it. */
 const REASONING_FIELDS: readonly ReasoningField[] = ["reasoning_content", "reasoning", "reasoning_text"];

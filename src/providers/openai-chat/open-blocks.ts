@@ -4,6 +4,7 @@
  * call at once.
  */
 
+import { unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import {
   asInt32,
   asObject,
@@ -37,7 +38,9 @@ interface OpenCall {
   /** Input that came before the call was started. */
   held: string;
   rest: JsonObject;
-  readonly inputKind: ToolInputKind;
+  inputKind: ToolInputKind;
+  /** Index in the message; undefined until there is a name or some input. */
+  partIndex: number | undefined;
   /** Undefined until there is a name and some input. */
   block: ToolCallBlock | undefined;
 }
@@ -68,12 +71,17 @@ export class ToolCallReader {
     }
   }
 
-  /** Ends all calls. They stay open until then, since some servers add to a call after the next one began. */
-  end(): void {
-    for (const call of this.#calls) {
-      // A call that was cut off before its name is none.
-      if (!hasContent(call)) continue;
+  /**
+   * Ends all calls. They stay open until then, since some servers add to a call after the next one began.
+   * @param isStopped Whether the answer was stopped before the model had ended it.
+   */
+  end(isStopped: boolean): void {
+    // A call that was cut off before its name is none.
+    const calls = this.#calls.filter(hasContent);
+    for (const call of calls) {
       const block = call.block ?? this.#start(call);
+      const isUnfinished = isStopped && call === calls.at(-1) && call.inputKind === "argumentsJson";
+      if (isUnfinished) block.append(unfinishedArguments(block.text));
       block.end({ providerState: this.#states.ofCall(call.rest) });
     }
   }
@@ -84,9 +92,12 @@ export class ToolCallReader {
     const call = known ?? this.#open(piece);
     if (piece.rest !== undefined) call.rest = { ...call.rest, ...piece.rest };
     if (call.block !== undefined) return call.block.append(piece.input);
+    if (!hasContent(call)) call.inputKind = piece.inputKind;
     call.id ||= piece.id;
     call.name = joinedName(call.name, piece.name);
     call.held += piece.input;
+    // The name may go on in the next piece, but the server has begun to answer.
+    if (hasContent(call)) call.partIndex ??= this.#writer.reserve();
     if (call.name !== "" && call.held !== "") this.#start(call);
   }
 
@@ -108,14 +119,15 @@ export class ToolCallReader {
     // Calls keep the order in which they came.
     for (const earlier of this.#calls)
       if (earlier.block === undefined && earlier.name !== "") this.#start(earlier);
-    const call: OpenCall = { id, name: "", held: "", rest: {}, inputKind, block: undefined };
+    const begun = { id, name: "", held: "", rest: {}, inputKind };
+    const call: OpenCall = { ...begun, partIndex: undefined, block: undefined };
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;
   }
 
   #start(call: OpenCall): ToolCallBlock {
-    const block = this.#writer.startToolCall(call);
+    const block = this.#writer.startToolCall(call, call.partIndex);
     call.block = block;
     block.append(call.held);
     return block;
@@ -125,8 +137,13 @@ export class ToolCallReader {
 /** The fields of an entry that depend on the kind of its tool: of `function` or of `custom`. */
 type CallBody = NonNullable<ToolCallDelta["function"]> & NonNullable<ToolCallDelta["custom"]>;
 
+/** Whether an entry of `tool_calls`, or a `function_call`, says nothing: some servers send all fields, empty. */
+export function isEmptyEntry(entry: Untrusted<ToolCallDelta>): boolean {
+  return isBlank(pieceOf(entry));
+}
+
 function pieceOf(entry: Untrusted<ToolCallDelta>): Piece {
-  const kind = entry.type === "custom" || asObject(entry.custom) !== undefined ? "custom" : "function";
+  const kind = kindOf(entry);
   const body = objectIn<CallBody>(entry[kind]);
   return {
     index: asInt32(entry.index),
@@ -136,6 +153,19 @@ function pieceOf(entry: Untrusted<ToolCallDelta>): Piece {
     inputKind: kind === "custom" ? "text" : "argumentsJson",
     rest: restOf(entry, body, kind),
   };
+}
+
+/** The kind whose fields hold something: some servers send those of both kinds, one of them empty. */
+function kindOf({ type, custom, function: called }: Untrusted<ToolCallDelta>): "custom" | "function" {
+  const isCustom = holdsSome(custom);
+  if (isCustom !== holdsSome(called)) return isCustom ? "custom" : "function";
+  if (type === "custom" || type === "function") return type;
+  return asObject(custom) !== undefined && asObject(called) === undefined ? "custom" : "function";
+}
+
+function holdsSome(value: unknown): boolean {
+  const body = objectIn<CallBody>(value);
+  return [body.name, body.arguments, body.input].some((field) => (field ?? "") !== "");
 }
 
 const ENTRY_KEYS: readonly (keyof ToolCallDelta)[] = ["index", "id", "type", "function", "custom"];
@@ -173,8 +203,8 @@ function hasContent({ name, held }: OpenCall): boolean {
   return name !== "" || held !== "";
 }
 
-function isBlank({ id, name, input }: Piece): boolean {
-  return id === "" && name === "" && input === "";
+function isBlank({ id, name, input, rest }: Piece): boolean {
+  return id === "" && name === "" && input === "" && rest === undefined;
 }
 
 /** A name arrives whole, in pieces, repeated, or longer each time. */

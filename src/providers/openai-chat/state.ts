@@ -5,8 +5,14 @@
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
 import { bareSignatureIn, dataOfState, PartStateWriter } from "../../kit/adapter/part-state.ts";
 import { type Origin, originOf as stateOriginOf } from "../../kit/adapter/state-origin.ts";
-import { asJson, asObject, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
-import type { GeneratedImage, ReasoningDetail, ThinkPart, ToolCall } from "../../wire/openai-chat/parts.ts";
+import { asJson, asObject, isEmpty, type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
+import type {
+  GeneratedImage,
+  ReasoningDetail,
+  SignatureParam,
+  ThinkPart,
+  ToolCall,
+} from "../../wire/openai-chat/parts.ts";
 import type { TokenLogprob } from "../../wire/openai-chat/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 
@@ -40,6 +46,7 @@ interface PartState {
   readonly tags: ThinkTags;
   readonly text: TextField;
   readonly logprobs: readonly Untrusted<TokenLogprob>[];
+  readonly signatures: Untrusted<SignatureParam>;
   readonly call: JsonObject;
   readonly image: JsonObject;
 }
@@ -56,10 +63,22 @@ export class StateWriter extends PartStateWriter {
     });
   }
 
-  /** State of a text part; undefined where there is nothing to keep. */
-  ofText(field: TextField, logprobs: readonly Untrusted<TokenLogprob>[]): ProviderState | undefined {
-    if (field === "content" && logprobs.length === 0) return undefined;
-    return this.#stateOf({ text: field, ...(logprobs.length === 0 ? {} : { logprobs }) });
+  /**
+   * State of a text part; undefined where there is nothing to keep.
+   * @param signatures Signatures of the message, kept with one of its texts.
+   */
+  ofText(
+    field: TextField,
+    logprobs: readonly Untrusted<TokenLogprob>[],
+    signatures: Untrusted<SignatureParam>,
+  ): ProviderState | undefined {
+    const isSigned = !isEmpty(signatures);
+    if (field === "content" && logprobs.length === 0 && !isSigned) return undefined;
+    return this.#stateOf({
+      text: field,
+      ...(logprobs.length === 0 ? {} : { logprobs }),
+      ...(isSigned ? { signatures } : {}),
+    });
   }
 
   /**
@@ -109,6 +128,11 @@ export function readReasoning({ part, providerState }: ContentPart): ReasoningSt
 export function readTextField({ providerState }: ContentPart): TextField {
   const { text } = stateIn(providerState);
   return text === "refusal" || text === "transcript" ? text : "content";
+}
+
+/** The signatures of a message that are kept with its text part. */
+export function readSignatures({ providerState }: ContentPart): Untrusted<SignatureParam> {
+  return asObject<SignatureParam>(stateIn(providerState).signatures) ?? {};
 }
 
 /** What a tool call had beside its id, name and input. */

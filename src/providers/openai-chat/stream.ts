@@ -124,7 +124,7 @@ export class ChatDecoder implements StreamDecoder {
 
   #finish(rawJson: string): Response {
     this.#start();
-    this.#message.end(this.#answer.sources);
+    this.#message.end(this.#answer.sources, this.#answer.isStopped);
     const { hasToolCalls, hasRefusal } = this.#message;
     return this.#writer.finish(this.#answer.end({ hasToolCalls, hasRefusal }, rawJson));
   }

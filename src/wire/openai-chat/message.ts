@@ -7,6 +7,7 @@ import type {
   GeneratedImage,
   ReasoningParam,
   RefusalPart,
+  SignatureParam,
   TextPart,
   ThinkPart,
   ToolCall,
@@ -45,7 +46,7 @@ export interface Delta
 }
 
 /** What servers other than OpenAI have in a message and in a delta alike. */
-export interface MessageExtensions extends ReasoningParam {
+export interface MessageExtensions extends ReasoningParam, SignatureParam {
   /** GitHub Copilot's name of the reasoning. */
   reasoning_text?: string | null;
   /** Images that the model made (OpenRouter documentation: "Image generation"). */

@@ -36,6 +36,14 @@ export interface ReasoningParam {
   reasoning_details?: ReasoningDetail[] | null;
 }
 
+/** Proof that the model wrote a message, which goes back with it. */
+export interface SignatureParam {
+  /** Thought signature of the message (Gemini documentation: "Thought signatures", "OpenAI compatibility"). */
+  extra_content?: { google?: { thought_signature?: string } } | null;
+  /** The same, as proxies of Gemini pass it on. */
+  thought_signature?: string | null;
+}
+
 /** One of `reasoning_details` (OpenRouter documentation: "Reasoning tokens", "Preserving reasoning"). */
 export interface ReasoningDetail {
   /** `reasoning.text`, `reasoning.summary`, `reasoning.encrypted`. */

@@ -23,7 +23,15 @@ import type {
   ResponseFormatJSONSchema,
   ResponseFormatText,
 } from "openai/resources/shared";
-import type { GeneratedImage, ReasoningParam, RefusalPart, TextPart, ThinkPart, ToolCall } from "./parts.ts";
+import type {
+  GeneratedImage,
+  ReasoningParam,
+  RefusalPart,
+  SignatureParam,
+  TextPart,
+  ThinkPart,
+  ToolCall,
+} from "./parts.ts";
 
 /** Path below the base URL ("Create chat completion"). */
 export const CHAT_COMPLETIONS_PATH = "/chat/completions";
@@ -121,7 +129,8 @@ export interface ToolMessageParam extends Omit<ChatCompletionToolMessageParam, "
 /** An earlier answer of the model ("Create chat completion", `messages`, "Assistant message"). */
 export interface AssistantMessageParam
   extends Omit<ChatCompletionAssistantMessageParam, "content" | "tool_calls">,
-    ReasoningParam {
+    ReasoningParam,
+    SignatureParam {
   /** A text, or a list of parts; null or left out beside tool calls and refusals. */
   content?: ContentParam | null;
   /** The calls that the messages after it answer. */

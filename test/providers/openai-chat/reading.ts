@@ -137,8 +137,8 @@ export function readBody(body: Wire): PartContent[] {
   if (Array.isArray(message.content)) parts.push(...list(message.content).map(readChunk));
   else if (message.content) parts.push({ text: message.content, citations: sourcesOf(body) });
   if (message.refusal) parts.push({ text: message.refusal, citations: [] });
-  for (const call of list(message.tool_calls)) parts.push(readCall(call));
-  return parts;
+  const calls = list(message.tool_calls).map(readCall);
+  return [...parts, ...calls.map((call) => (call === calls.at(-1) && isCut(body) ? markedCall(call) : call))];
 }
 
 function readChunk(chunk: Wire): PartContent {
@@ -148,6 +148,16 @@ function readChunk(chunk: Wire): PartContent {
 function readCall({ id, function: called }: Wire): PartContent {
   const { name, arguments: input } = called as Wire;
   return { call: name, id, input: input === "" ? "{}" : input };
+}
+
+/** Whether a limit stopped the answer. */
+export function isCut(body: Wire): boolean {
+  return list(body.choices)[0]?.finish_reason === "length";
+}
+
+/** A call at which the answer was cut: without any arguments it must not pass for one that needs none. */
+function markedCall(call: PartContent): PartContent {
+  return call.input === "{}" ? { ...call, input: "{" } : call;
 }
 
 /** The sources that are listed beside the text: search results where there are any, otherwise URLs. */
