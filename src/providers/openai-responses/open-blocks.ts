@@ -9,7 +9,7 @@ import type {
 import type { OutputText, Refusal } from "../../wire/openai-responses/items.ts";
 import type { Annotation, OutputContent, OutputItem } from "../../wire/openai-responses/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { callHead, callInput } from "./response.ts";
+import { callHead, callInput, messageText } from "./response.ts";
 
 /** An item that has begun. */
 export type OpenItem = OpenMessage | OpenReasoning | OpenCall | OpenNamelessCall | OpenSinglePart;
@@ -18,7 +18,10 @@ export type OpenItem = OpenMessage | OpenReasoning | OpenCall | OpenNamelessCall
 export interface OpenMessage {
   readonly kind: "message";
   readonly item: Untrusted<OutputItem>;
+  /** The texts that have begun, by the content indices of their events. */
   readonly texts: Map<number, OpenText>;
+  /** The text that began last. */
+  last: OpenText | undefined;
 }
 
 /** A content part of a message that is text, or a refusal. */
@@ -67,7 +70,7 @@ export interface OpenSinglePart {
 export function openItem(item: Untrusted<OutputItem>, writer: StreamWriter): OpenItem {
   switch (item.type) {
     case "message":
-      return { kind: "message", item, texts: new Map() };
+      return { kind: "message", item, texts: new Map(), last: undefined };
     case "reasoning":
       return { kind: "reasoning", item, block: writer.startReasoning(), parts: new Map(), lastPart: "" };
     case "function_call":
@@ -80,29 +83,79 @@ export function openItem(item: Untrusted<OutputItem>, writer: StreamWriter): Ope
   }
 }
 
-/** The text at a content index of a message, begun where it is new. @param refuses Whether a new one is a refusal. */
+/**
+ * The text at a content index of a message. Where the index is new, the text that was announced and has nothing yet:
+ * some servers announce a part under another index than its deltas have.
+ * @param refuses Whether a new one is a refusal.
+ */
 export function textAt(
-  { texts }: OpenMessage,
+  open: OpenMessage,
   contentIndex: number,
   refuses: boolean,
   writer: StreamWriter,
 ): OpenText {
-  const known = texts.get(contentIndex);
+  const known = open.texts.get(contentIndex);
+  if (known !== undefined) return known;
+  const { last } = open;
+  if (last?.block.text !== "" || last.refuses !== refuses)
+    return announceText(open, contentIndex, refuses, writer);
+  open.texts.set(contentIndex, last);
+  return last;
+}
+
+/** The text at a content index, begun where it is new. @param refuses Whether a new one is a refusal. */
+export function announceText(
+  open: OpenMessage,
+  contentIndex: number,
+  refuses: boolean,
+  writer: StreamWriter,
+): OpenText {
+  const known = open.texts.get(contentIndex);
   if (known !== undefined) return known;
   const text = { block: writer.startText(), annotations: [], refuses };
-  texts.set(contentIndex, text);
+  open.texts.set(contentIndex, text);
+  open.last = text;
   return text;
 }
 
-/** The content parts of a message by their index: those of the finished item, and those that only events brought. */
-export function contentOf(
-  { texts }: OpenMessage,
-  item: Untrusted<OutputItem>,
-): ReadonlyMap<number, Untrusted<OutputContent>> {
-  const content = new Map<number, Untrusted<OutputContent>>();
-  for (const [index, text] of texts) content.set(index, textPart(text));
-  for (const [index, part] of objectsIn<OutputContent>(item.content).entries()) content.set(index, part);
-  return content;
+/** A content part of a message that is done. */
+export interface DonePart {
+  /** The part: of the finished item, or what only events brought. */
+  readonly part: Untrusted<OutputContent>;
+  /** The text that its events began; undefined where there were none. */
+  readonly open: OpenText | undefined;
+}
+
+/** The content parts of a message: those that events began, in that order, then those that only the item has. */
+export function contentOf({ texts }: OpenMessage, item: Untrusted<OutputItem>): DonePart[] {
+  const parts = objectsIn<OutputContent>(item.content);
+  const begun = partsOf(texts, parts);
+  const used = new Set(begun.values());
+  return [
+    ...[...begun].map(([open, part]) => ({ open, part: part ?? textPart(open) })),
+    ...parts.filter((part) => !used.has(part)).map((part) => ({ open: undefined, part })),
+  ];
+}
+
+type Parts = readonly Untrusted<OutputContent>[];
+
+/**
+ * The part of the finished item that each text is: the one at its index, else the one at its place. Some servers count
+ * parts over all items of an answer, or from one.
+ */
+function partsOf(
+  texts: OpenMessage["texts"],
+  parts: Parts,
+): ReadonlyMap<OpenText, Untrusted<OutputContent> | undefined> {
+  const atIndex = new Map([...texts].map(([index, text]) => [text, parts[index]]));
+  if ([...atIndex].every(([text, part]) => isPartOf(text, part))) return atIndex;
+  const written = parts.filter((part) => messageText(part) !== undefined);
+  return new Map([...new Set(texts.values())].map((text, place) => [text, written[place]]));
+}
+
+/** Whether a text is the beginning of a part. */
+function isPartOf({ block }: OpenText, part: Untrusted<OutputContent> | undefined): boolean {
+  return part !== undefined && (messageText(part)?.startsWith(block.text) ?? false);
 }
 
 function textPart({ block: { text }, annotations, refuses }: OpenText): Untrusted<OutputText | Refusal> {

@@ -33,9 +33,11 @@ import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import { ItemTable } from "./item-table.ts";
 import {
+  announceText,
   appendReasoning,
   completeReasoning,
   contentOf,
+  type DonePart,
   nameCall,
   type OpenItem,
   type OpenMessage,
@@ -152,8 +154,10 @@ export class ResponsesDecoder implements StreamDecoder {
   #completeContentPart(event: Untrusted<StreamEvent>): void {
     const part = objectIn<OutputContent>(event.part);
     const text = messageText(part);
-    if (text !== undefined && this.#openAt(event, "message") !== undefined)
-      this.#textAt(textIn(part.type), event).block.complete(text);
+    const open = this.#openAt(event, "message");
+    if (text === undefined || open === undefined) return;
+    const index = asInt32(event.content_index) ?? 0;
+    announceText(open, index, part.type === "refusal", this.#writer).block.complete(text);
   }
 
   /** @param type Type of the event or part, which shows whether the model refuses. */
@@ -260,21 +264,16 @@ export class ResponsesDecoder implements StreamDecoder {
 
   #endMessage(open: OpenMessage, item: Untrusted<OutputItem>): Untrusted<OutputItem> {
     const content = contentOf(open, item);
-    for (const [index, part] of content) this.#endContentPart(open, index, item, part);
-    if (content.size === 0)
+    for (const done of content) this.#endContentPart(done, item);
+    if (content.length === 0)
       this.#writer.startText().end({ providerState: this.#states.ofEmptyMessage(item) });
-    return { ...item, content: [...content.values()] };
+    return { ...item, content: content.map(({ part }) => part) };
   }
 
-  #endContentPart(
-    open: OpenMessage,
-    index: number,
-    item: Untrusted<OutputItem>,
-    part: Untrusted<OutputContent>,
-  ): void {
+  #endContentPart({ open, part }: DonePart, item: Untrusted<OutputItem>): void {
     const text = messageText(part);
     if (text === undefined) return this.#writer.addPart(messagePart(item, part, this.#states));
-    const { block } = textAt(open, index, part.type === "refusal", this.#writer);
+    const block = open?.block ?? this.#writer.startText();
     block.complete(text);
     block.end({ citations: citationsOf(part, text), providerState: this.#states.ofMessagePart(item, part) });
   }
@@ -296,9 +295,14 @@ export class ResponsesDecoder implements StreamDecoder {
 
   /** Some servers send items only at the end, or never say that an item is done. */
   #endMissedItems(object: Untrusted<ResponseObject>): void {
-    const known = new Set(this.#items.done.map(({ id }) => id));
-    objectsIn<OutputItem>(object.output).forEach((item, index) => {
-      if (!known.has(item.id) || item.id === undefined) this.#endItem(index, item);
+    const output = objectsIn<OutputItem>(object.output);
+    const { done } = this.#items;
+    const known = new Set(done.map(({ id }) => id));
+    // Some servers give every mention of an item another id, and do not count from zero.
+    const isWhole = output.every(({ type }, index) => done[index]?.type === type);
+    output.forEach((item, index) => {
+      const isKnown = item.id !== undefined && known.has(item.id);
+      if (!isKnown && !isWhole) this.#endItem(index, item);
     });
     for (const [index, { item }] of this.#items.open) this.#endItem(index, item);
   }

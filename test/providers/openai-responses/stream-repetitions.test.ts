@@ -1,6 +1,9 @@
 /** Servers that repeat themselves, split characters, or say what nobody knows. */
 
 import { describe, expect, it } from "vitest";
+import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { toResponse } from "../../../src/providers/openai-responses/response.ts";
+import { factsFor } from "../../support/decode.ts";
 import { callEvents, callState, START, STOP, TOOL_CALLS, textEvents, textState } from "./describe-event.ts";
 import {
   added,
@@ -10,6 +13,7 @@ import {
   completed,
   done,
   message,
+  type Sent,
   stream,
   summaryDelta,
   textDelta,
@@ -102,6 +106,119 @@ describe("a stream of a server that repeats itself", () => {
       added(0, message("", { id: "a" })),
       textDelta(0, "Hey", { item_id: "b" }),
       done(0, message("Hey", { id: "c" })),
+      completed({ output: [message("Hey", { id: "d" })] }),
+    ]);
+    expect(events).toEqual([START, ...textEvents(0, ["Hey"], textState({ id: "c" })), STOP]);
+  });
+});
+
+describe("a stream of a server that counts differently", () => {
+  const reasoning = {
+    type: "reasoning",
+    id: "rs_1",
+    summary: [],
+    content: [{ type: "reasoning_text", text: "Hm" }],
+  };
+  const thought = { type: "response.reasoning_text.delta", output_index: 0, content_index: 0, delta: "Hm" };
+  const partAdded = (index: number, content_index: number): Sent => ({
+    type: "response.content_part.added",
+    output_index: index,
+    content_index,
+    part: { type: "output_text", text: "" },
+  });
+  const texts = (...all: string[]) => ({
+    content: all.map((text) => ({ type: "output_text", text, annotations: [] })),
+  });
+
+  it.each<[string, Sent[], object[]]>([
+    [
+      "content indices run on across items",
+      [
+        added(0, reasoning),
+        thought,
+        done(0, reasoning),
+        added(1, message("", { content: [] })),
+        partAdded(1, 1),
+        textDelta(1, "He", { content_index: 1 }),
+        textDelta(1, "y", { content_index: 1 }),
+        { type: "response.output_text.done", output_index: 1, content_index: 1, text: "Hey" },
+        done(1, message("Hey")),
+      ],
+      [reasoning, message("Hey")],
+    ],
+    [
+      "content indices run on across messages",
+      [
+        added(0, message("", { content: [] })),
+        textDelta(0, "One"),
+        done(0, message("One")),
+        added(1, message("", { id: "msg_2", content: [] })),
+        textDelta(1, "Two", { content_index: 1 }),
+        done(1, message("Two", { id: "msg_2" })),
+      ],
+      [message("One"), message("Two", { id: "msg_2" })],
+    ],
+    [
+      "content indices start at one",
+      [
+        added(0, message("", { content: [] })),
+        textDelta(0, "One", { content_index: 1 }),
+        textDelta(0, "Two", { content_index: 2 }),
+        done(0, message("", texts("One", "Two"))),
+      ],
+      [message("", texts("One", "Two"))],
+    ],
+    [
+      "a part is announced under another index than its deltas have",
+      [
+        added(0, message("", { content: [] })),
+        partAdded(0, 0),
+        textDelta(0, "Hey", { content_index: 1 }),
+        done(0, message("Hey")),
+      ],
+      [message("Hey")],
+    ],
+    [
+      "one of two announced parts stays empty",
+      [
+        added(0, message("", { content: [] })),
+        partAdded(0, 0),
+        partAdded(0, 1),
+        textDelta(0, "Hey", { content_index: 1 }),
+        done(0, message("", texts("", "Hey"))),
+      ],
+      [message("", texts("", "Hey"))],
+    ],
+    [
+      "content indices run on and no item is said to be done",
+      [added(0, message("", { content: [] })), textDelta(0, "Hey", { content_index: 3 })],
+      [message("Hey")],
+    ],
+    [
+      "output indices start at one and ids change",
+      [
+        added(1, message("", { id: "a", content: [] })),
+        textDelta(1, "Hey", { item_id: "b" }),
+        done(1, message("Hey", { id: "msg_1" })),
+      ],
+      [message("Hey", { id: "msg_1" })],
+    ],
+  ])("has each text once where %s", async (_, events, output) => {
+    const { response } = await stream([CREATED, ...events, completed({ output })]);
+    const whole = toResponse(
+      JSON.stringify({ id: "resp_1", model: "gpt-5", status: "completed", output }),
+      { ...factsFor("openai", { model: "gpt-5" }), providerRequestId: "req_1" },
+      new ToolCallIdAllocator("inf_test"),
+    );
+    expect(response).toEqual(whole);
+  });
+
+  it("has each item once where output indices start at one and every mention has another id", async () => {
+    const { events } = await stream([
+      CREATED,
+      added(1, message("", { id: "a", content: [] })),
+      textDelta(1, "Hey", { item_id: "b" }),
+      done(1, message("Hey", { id: "c" })),
       completed({ output: [message("Hey", { id: "d" })] }),
     ]);
     expect(events).toEqual([START, ...textEvents(0, ["Hey"], textState({ id: "c" })), STOP]);
