@@ -17,17 +17,14 @@ import {
 } from "../../kit/json/json.ts";
 import { sourceObject } from "../../kit/json/json-source.ts";
 import type { ToolUseBlockParam } from "../../wire/anthropic-messages/request.ts";
-import type { Container } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { citationParamsOf } from "./citations.ts";
+import { CONTAINER_KIND, isCode, type UsedContainer, usedContainer } from "./container.ts";
 import type { RequestBlock, RequestContext } from "./context.ts";
 import { imageBlock } from "./media.ts";
 import { isOwnProvider, originOf, stateBlockOf } from "./state.ts";
 import type { CallReference } from "./turns.ts";
 import { textBlocks } from "./user-content.ts";
-
-/** Kind of the native part that names the container in which the provider's code waits. It is not a content block. */
-export const CONTAINER_KIND = "container";
 
 const CALL_NAMES: ToolCallNameRule = { refused: /[^a-zA-Z0-9_-]/g, maxChars: 128 };
 
@@ -39,8 +36,8 @@ export interface AssistantContent {
   readonly calls: readonly CallReference[];
   /** Toolsets by the id of the call as it is sent. */
   readonly toolsets: ReadonlyMap<string, string>;
-  /** Id of the container in which the provider's code waits for results; undefined where none does. */
-  readonly container: string | undefined;
+  /** The container in which the provider ran code for this message; undefined where it names none. */
+  readonly container: UsedContainer | undefined;
 }
 
 /**
@@ -65,9 +62,10 @@ class AssistantWriter implements AssistantContent {
   readonly images: RequestBlock[] = [];
   readonly calls: CallReference[] = [];
   readonly toolsets = new Map<string, string>();
-  container: string | undefined;
+  container: UsedContainer | undefined;
   readonly #context: RequestContext;
   readonly #ids: ToolCallIdMapper;
+  #hasWaitingCode = false;
 
   constructor(context: RequestContext, ids: ToolCallIdMapper) {
     this.#context = context;
@@ -132,6 +130,7 @@ class AssistantWriter implements AssistantContent {
     const block: Untrusted<ToolUseBlockParam> = { type: "tool_use", id, name, input, ...rest };
     this.content.push(block);
     this.calls.push({ id, field: `${field}.tool_call` });
+    this.#hasWaitingCode ||= isCode(block.caller);
     const toolset = asString(block.toolset_name);
     if (toolset !== undefined) this.toolsets.set(id, toolset);
   }
@@ -152,11 +151,8 @@ class AssistantWriter implements AssistantContent {
       return;
     }
     const data = parseObjectField(dataJson, `${field}.native.data_json`);
-    if (kind === CONTAINER_KIND) this.container = containerIdIn(data);
+    // It comes after the calls of its message.
+    if (kind === CONTAINER_KIND) this.container = usedContainer(data, this.#hasWaitingCode, field);
     else this.content.push(sourceObject(dataJson));
   }
-}
-
-function containerIdIn({ id }: Untrusted<Container>): string | undefined {
-  return asString(id);
 }

@@ -12,6 +12,7 @@ import { textIn } from "../../kit/json/json.ts";
 import { sourceTextOf } from "../../kit/json/json-source.ts";
 import type { MessageRole, TextBlockParam } from "../../wire/anthropic-messages/request.ts";
 import { toAssistantContent } from "./assistant.ts";
+import type { UsedContainer } from "./container.ts";
 import type { RequestBlock, RequestContext } from "./context.ts";
 import { TOOL_CALL_ID_RULE } from "./tool-call-ids.ts";
 import { toToolResults } from "./tool-results.ts";
@@ -29,8 +30,8 @@ export interface Conversation {
   /** Blocks of the system and developer messages before the first other message. */
   readonly system: readonly TextBlockParam[];
   readonly messages: readonly RequestMessage[];
-  /** The container in which the provider's code waits for the results of its tool calls. */
-  readonly container: string | undefined;
+  /** The container in which the provider last ran code. */
+  readonly container: UsedContainer | undefined;
 }
 
 /** Translates the conversation. Throws InvalidRequestError naming what the API has no form for. */
@@ -71,8 +72,8 @@ class TurnReader {
   readonly #ids: ToolCallIdMapper;
   /** Toolsets by the id of the call as it is sent, for its result. */
   readonly #toolsets = new Map<string, string>();
-  /** The container of the latest assistant message. */
-  container: string | undefined;
+  /** The container of the latest assistant message that names one. */
+  container: UsedContainer | undefined;
 
   constructor(context: RequestContext) {
     this.#context = context;
@@ -103,10 +104,15 @@ class TurnReader {
   async #readAssistant({ content: parts }: Message, field: string): Promise<Turn> {
     const assistant = await toAssistantContent(parts, `${field}.content`, this.#context, this.#ids);
     const { content, images, calls, toolsets, container } = assistant;
-    this.container = container;
+    this.container = container ?? stillUsed(this.container);
     for (const [id, toolset] of toolsets) this.#toolsets.set(id, toolset);
     return turnOf({ role: "assistant", field, content, images, calls });
   }
+}
+
+/** A container after a further answer: code that waited there has its results. */
+function stillUsed(container: UsedContainer | undefined): UsedContainer | undefined {
+  return container && { ...container, isWaiting: false };
 }
 
 /**

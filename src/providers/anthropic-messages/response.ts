@@ -16,11 +16,10 @@ import type {
   InputTransformation,
   Message,
   StopDetails,
-  ToolCaller,
 } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { CONTAINER_KIND } from "./assistant.ts";
 import { citationsOf } from "./citations.ts";
+import { CONTAINER_KIND } from "./container.ts";
 import { isFailure, reportedError } from "./error.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import { StateWriter } from "./state.ts";
@@ -49,11 +48,7 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
     model,
     content: [
       ...blocks.map((block) => partOf(block, states, toolCallIds)),
-      ...containerParts(
-        message.container,
-        blocks.map(({ block }) => block),
-        states,
-      ),
+      ...containerParts(message.container, states),
     ],
     finishReason: finishReasonOf(message.stop_reason),
     usage: usageOf(message.usage, model || facts.request.model, includeRaw),
@@ -141,23 +136,10 @@ export function nativePart(provider: string, kind: string, dataJson: string): Co
   return create(ContentPartSchema, { part: { case: "native", value: { provider, kind, dataJson } } });
 }
 
-/**
- * The container in which the provider's code waits for the results of the tool calls that it
- * made itself; the next request must name it. It is not in the content, so its part is the last.
- */
-export function containerParts(
-  container: unknown,
-  blocks: readonly Untrusted<ContentBlock>[],
-  { provider }: StateWriter,
-): ContentPart[] {
-  const isWaiting = blocks.some(({ type, caller }) => type === "tool_use" && isCode(caller));
-  if (asObject(container) === undefined || !isWaiting) return [];
+/** The container in which the provider ran code. It is not in the content, so its part is the last. */
+export function containerParts(container: unknown, { provider }: StateWriter): ContentPart[] {
+  if (asObject(container) === undefined) return [];
   return [nativePart(provider, CONTAINER_KIND, JSON.stringify(container))];
-}
-
-function isCode(caller: unknown): boolean {
-  const { type } = objectIn<ToolCaller>(caller);
-  return type !== undefined && type !== "direct";
 }
 
 /** What the provider reports beside its answer: why it refused, and what it left out of the input. */

@@ -161,8 +161,7 @@ export class MessagesDecoder implements StreamDecoder {
     if (!this.#writer.started) throw new StreamError("the provider ended a message that it never began");
     for (const open of this.#open.values()) this.#close(open);
     const message = this.#message;
-    for (const part of containerParts(message.container, this.#done, this.#states))
-      this.#writer.addPart(part);
+    for (const part of containerParts(message.container, this.#states)) this.#writer.addPart(part);
     this.#facts.warnings.push(...warningsIn(message));
     this.#writer.finish({
       id: textIn(message.id),
@@ -200,8 +199,9 @@ const MESSAGE_FIELDS: readonly (keyof Message)[] = [
   "stop_reason",
   "stop_sequence",
   "usage",
+  "container",
 ];
-const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason"];
+const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason", "container"];
 
 /** Whether an object has fields beside the known ones. Null stands for nothing. */
 function hasOthers(object: object, known: readonly string[]): boolean {

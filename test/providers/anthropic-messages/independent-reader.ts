@@ -80,12 +80,7 @@ export function readContent({ content, container }: Wire): PartContent[] {
         return { native: block };
     }
   });
-  const waits = blocks.some(({ type, caller }) => type === "tool_use" && calledByCode(caller));
-  return waits && container !== null ? [...contents, { native: container }] : contents;
-}
-
-function calledByCode(caller: unknown): boolean {
-  return caller !== undefined && (caller as Wire).type !== "direct";
+  return container === null || container === undefined ? contents : [...contents, { native: container }];
 }
 
 function readInput(input: Wire): Wire {

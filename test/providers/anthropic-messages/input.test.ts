@@ -468,19 +468,75 @@ describe("an assistant message", () => {
     ]);
   });
 
-  it("names the container of code that waits for results, only while it waits", async () => {
-    const named = assistantMessage([call("a"), native("anthropic", { type: "container", id: "box" })]);
-    const waiting = await converse([userMessage("go"), named, result("a")]);
-    expect(waiting.body.container).toBe("box");
-    expect((waiting.messages as { content: unknown[] }[])[1]?.content).toHaveLength(1);
-    const later = await converse([
-      userMessage("go"),
-      named,
-      result("a"),
-      assistantMessage("ok"),
-      userMessage("x"),
-    ]);
-    expect(later.body.container).toBeUndefined();
+  describe("that used a container", () => {
+    const codeTool = {
+      tool: {
+        case: "hosted",
+        value: { provider: "anthropic", configJson: '{"type":"code_execution_20250825"}' },
+      },
+    } as const;
+    const container = (expires_at = "9999-01-01T00:00:00Z", id = "box") =>
+      native("anthropic", { type: "container", id, expires_at });
+    const caller = { type: "code_execution_20260120", tool_id: "t" };
+    const byCode: PartInput = {
+      part: {
+        case: "toolCall",
+        value: { id: "a", name: "look", input: { case: "argumentsJson", value: "{}" } },
+      },
+      providerState: {
+        provider: "anthropic",
+        model: "claude-sonnet-4-5",
+        dataJson: JSON.stringify({ block: { caller } }),
+      },
+    };
+    const next = [userMessage("go on")];
+
+    it("names it again for the provider's tools", async () => {
+      const history = [userMessage("go"), assistantMessage([textPart("made a file"), container()]), ...next];
+      const { body, warnings, messages } = await converse(history, { tools: [codeTool] });
+      expect(body.container).toBe("box");
+      expect(warnings).toEqual([]);
+      expect(messages).toMatchObject([{}, { content: [textBlock("made a file")] }, {}]);
+      expect((await converse(history)).body.container).toBeUndefined();
+    });
+
+    it("names the last one, even where answers without one follow", async () => {
+      const history = [
+        ...[userMessage("go"), assistantMessage([textPart("a"), container("", "old")])],
+        ...[userMessage("go"), assistantMessage([textPart("b"), container("", "new")])],
+        ...[userMessage("go"), assistantMessage("c"), ...next],
+      ];
+      expect((await converse(history, { tools: [codeTool] })).body.container).toBe("new");
+    });
+
+    it("does not name one that has expired, with a warning", async () => {
+      const history = [
+        userMessage("go"),
+        assistantMessage([textPart("a"), container("2025-01-01T00:00:00Z")]),
+      ];
+      const { body, warnings } = await converse([...history, ...next], { tools: [codeTool] });
+      expect(body.container).toBeUndefined();
+      expect(warnings).toEqual(["foreign_state_stripped messages[1].content[1]"]);
+    });
+
+    it("names the one in which code waits, even where it has expired", async () => {
+      const named = assistantMessage([byCode, container("2025-01-01T00:00:00Z")]);
+      const waiting = [userMessage("go"), named, result("a")];
+      expect((await converse(waiting)).body.container).toBe("box");
+      const later = await converse([...waiting, assistantMessage("ok"), ...next]);
+      expect(later.body.container).toBeUndefined();
+    });
+
+    it("merges it with the skills of the caller's options, which may name another", async () => {
+      const history = [userMessage("go"), assistantMessage([textPart("a"), container()]), ...next];
+      const containerOf = async (own: object | string | null) =>
+        (await converse(history, { tools: [codeTool], ...options({ container: own }) })).body.container;
+      const skills = [{ type: "anthropic", skill_id: "pptx" }];
+      expect(await containerOf({ skills })).toEqual({ id: "box", skills });
+      expect(await containerOf({ id: "mine", skills })).toEqual({ id: "mine", skills });
+      expect(await containerOf("mine")).toBe("mine");
+      expect(await containerOf(null)).toBeUndefined();
+    });
   });
 
   it("is refused if it has parts that an assistant cannot send", async () => {

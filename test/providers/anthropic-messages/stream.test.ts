@@ -105,7 +105,6 @@ describe("content blocks of a stream", () => {
     const { response, kinds } = await read([message({ content, container, stop_reason: "tool_use" }), STOP]);
     expect(kinds).toEqual([
       "streamStart",
-      "providerEvent",
       "toolCallStart",
       "toolCallDelta",
       "toolCallEnd",
