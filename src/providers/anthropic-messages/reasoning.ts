@@ -5,10 +5,11 @@
 
 import { getModelInfo } from "../../catalog/catalog.ts";
 import type { ModelTraits } from "../../catalog/model-traits.ts";
+import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import { effortFor } from "../../kit/adapter/effort.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
-import { asInt32, asJson, asObject, mergeObjects, textIn } from "../../kit/json/json.ts";
+import { asInt32, asJson, asObject, mergeObjects, objectIn, textIn } from "../../kit/json/json.ts";
 import type { MessageCreateParams, ThinkingConfig } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { PROVIDER_NAME, type RequestContext } from "./context.ts";
@@ -40,7 +41,7 @@ export function reasoningSettings(
   messages: readonly RequestMessage[],
 ): ReasoningSettings {
   const { request, traits, loss } = context;
-  const settings = settingsFor(request, traits, loss);
+  const settings = withinMaxTokens(settingsFor(request, traits, loss), context);
   if (!hasBudget(settings.thinking) || !continuesWithoutThinking(messages)) return settings;
   loss.lose(
     "reasoning_effort",
@@ -96,6 +97,34 @@ function thinkingFor(effort: string, traits: ModelTraits, loss: LossReport): Thi
   };
 }
 
+/** The smallest budget of models that the catalog does not know. */
+const MIN_BUDGET = 1024;
+/** Tokens that are kept for the answer where a budget is lowered; of a small `max_tokens`, a quarter. */
+const ANSWER_TOKENS = 1024;
+
+/**
+ * Lowers a budget of ours to what the caller's `max_tokens`, which includes thinking, leaves beside an answer. Turns
+ * thinking off where that is less than the model takes. A budget of the caller's own is not changed.
+ */
+function withinMaxTokens(
+  settings: ReasoningSettings,
+  { request: { maxTokens }, traits, options, loss }: RequestContext,
+): ReasoningSettings {
+  const { thinking } = settings;
+  const isOwn = objectIn<ThinkingConfig>(options.body.thinking).type === undefined;
+  if (thinking?.type !== "enabled" || maxTokens === undefined || !isOwn) return settings;
+  const largest = maxTokens - Math.min(ANSWER_TOKENS, Math.ceil(maxTokens / 4));
+  if (thinking.budget_tokens <= largest) return settings;
+  const { minThinkingBudget: smallest = MIN_BUDGET } = traits;
+  const [outcome, config]: [string, ThinkingConfig] =
+    largest < smallest
+      ? [`less than the ${smallest} that the model takes; thinking was turned off`, { type: "disabled" }]
+      : [`less than the effort's ${thinking.budget_tokens}`, { ...thinking, budget_tokens: largest }];
+  const message = `max_tokens includes thinking and leaves it a budget of ${largest} tokens, ${outcome}`;
+  loss.lose("reasoning_effort", "adjusted_setting", message);
+  return { ...settings, thinking: config };
+}
+
 /** The `thinking` of the final body: the caller's option replaces ours if it has a `type`, else is merged into it. */
 export function effectiveThinking(
   own: ThinkingConfig | undefined,
@@ -139,25 +168,22 @@ const DEFAULT_MAX_TOKENS_WITH_THINKING = 32_768;
 const SAFE_MAX_TOKENS = 4096;
 
 /**
- * `max_tokens`, which the API requires and which includes thinking: the caller's value, else
- * a default that fits the model. Raised where it is not above the thinking budget.
+ * `max_tokens`, which the API requires and which includes thinking: the caller's value, else a default that fits the
+ * model and is above the thinking budget.
+ * @throws InvalidRequestError where the caller sets both and the budget is not below the limit.
  */
 export function maxTokensOf(
   request: Request,
   thinking: Untrusted<ThinkingConfig> | undefined,
   traits: ModelTraits,
-  loss: LossReport,
 ): number {
   const maximum = getModelInfo(request.model, PROVIDER_NAME)?.maxOutputTokens;
   const wanted = request.maxTokens ?? defaultMaxTokens(maximum, thinks(thinking, traits), traits);
   const budget = hasBudget(thinking) ? (asInt32(thinking?.budget_tokens) ?? 0) : 0;
   if (wanted > budget) return wanted;
-  const raised = Math.min(budget + wanted, maximum ?? Number.POSITIVE_INFINITY);
-  if (request.maxTokens !== undefined) {
-    const message = `max_tokens includes the thinking budget of ${budget}; it was raised to ${raised}`;
-    loss.lose("max_tokens", "adjusted_setting", message);
-  }
-  return raised;
+  if (request.maxTokens !== undefined)
+    throw invalidField("max_tokens", `expected more than the thinking budget of ${budget}, found ${wanted}`);
+  return Math.min(budget + wanted, maximum ?? Number.POSITIVE_INFINITY);
 }
 
 function defaultMaxTokens(maximum: number | undefined, thinking: boolean, traits: ModelTraits): number {

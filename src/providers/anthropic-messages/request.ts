@@ -17,6 +17,7 @@ import {
 } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { withBreakpoints } from "./cache.ts";
+import { containerSettings } from "./container.ts";
 import { PROVIDER_NAME, type RequestContext, type RequestSettings } from "./context.ts";
 import { toConversation } from "./input.ts";
 import { readOptions } from "./options.ts";
@@ -87,14 +88,14 @@ async function translate(
   const { format, instructions } = responseFormatSettings(context);
   return {
     model: request.model,
-    max_tokens: maxTokensOf(request, effective, traits, loss),
+    max_tokens: maxTokensOf(request, effective, traits),
     stream: streaming ? true : undefined,
     thinking,
     output_config: outputConfig(effort, format),
     ...samplingSettings(context, thinks(effective, traits)),
     stop_sequences: stopSequences(request, loss),
     metadata: metadata(request, loss),
-    container,
+    ...containerSettings(container, context),
     ...toolSettings(context, hasBudget(effective)),
     system: unlessEmpty([...system, ...instructions]),
     messages,

@@ -54,20 +54,41 @@ describe("reasoning_effort", () => {
     });
   });
 
-  it("raises a max_tokens that is not above the budget, with a warning", async () => {
-    expect(await settingsFor("claude-sonnet-4-5", "high", { maxTokens: 1000 })).toMatchObject({
-      max_tokens: 17_384,
-      warnings: ["adjusted_setting max_tokens"],
+  it.each([
+    [20_000, 16_384],
+    [17_408, 16_384],
+    [17_407, 16_383],
+    [16_384, 15_360],
+    [4096, 3072],
+    [2000, 1500],
+    [1366, 1024],
+  ])("never raises a max_tokens of %i, and lowers the budget to %i", async (maxTokens, budget) => {
+    expect(await settingsFor("claude-sonnet-4-5", "high", { maxTokens })).toMatchObject({
+      thinking: { type: "enabled", budget_tokens: budget },
+      max_tokens: maxTokens,
+      warnings: budget === 16_384 ? [] : ["adjusted_setting reasoning_effort"],
     });
-    expect(await settingsFor("claude-sonnet-4-5", "high", { maxTokens: 16_384 })).toMatchObject({
-      thinking: { budget_tokens: 16_384 },
-      max_tokens: 32_768,
-      warnings: ["adjusted_setting max_tokens"],
-    });
-    expect(await settingsFor("claude-sonnet-4-5", "high", { maxTokens: 20_000 })).toMatchObject({
-      max_tokens: 20_000,
-      warnings: [],
-    });
+  });
+
+  it.each([1365, 1000, 1])("turns thinking off where max_tokens is %i", async (maxTokens) => {
+    const more = { maxTokens, temperature: 0.5 };
+    const { body, warnings } = await build({ model: "claude-sonnet-4-5", reasoningEffort: "high", ...more });
+    expect(body).toMatchObject({ thinking: { type: "disabled" }, max_tokens: maxTokens, temperature: 0.5 });
+    expect(warnings).toEqual(["adjusted_setting reasoning_effort"]);
+    await expect(
+      build({ reasoningEffort: "high", maxTokens, lossPolicy: LossPolicy.REFUSE }),
+    ).rejects.toThrow("reasoning_effort: max_tokens includes thinking");
+  });
+
+  it("leaves a budget in the caller's options alone, and refuses a max_tokens that is not above it", async () => {
+    const thinking = { type: "enabled", budget_tokens: 4000 };
+    for (const own of [thinking, { budget_tokens: 4000 }])
+      expect(
+        await settingsFor("claude-sonnet-4-5", "low", { maxTokens: 4001, ...options({ thinking: own }) }),
+      ).toMatchObject({ max_tokens: 4001, warnings: [] });
+    await expect(build({ maxTokens: 4000, ...options({ thinking }) })).rejects.toThrow(
+      "max_tokens: expected more than the thinking budget of 4000, found 4000",
+    );
   });
 
   it("turns thinking off as far as possible if it is none", async () => {
@@ -168,6 +189,11 @@ describe("max_tokens", () => {
     expect(await limit("claude-3-opus-20240229")).toBe(4096);
     expect(await limit("claude-jazz-7")).toBe(32_768);
     expect(await limit("somebody-elses-model")).toBe(4096);
+  });
+
+  it("is above the budget of an unknown model", async () => {
+    const { body } = await build({ model: "somebody-elses-model", reasoningEffort: "high" });
+    expect(body).toMatchObject({ thinking: { budget_tokens: 16_384 }, max_tokens: 20_480 });
   });
 
   it("is the caller's if the caller sets one", async () => {
