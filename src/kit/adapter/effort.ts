@@ -5,7 +5,8 @@ export const EFFORTS: readonly string[] = ["none", "minimal", "low", "medium", "
 
 /**
  * The effort level to send: the requested one where the model has it, else the nearest (of two equally near ones, the
- * lower and cheaper), with a warning. A level that is not a common one passes through, since providers add levels.
+ * lower and cheaper), with a warning. A request for some reasoning is never lowered to none. A level that is not a
+ * common one passes through, since providers add levels.
  * @param allowed Levels that the model has; undefined where that is unknown.
  * @returns undefined where nothing is to be sent.
  */
@@ -34,7 +35,7 @@ function nearestEffort(wanted: string, allowed: readonly string[]): string | und
   const rank = EFFORTS.indexOf(wanted);
   const distance = (effort: string) => Math.abs(EFFORTS.indexOf(effort) - rank);
   return allowed
-    .filter((effort) => EFFORTS.includes(effort))
+    .filter((effort) => EFFORTS.includes(effort) && (effort !== "none" || wanted === "none"))
     .sort(
       (left, right) => distance(left) - distance(right) || EFFORTS.indexOf(left) - EFFORTS.indexOf(right),
     )[0];

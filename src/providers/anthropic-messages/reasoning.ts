@@ -62,18 +62,12 @@ function settingsFor(
     loss.lose("reasoning_effort", "adjusted_setting", message);
     return { thinking: { type: "between_tools" }, effort: undefined };
   }
-  // A request for some reasoning is never lowered to none, even where that is the nearest level.
-  const allowed = wanted === "none" ? traits.reasoningEfforts : traits.reasoningEfforts?.filter(isSome);
-  const effort = effortFor(wanted, allowed, loss);
+  const effort = effortFor(wanted, traits.reasoningEfforts, loss);
   if (effort === undefined) return MODEL_DEFAULT;
   return { thinking: thinkingFor(effort, traits, loss), effort: outputEffort(effort, traits) };
 }
 
 const MODEL_DEFAULT: ReasoningSettings = { thinking: undefined, effort: undefined };
-
-function isSome(effort: string): boolean {
-  return effort !== "none";
-}
 
 function outputEffort(effort: string, traits: ModelTraits): string | undefined {
   return traits.outputEffort && effort !== "none" ? effort : undefined;

@@ -23,7 +23,9 @@ describe("effortFor()", () => {
     ["medium", ["low", "high"], "low"],
     ["medium", ["high", "low"], "low"],
     ["xhigh", ["none", "max"], "max"],
-    ["minimal", ["none", "low"], "none"],
+    ["minimal", ["none", "low"], "low"],
+    ["low", ["none", "high"], "high"],
+    ["none", ["minimal", "low"], "minimal"],
     ["high", ["auto", "medium"], "medium"],
   ])("asks for the nearest level instead of %s from %j, and says so", (wanted, allowed, want) => {
     const loss = new LossReport();
@@ -35,7 +37,7 @@ describe("effortFor()", () => {
     expect(() => loss.enforce(LossPolicy.REFUSE)).toThrow("reasoning_effort");
   });
 
-  it.each([[[]], [["auto"]]])(
+  it.each([[[]], [["auto"]], [["none"]]])(
     "leaves the effort out where the model has none of the levels (%j), and says so",
     (allowed) => {
       const loss = new LossReport();
@@ -46,7 +48,8 @@ describe("effortFor()", () => {
 
   it("never goes further than it must", () => {
     for (const wanted of EFFORTS) {
-      for (const only of EFFORTS) expect(effortFor(wanted, [only], new LossReport())).toBe(only);
+      for (const only of EFFORTS.filter((effort) => effort !== "none"))
+        expect(effortFor(wanted, [only], new LossReport())).toBe(only);
       expect(effortFor(wanted, EFFORTS, new LossReport())).toBe(wanted);
     }
   });

@@ -126,7 +126,7 @@ describe("the reasoning effort", () => {
     ["gpt-5", "minimal", "minimal", []],
     ["gpt-5", "none", "minimal", ["adjusted_setting reasoning_effort"]],
     ["gpt-5", "max", "high", ["adjusted_setting reasoning_effort"]],
-    ["gpt-5.1", "minimal", "none", ["adjusted_setting reasoning_effort"]],
+    ["gpt-5.1", "minimal", "low", ["adjusted_setting reasoning_effort"]],
     ["gpt-5.2", "xhigh", "xhigh", []],
     ["gpt-5.6", "max", "max", []],
     ["gpt-6-astra", "none", "low", ["adjusted_setting reasoning_effort"]],
@@ -142,6 +142,20 @@ describe("the reasoning effort", () => {
       const violations = await refusalOf(build({ model, reasoningEffort, lossPolicy: LossPolicy.REFUSE }));
       expect(violations.map(({ field }) => field)).toEqual(["reasoning_effort"]);
     }
+  });
+
+  it("is never lowered to none, which would change what else the request may hold", async () => {
+    const { body, warnings } = await build({
+      model: "gpt-5.2",
+      reasoningEffort: "minimal",
+      temperature: 0.5,
+    });
+    expect(body).toMatchObject({ reasoning: { effort: "low" } });
+    expect(body.temperature).toBeUndefined();
+    expect(warnings).toEqual(["unsupported_setting temperature", "adjusted_setting reasoning_effort"]);
+    const off = await build({ model: "gpt-5.2", reasoningEffort: "none", temperature: 0.5 });
+    expect(off.body).toMatchObject({ reasoning: { effort: "none" }, temperature: 0.5 });
+    expect(off.warnings).toEqual([]);
   });
 
   it("is merged with other reasoning settings of the caller", async () => {
