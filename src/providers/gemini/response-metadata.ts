@@ -46,6 +46,7 @@ const READ_ELSEWHERE: ReadonlySet<string> = new Set<keyof Candidate>([
   "citationMetadata",
   "safetyRatings",
   "avgLogprobs",
+  "score",
   "tokenCount",
 ]);
 

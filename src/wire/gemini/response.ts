@@ -52,6 +52,8 @@ export interface Candidate
   readonly citationMetadata?: CitationMetadata;
   readonly groundingMetadata?: GroundingMetadata;
   readonly urlContextMetadata?: UrlContextMetadata;
+  /** How the model ranks it (Vertex AI documentation: "Candidate"); the SDK does not list it. */
+  readonly score?: number;
 }
 
 /** Why a prompt was blocked (provider documentation: "PromptFeedback"). */

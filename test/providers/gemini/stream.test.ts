@@ -89,6 +89,15 @@ describe("streamed parts", () => {
     ]);
   });
 
+  it("are not made from the scores that Vertex gives a candidate", async () => {
+    const scored = { avgLogprobs: -0.1, score: -1.5, tokenCount: 3 };
+    const decoded = await decodeEvents([
+      event([{ text: "a" }], scored),
+      event([{ text: "b" }], { finishReason: "STOP", ...scored, score: -2.5 }),
+    ]);
+    expect(contentOf(decoded)).toMatchObject([{ part: { case: "text", value: "ab" } }]);
+  });
+
   it("ignore fields that a server sends as null", async () => {
     const content = contentOf(await decodeEvents([event([{ functionCall: null, text: "a" }], STOP)]));
     expect(content.map(({ part }) => part.case)).toEqual(["text"]);
