@@ -8,8 +8,6 @@ export class ConnectExchange {
   readonly recorder: CallRecorder;
   /** Ends with the call, its deadline or its connection. Undefined until Connect has made it. */
   signal: AbortSignal | undefined;
-  /** Whether the next message of the service is ready too, so that both should leave in one write. */
-  moreReady = false;
   /** Whether the client closed the stream before the response was complete. */
   disconnected = false;
   #failure: Failure | undefined;

@@ -1,7 +1,5 @@
-import type { ConnectRouter, HandlerContext } from "@connectrpc/connect";
-import { type Batched, type Batches, batchesOf } from "../../core/batches.ts";
+import type { ConnectRouter } from "@connectrpc/connect";
 import type { Service } from "../services/service.ts";
-import { type ConnectExchange, exchangeKey } from "./exchange.ts";
 
 /** Registers all methods of services with one of Connect's routers. */
 export function registerServices(router: ConnectRouter, services: readonly Service[]): void {
@@ -15,30 +13,12 @@ export function registerServices(router: ConnectRouter, services: readonly Servi
           router.rpc(spec.method, spec.impl);
           break;
         case "server_streaming":
-          router.rpc(spec.method, (request, context) => itemsOf(spec.impl(request, context), context));
+          router.rpc(spec.method, spec.impl);
           break;
         case "bidi_streaming":
-          router.rpc(spec.method, (requests, context) => itemsOf(spec.impl(requests, context), context));
+          router.rpc(spec.method, spec.impl);
           break;
       }
-    }
-  }
-}
-
-/** The messages of a stream one by one, as Connect's handlers take them. */
-function itemsOf<T>(stream: AsyncIterable<T> | Batched<T>, { values }: HandlerContext): AsyncIterable<T> {
-  const exchange = values.get(exchangeKey);
-  return "batches" in stream && exchange !== undefined ? oneByOne(batchesOf(stream), exchange) : stream;
-}
-
-/** Marks the messages that became ready together, so that they leave in one write. */
-async function* oneByOne<T>(batches: Batches<T>, exchange: ConnectExchange): AsyncGenerator<T> {
-  for await (const batch of batches) {
-    let left = batch.length;
-    for (const item of batch) {
-      left -= 1;
-      exchange.moreReady = left > 0;
-      yield item;
     }
   }
 }

@@ -1,10 +1,12 @@
 import { createContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { isTextRequest } from "../http/grpc-web-text.ts";
 import { readBody } from "../http/request-body.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import { recorderKey } from "../telemetry/call-recorder.ts";
 import { withoutEndlessDeadline } from "./deadline.ts";
 import { type ConnectExchange, exchangeKey } from "./exchange.ts";
+import { decodeBody, setBinaryType } from "./grpc-web-text.ts";
 
 /** The request in the form of Connect's handlers, with the exchange and its recorder in the context values. */
 export function universalRequestOf(
@@ -12,13 +14,17 @@ export function universalRequestOf(
   request: HttpRequest,
   response: HttpResponse,
 ): UniversalServerRequest {
+  const header = withoutEndlessDeadline(headersOf(request));
+  const body = { [Symbol.asyncIterator]: () => readBody(request, exchange) };
+  const isText = isTextRequest(request.headers);
+  if (isText) setBinaryType(header);
   return {
     httpVersion: request.httpVersion,
     method: request.method ?? "",
     // Only path and query are read; the authority is chosen by the client.
     url: new URL(request.url ?? "/", "http://localhost").href,
-    header: withoutEndlessDeadline(headersOf(request)),
-    body: { [Symbol.asyncIterator]: () => readBody(request, exchange) },
+    header,
+    body: isText ? decodeBody(body) : body,
     signal: disconnectSignalOf(exchange, response),
     contextValues: createContextValues().set(exchangeKey, exchange).set(recorderKey, exchange.recorder),
   };

@@ -4,10 +4,10 @@ import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { HttpResponse } from "../listen/http-types.ts";
 import { readableTrailers } from "../status/grpc-message.ts";
 
-/** What the sender of a response asks about its call. */
+/** What the sender of a response needs to know of its call. */
 export interface Flow {
-  /** Whether the next frame is ready too, so that both should leave together. */
-  moreReady(): boolean;
+  /** Whether the body is one message, which leaves together with the end. */
+  readonly isUnary: boolean;
   /** Whether the peer is gone. A write would then never be flushed. */
   isDisconnected(): boolean;
 }
@@ -33,9 +33,6 @@ export async function sendResponse(
   await endPaced(response);
 }
 
-/** Frames that are ready together are joined up to this size. */
-const MAX_JOINED_BYTES = 64 * 1024;
-
 /** Sends the frames of a body, the headers before the first one. Returns false where there was none. */
 async function sendBody(
   body: AsyncIterable<Uint8Array>,
@@ -44,26 +41,14 @@ async function sendBody(
   begin: () => void,
 ): Promise<boolean> {
   let hasBegun = false;
-  let frames: Uint8Array[] = [];
-  let bytes = 0;
   for await (const frame of body) {
     if (flow.isDisconnected()) throw new PeerClosedError();
     if (!hasBegun) begin();
     hasBegun = true;
-    frames.push(frame);
-    bytes += frame.byteLength;
-    if (flow.moreReady() && bytes < MAX_JOINED_BYTES) continue;
-    await writePaced(response, joined(frames));
-    frames = [];
-    bytes = 0;
+    if (flow.isUnary) response.write(frame);
+    else await writePaced(response, frame);
   }
-  if (frames.length > 0) response.write(joined(frames));
   return hasBegun;
-}
-
-function joined(frames: readonly Uint8Array[]): Uint8Array {
-  const [only] = frames;
-  return frames.length === 1 && only !== undefined ? only : Buffer.concat(frames);
 }
 
 function isGrpcFailure({ "grpc-status": status = "0" }: Readonly<Record<string, string>>): boolean {

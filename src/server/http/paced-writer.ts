@@ -23,12 +23,12 @@ export function writePaced(response: HttpResponse, bytes: Uint8Array): Promise<v
 }
 
 /** Ends a response. Resolves when its last bytes are flushed, or the peer is gone. */
-export function endPaced(response: HttpResponse): Promise<void> {
+export function endPaced(response: HttpResponse, last?: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     response.once("close", resolve);
     if ("stream" in response) onHttp2End(response.stream, resolve);
     else response.once("finish", resolve);
-    response.end();
+    response.end(last);
   });
 }
 

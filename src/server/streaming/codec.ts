@@ -1,0 +1,36 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import { createMethodSerializationLookup } from "@connectrpc/connect/protocol";
+import { messageEncoderOf } from "../grpc/message-encoder.ts";
+import { parseBinary } from "../grpc/request.ts";
+import { jsonEncoderOf } from "./json-encoder.ts";
+import type { StreamMethod, StreamSettings, StreamSpec } from "./protocol.ts";
+
+/** Prepares a method for calls. */
+export function streamMethodOf(spec: StreamSpec, settings: StreamSettings): StreamMethod {
+  const { input, output } = spec.method;
+  const { jsonOptions, maxMessageBytes } = settings;
+  const limits = { readMaxBytes: maxMessageBytes, writeMaxBytes: Number.MAX_SAFE_INTEGER };
+  const json = createMethodSerializationLookup(spec.method, undefined, jsonOptions, limits).getI(false);
+  return {
+    spec,
+    binary: {
+      isJson: false,
+      encode: messageEncoderOf(output),
+      parse: (bytes) => parseBinary(input, bytes),
+    },
+    json: { isJson: true, encode: jsonEncoderOf(output, jsonOptions), parse: (bytes) => json.parse(bytes) },
+    nameOf: messageNamer(output),
+  };
+}
+
+/** Messages have names where their type has one oneof. */
+function messageNamer({ oneofs }: DescMessage): StreamMethod["nameOf"] {
+  const [oneof, another] = oneofs;
+  if (oneof === undefined || another !== undefined) return () => undefined;
+  const { localName } = oneof;
+  const names = new Map(oneof.fields.map((field) => [field.localName, field.jsonName]));
+  return (message) => {
+    const value: { readonly case?: string } = Reflect.get(message, localName);
+    return names.get(value.case ?? "");
+  };
+}

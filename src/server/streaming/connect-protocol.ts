@@ -1,0 +1,45 @@
+/** Streams of the Connect protocol (connectrpc.com/docs/protocol, Streaming RPCs). */
+import type { IncomingHttpHeaders } from "node:http2";
+import {
+  createEndStreamSerialization,
+  endStreamFlag,
+  parseTimeout,
+} from "@connectrpc/connect/protocol-connect";
+import { envelopedProtocol, headerIn } from "./enveloped.ts";
+import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
+
+/** The protocol of a call. */
+export function connectProtocol(
+  headers: IncomingHttpHeaders,
+  codec: MessageCodec,
+  settings: StreamSettings,
+): StreamProtocol {
+  const endStream = createEndStreamSerialization(settings.jsonOptions);
+  const variant = {
+    name: "connect",
+    contentType: codec.isJson ? "application/connect+json" : "application/connect+proto",
+    encodingHeader: "connect-content-encoding",
+    acceptHeader: "connect-accept-encoding",
+    timeoutMs: () => connectTimeoutOf(headers),
+    endFlag: endStreamFlag,
+    encodeEnd: (metadata, error) =>
+      endStream.serialize(error === undefined ? { metadata } : { metadata, error }),
+  } satisfies Parameters<typeof envelopedProtocol>[0];
+  return envelopedProtocol(variant, headers, codec, settings);
+}
+
+/**
+ * The timeout in the header `connect-timeout-ms`, in milliseconds. Undefined where there is none, or one over 24.8
+ * days, the longest timer: clients without a deadline send such timeouts.
+ * @throws ConnectError INVALID_ARGUMENT for one that is no number.
+ */
+export function connectTimeoutOf(headers: IncomingHttpHeaders): number | undefined {
+  const { timeoutMs = Number.POSITIVE_INFINITY, error } = parseTimeout(
+    headerIn(headers, "connect-timeout-ms"),
+    Number.MAX_SAFE_INTEGER,
+  );
+  if (error !== undefined) throw error;
+  return timeoutMs > MAX_TIMER_MS ? undefined : timeoutMs;
+}
+
+const MAX_TIMER_MS = 2 ** 31 - 1;
