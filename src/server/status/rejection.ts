@@ -4,6 +4,7 @@ import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { endWithHeaders } from "../http/paced-writer.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import { LINE_TYPES } from "../streaming/event-lines.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 import { boundedText } from "./bounded-text.ts";
 import { encodeGrpcMessage } from "./grpc-message.ts";
@@ -46,7 +47,7 @@ export function rejectionOf(status: number, handler: UniversalHandler): Rejectio
     }
     case 415: {
       const types = contentTypesOf(handler).join(", ");
-      const message = `${rpc} takes the content types ${types}`;
+      const message = `${rpc} takes the content types ${types}${linesHint(handler)}`;
       return { status, code: Code.InvalidArgument, message, headers: { "accept-post": types }, plain: true };
     }
     case 505: {
@@ -91,6 +92,12 @@ function grpcStatusOf({ code, message }: Rejection): Record<string, string> {
 function pageOf({ code, message, plain = false }: Rejection): { type: string; body: string | Uint8Array } {
   if (plain) return { type: "text/plain; charset=utf-8", body: `${message}\n` };
   return { type: "application/json", body: errorToJsonBytes(new ConnectError(message, code), undefined) };
+}
+
+/** What makes a stream readable without a library, for programs that send plain JSON to it. */
+function linesHint({ method }: UniversalHandler): string {
+  if (method.methodKind !== "server_streaming") return "";
+  return `; and application/json where Accept is ${LINE_TYPES.join(" or ")}`;
 }
 
 function contentTypesOf({ method }: UniversalHandler): string[] {

@@ -2,6 +2,7 @@ import { parseContentType as parseConnectType } from "@connectrpc/connect/protoc
 import { parseContentType as parseGrpcWebType } from "@connectrpc/connect/protocol-grpc-web";
 import type { HttpRequest } from "../listen/http-types.ts";
 import { connectProtocol } from "./connect-protocol.ts";
+import { linesProtocol } from "./event-lines.ts";
 import { grpcWebProtocol } from "./grpc-web-protocol.ts";
 import type { StreamMethod, StreamProtocol, StreamSettings } from "./protocol.ts";
 
@@ -16,8 +17,11 @@ export function streamProtocolOf(
   if (verb !== "POST" || (isBidi && httpVersionMajor < 2)) return undefined;
   const type = headers["content-type"] ?? null;
   const connect = parseConnectType(type);
-  if (connect?.stream)
-    return connectProtocol(headers, connect.binary ? method.binary : method.json, settings);
+  if (connect !== undefined) {
+    if (connect.stream)
+      return connectProtocol(headers, connect.binary ? method.binary : method.json, settings);
+    return connect.binary || isBidi ? undefined : linesProtocol(headers, method, settings);
+  }
   const web = parseGrpcWebType(type);
   return web === undefined
     ? undefined

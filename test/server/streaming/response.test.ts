@@ -23,6 +23,14 @@ const FORMS: Readonly<Record<string, readonly [Readonly<Record<string, string>>,
     { "content-type": "application/grpc-web-text" },
     Buffer.from(BINARY.toString("base64")),
   ],
+  "server-sent events": [
+    { "content-type": "application/json", accept: "text/event-stream" },
+    Buffer.from(JSON_TEXT),
+  ],
+  "JSON lines": [
+    { "content-type": "application/json", accept: "application/x-ndjson" },
+    Buffer.from(JSON_TEXT),
+  ],
 };
 
 function callOverHttp2(
