@@ -1,6 +1,13 @@
 /** The maximum throughput of the callers and the upstream, to show that they are not the bottleneck. */
 import { EVENTS_AROUND_DELTAS, writeExchange } from "./exchange.ts";
-import { type CallOptions, type CallReport, makeCalls, startResponder, startUpstream } from "./load/load.ts";
+import {
+  type CallOptions,
+  type CallReport,
+  makeCalls,
+  startResponder,
+  startUpstream,
+  UPSTREAM_PATH,
+} from "./load/load.ts";
 import { cpuMicrosOf } from "./measure/process-stats.ts";
 import { markdownTable } from "./report.ts";
 
@@ -41,12 +48,13 @@ type Burst = Pick<CallOptions, "calls" | "concurrency">;
 
 async function callResponder(messages: number, burst: Burst): Promise<Ceiling> {
   const files = await writeExchange({ deltas: EVENTS - EVENTS_AROUND_DELTAS, clocked: false });
-  await using responder = await startResponder(files.grpcEvent, messages);
+  await using responder = await startResponder(files.binaryEvent, messages);
   const report = await makeCalls({
     ...burst,
     target: responder.address,
-    method: "/outrigger.v1.InferenceService/Stream",
-    request: files.grpcRequest,
+    protocol: "grpc",
+    path: "/outrigger.v1.InferenceService/Stream",
+    request: files.binaryRequest,
     connections: 4,
   });
   return { report, serverMicros: cpuMicrosOf(responder.pid) };
@@ -58,7 +66,13 @@ async function callUpstream(
 ): Promise<Ceiling> {
   const files = await writeExchange({ deltas: EVENTS - EVENTS_AROUND_DELTAS, clocked: false });
   await using upstream = await startUpstream({ script: files.script });
-  const report = await makeCalls({ ...burst, target: upstream.address, request: files[request] });
+  const report = await makeCalls({
+    ...burst,
+    target: upstream.address,
+    protocol: "direct",
+    path: UPSTREAM_PATH,
+    request: files[request],
+  });
   return { report, serverMicros: cpuMicrosOf(upstream.pid) };
 }
 

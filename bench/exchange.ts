@@ -4,7 +4,7 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { Role } from "../src/gen/outrigger/v1/message_pb.ts";
 import { type Request, RequestSchema } from "../src/gen/outrigger/v1/request_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -40,28 +40,32 @@ export interface AnswerShape {
 /** The files that callers and the upstream read. */
 export interface ExchangeFiles {
   /** The request as an outrigger.v1.Request, for the implementations. */
-  readonly grpcRequest: string;
+  readonly binaryRequest: string;
+  /** The same as JSON. */
+  readonly jsonRequest: string;
   /** The same as a body of the provider, for calls that go directly to the upstream. */
   readonly directRequest: string;
   readonly directStreamRequest: string;
   /** The upstream's answers. */
   readonly script: string;
   /** One outrigger.v1.StreamEvent. */
-  readonly grpcEvent: string;
+  readonly binaryEvent: string;
 }
 
 /** Writes the files of an exchange. */
 export async function writeExchange(shape: AnswerShape): Promise<ExchangeFiles> {
   const name = `${shape.deltas}-${shape.clocked ? "clocked" : "plain"}`;
   const files = {
-    grpcRequest: join(RUN_FOLDER, "request.bin"),
-    directRequest: join(RUN_FOLDER, "request.json"),
-    directStreamRequest: join(RUN_FOLDER, "request-stream.json"),
+    binaryRequest: join(RUN_FOLDER, "request.bin"),
+    jsonRequest: join(RUN_FOLDER, "request.json"),
+    directRequest: join(RUN_FOLDER, "provider-request.json"),
+    directStreamRequest: join(RUN_FOLDER, "provider-request-stream.json"),
     script: join(RUN_FOLDER, `script-${name}.json`),
-    grpcEvent: join(RUN_FOLDER, "event.bin"),
+    binaryEvent: join(RUN_FOLDER, "event.bin"),
   };
-  await writeFile(files.grpcRequest, toBinary(RequestSchema, question()));
-  await writeFile(files.grpcEvent, toBinary(StreamEventSchema, someEvent()));
+  await writeFile(files.binaryRequest, toBinary(RequestSchema, question()));
+  await writeFile(files.jsonRequest, toJsonString(RequestSchema, question()));
+  await writeFile(files.binaryEvent, toBinary(StreamEventSchema, someEvent()));
   await writeFile(files.directRequest, JSON.stringify(providerBody({})));
   await writeFile(files.directStreamRequest, JSON.stringify(providerBody({ stream: true })));
   await writeFile(files.script, JSON.stringify(scriptOf(deltasOf(shape))));

@@ -23,6 +23,13 @@ const GOALS: readonly Goal[] = [
   { text: "Stream of 100 events: CPU", cases: ["stream"], metric: "cpuPerCall", of: "minimal", most: 1.3 },
   { text: "Stream of 100 events: CPU", cases: ["stream"], metric: "cpuPerCall", of: "stock", most: 0.35 },
   {
+    text: "Stream of 100 events: CPU",
+    cases: ["connect-json", "connect-proto"],
+    metric: "cpuPerCall",
+    of: "stock",
+    most: 0.45,
+  },
+  {
     text: "Paced streams: CPU",
     cases: ["paced", "paced-light"],
     metric: "cpuPerEvent",

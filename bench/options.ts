@@ -2,7 +2,17 @@ import { parseArgs } from "node:util";
 import { IMPLEMENTATION_NAMES, type ImplementationName } from "./implementations/implementation.ts";
 
 /** The cases of the benchmark, in the order in which they run. */
-const CASE_NAMES = ["complete", "stream", "paced", "paced-light", "stalled", "cancel"] as const;
+const CASE_NAMES = [
+  "complete",
+  "stream",
+  "connect-json",
+  "connect-proto",
+  "sse",
+  "paced",
+  "paced-light",
+  "stalled",
+  "cancel",
+] as const;
 
 /** Name of a case. */
 export type CaseName = (typeof CASE_NAMES)[number];

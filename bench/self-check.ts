@@ -29,7 +29,7 @@ export async function checkAnswers(implementations: readonly Implementation[]): 
   await using upstream = await startUpstream({ script: files.script });
   let expected: Answers | undefined;
   for (const implementation of implementations) {
-    const answers = await callImplementation(implementation, upstream.address, files.grpcRequest);
+    const answers = await callImplementation(implementation, upstream.address, files.binaryRequest);
     expected ??= answers;
     deepStrictEqual(answers.events.length, DELTAS + EVENTS_AROUND_DELTAS, `events of ${implementation.name}`);
     compare(implementation, answers, expected);

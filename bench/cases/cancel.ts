@@ -31,7 +31,7 @@ function loadFor({ quick }: RoundSettings) {
     const report = await cancelStreams({
       target: implementation.address,
       method: STREAM_PATH,
-      request: context.files.grpcRequest,
+      request: context.files.binaryRequest,
       streams: quick ? QUICK_STREAMS : STREAMS,
       burst: BURST,
       bystanders: BYSTANDERS,

@@ -1,4 +1,5 @@
 import { EVENTS_AROUND_DELTAS } from "../exchange.ts";
+import type { Protocol } from "../load/load.ts";
 import type { CaseName } from "../options.ts";
 import { cancel } from "./cancel.ts";
 import type { BenchCase } from "./case.ts";
@@ -28,6 +29,20 @@ const stream = createLoadCase({
   calm: { calls: 60, concurrency: 10, rate: 20 },
 });
 
+/** Streams like those of `stream` over other protocols. */
+function streamOver(name: CaseName, protocol: Exclude<Protocol, "direct">, described: string): BenchCase {
+  return createLoadCase({
+    name,
+    title: `Stream of 100 events as ${described}, unpaced: 20 at once; latency at 20 streams per second`,
+    rpc: "Stream",
+    protocol,
+    upstream: { deltas: DELTAS, clocked: false, intervalMs: 0 },
+    warmUp: { calls: 600, concurrency: 20 },
+    busy: { calls: 3_000, concurrency: 20 },
+    calm: { calls: 60, concurrency: 10, rate: 20 },
+  });
+}
+
 const paced = createLoadCase({
   name: "paced",
   title: "Stream of 100 events at 20 ms: 500 at once, up to 25,000 events per second",
@@ -46,10 +61,17 @@ const pacedLight = createLoadCase({
   busy: { calls: 300, concurrency: 100, rampMs: 2_000 },
 });
 
+const connectJson = streamOver("connect-json", "connect+json", "Connect JSON");
+const connectProto = streamOver("connect-proto", "connect+proto", "Connect's binary form");
+const sse = streamOver("sse", "sse", "server-sent events");
+
 /** All cases by name. */
 export const CASES: Readonly<Record<CaseName, BenchCase>> = {
   complete,
   stream,
+  "connect-json": connectJson,
+  "connect-proto": connectProto,
+  sse,
   paced,
   "paced-light": pacedLight,
   stalled,

@@ -1,8 +1,8 @@
 /** Cases that consist of calls: their load is data, and the measurement is the same. */
 
 import { EVENTS_AROUND_DELTAS } from "../exchange.ts";
-import type { RunningImplementation } from "../implementations/implementation.ts";
-import { type CallReport, makeCalls } from "../load/load.ts";
+import { type RunningImplementation, thatSpeak } from "../implementations/implementation.ts";
+import { type CallReport, makeCalls, type Protocol, UPSTREAM_PATH } from "../load/load.ts";
 import type { Sample } from "../measure/metrics.ts";
 import { cpuMicrosOf, residentMbOf } from "../measure/process-stats.ts";
 import type { CaseName } from "../options.ts";
@@ -24,6 +24,8 @@ export interface LoadPlan {
   readonly name: CaseName;
   readonly title: string;
   readonly rpc: "Complete" | "Stream";
+  /** Default: gRPC. */
+  readonly protocol?: Exclude<Protocol, "direct">;
   readonly upstream: UpstreamShape;
   /** Runs until code is compiled and connections are open. Only memory is measured. */
   readonly warmUp: Burst;
@@ -33,7 +35,7 @@ export interface LoadPlan {
   readonly calm?: Burst;
 }
 
-/** Connections of HTTP/2 that the callers share. */
+/** Connections of HTTP/2 that the callers of gRPC share. */
 const CONNECTIONS = 4;
 
 /** Creates the case for a load. */
@@ -45,7 +47,8 @@ export function createLoadCase(plan: LoadPlan): BenchCase {
     runRound: (settings) => runRound(settings.quick ? quickened(plan) : plan, settings),
     runOnce(settings) {
       const own = settings.quick ? quickened(plan) : plan;
-      return runLoadOnce(settings, upstream, (implementation, context) =>
+      const implementations = thatSpeak(plan.protocol ?? "grpc", settings.implementations);
+      return runLoadOnce({ ...settings, implementations }, upstream, (implementation, context) =>
         runOnce(own, implementation, context),
       );
     },
@@ -54,11 +57,16 @@ export function createLoadCase(plan: LoadPlan): BenchCase {
 
 async function runRound(plan: LoadPlan, settings: RoundSettings): Promise<Round> {
   let direct: Sample | undefined;
-  const round = await runLoadRound(settings, plan.upstream, async (implementation, context, failures) => {
-    direct ??= latenciesIn(plan, await callDirectly(plan, context));
-    const sample = await measure(plan, implementation, context, failures);
-    return { ...sample, ...addedTo(direct, sample) };
-  });
+  const implementations = thatSpeak(plan.protocol ?? "grpc", settings.implementations);
+  const round = await runLoadRound(
+    { ...settings, implementations },
+    plan.upstream,
+    async (implementation, context, failures) => {
+      direct ??= latenciesIn(plan, await callDirectly(plan, context));
+      const sample = await measure(plan, implementation, context, failures);
+      return { ...sample, ...addedTo(direct, sample) };
+    },
+  );
   return { ...round, samples: { ...round.samples, ...(direct === undefined ? {} : { direct }) } };
 }
 
@@ -100,16 +108,18 @@ async function runOnce(
 }
 
 function callImplementation(
-  { rpc, upstream }: LoadPlan,
+  { rpc, protocol = "grpc", upstream }: LoadPlan,
   burst: Burst,
   { address }: RunningImplementation,
   { files }: RoundContext,
 ): Promise<CallReport> {
+  const isBinary = protocol === "grpc" || protocol === "connect+proto";
   return makeCalls({
     ...burst,
     target: address,
-    method: `/outrigger.v1.InferenceService/${rpc}`,
-    request: files.grpcRequest,
+    protocol,
+    path: `/outrigger.v1.InferenceService/${rpc}`,
+    request: isBinary ? files.binaryRequest : files.jsonRequest,
     connections: CONNECTIONS,
     messages: rpc === "Stream" ? upstream.deltas + EVENTS_AROUND_DELTAS : 1,
   });
@@ -117,7 +127,13 @@ function callImplementation(
 
 function callDirectly(plan: LoadPlan, { files, upstream }: RoundContext): Promise<CallReport> {
   const request = plan.rpc === "Stream" ? files.directStreamRequest : files.directRequest;
-  return makeCalls({ ...(plan.calm ?? plan.busy), target: upstream, request });
+  return makeCalls({
+    ...(plan.calm ?? plan.busy),
+    target: upstream,
+    protocol: "direct",
+    path: UPSTREAM_PATH,
+    request,
+  });
 }
 
 function costsIn({ rpc }: LoadPlan, report: CallReport, micros: number): Sample {

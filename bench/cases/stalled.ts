@@ -29,7 +29,7 @@ async function stall(
   const paused = await stallStreams({
     target: implementation.address,
     method: STREAM_PATH,
-    request: context.files.grpcRequest,
+    request: context.files.binaryRequest,
     streams: STREAMS,
     connections: CONNECTIONS,
   });

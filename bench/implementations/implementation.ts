@@ -1,3 +1,4 @@
+import type { Protocol } from "../load/load.ts";
 import { type Running, startListening } from "../processes.ts";
 import { bundleAsShipped, bundleWhole } from "./bundle.ts";
 import { type ImageSettings, readImageSettings } from "./image.ts";
@@ -16,6 +17,23 @@ export interface Implementation {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
+
+/**
+ * The implementations that speak a protocol, told by their environment which version of HTTP carries it: a listener of
+ * Node speaks one of the two.
+ */
+export function thatSpeak(protocol: Protocol, implementations: readonly Implementation[]): Implementation[] {
+  const httpVersion = protocol === "grpc" ? "2.0" : "1.1";
+  return implementations
+    .filter(({ name }) => PROTOCOLS[name].includes(protocol))
+    .map((each) => ({ ...each, environment: { ...each.environment, BENCH_HTTP_VERSION: httpVersion } }));
+}
+
+const PROTOCOLS: Readonly<Record<ImplementationName, readonly Protocol[]>> = {
+  outrigger: ["grpc", "connect+json", "connect+proto", "sse"],
+  stock: ["grpc", "connect+json", "connect+proto"],
+  minimal: ["grpc"],
+};
 
 /** A running implementation. */
 export interface RunningImplementation extends Running {

@@ -2,7 +2,12 @@
  * The implementation `stock`: Outrigger's own services, client, log and metrics behind connect-node,
  * set up as in its documentation. The difference to Outrigger is the cost of the transport.
  */
-import { createServer, type Http2ServerRequest } from "node:http2";
+import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer as createHttp2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2";
 import { createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { defaultCatalog } from "../../src/catalog/catalog.ts";
@@ -37,24 +42,37 @@ const handle = connectNodeAdapter({
   },
 });
 
-const server = createServer((request, response) => {
-  const recorder = recorderOf(request);
-  recorders.set(request, recorder);
-  response.setHeader("x-request-id", recorder.call.requestId);
-  response.once("close", () => recorder.end({ code: undefined, disconnected: false }));
-  handle(request, response);
-});
+const server =
+  process.env.BENCH_HTTP_VERSION === "1.1"
+    ? createHttp1Server((request, response) => {
+        record(request, response);
+        handle(request, response);
+      })
+    : createHttp2Server((request, response) => {
+        record(request, response);
+        handle(request, response);
+      });
 
 server.listen(listenAddress(), () => logger.info("listening"));
 
 process.once("SIGTERM", () => process.exit(0));
 
-function recorderOf(request: Http2ServerRequest): CallRecorder {
+function record(
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+): void {
+  const recorder = recorderOf(request);
+  recorders.set(request, recorder);
+  response.setHeader("x-request-id", recorder.call.requestId);
+  response.once("close", () => recorder.end({ code: undefined, disconnected: false }));
+}
+
+function recorderOf({ url = "", headers, httpVersion }: IncomingMessage | Http2ServerRequest): CallRecorder {
   const call = createCall({
-    rpc: request.url.slice(1),
-    requestId: requestIdOf(request.headers["x-request-id"]),
-    httpVersion: "2.0",
-    protocol: "grpc",
+    rpc: url.slice(1),
+    requestId: requestIdOf(headers["x-request-id"]),
+    httpVersion,
+    protocol: httpVersion === "1.1" ? "connect" : "grpc",
   });
   return new CallRecorder(call, observers);
 }

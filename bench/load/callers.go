@@ -1,12 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
-	"io"
-	"net"
-	"os"
 	"time"
 )
 
@@ -19,7 +14,7 @@ type grpcCaller struct {
 }
 
 func openGrpcCallers(f *callFlags) ([]caller, func() []*tally, error) {
-	rpc, err := newGrpcCall(f.target, f.method, f.request)
+	rpc, err := newGrpcCall(f.target, f.path, f.request)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,92 +68,4 @@ func failureOf(s *stream, status string, messages int) string {
 		return "messages out of sequence"
 	}
 	return ""
-}
-
-// directCaller calls the upstream directly, over a connection of its own.
-type directCaller struct {
-	conn    net.Conn
-	reader  *bufio.Reader
-	request []byte
-	chunk   []byte
-	tally   tally
-}
-
-func openDirectCallers(f *callFlags) ([]caller, func() []*tally, error) {
-	body, err := os.ReadFile(f.request)
-	if err != nil {
-		return nil, nil, err
-	}
-	request := fmt.Appendf(nil, "POST /v1/responses HTTP/1.1\r\nhost: %s\r\ncontent-length: %d\r\n\r\n%s",
-		f.target, len(body), body)
-	direct := make([]*directCaller, f.concurrency)
-	callers := make([]caller, f.concurrency)
-	for i := range callers {
-		conn, err := net.Dial("tcp", f.target)
-		if err != nil {
-			return nil, nil, err
-		}
-		direct[i] = &directCaller{conn: conn, reader: bufio.NewReaderSize(conn, 16<<10), request: request}
-		callers[i] = direct[i]
-	}
-	return callers, func() []*tally { return closeDirect(direct) }, nil
-}
-
-func closeDirect(callers []*directCaller) []*tally {
-	tallies := make([]*tally, len(callers))
-	for i, c := range callers {
-		c.conn.Close()
-		tallies[i] = &c.tally
-	}
-	return tallies
-}
-
-func (c *directCaller) call() string {
-	started := time.Now()
-	if _, err := c.conn.Write(c.request); err != nil {
-		return err.Error()
-	}
-	length, err := readHead(c.reader)
-	if err != nil {
-		return err.Error()
-	}
-	if length >= 0 {
-		c.tally.Messages++
-		_, err = io.CopyN(io.Discard, c.reader, int64(length))
-	} else {
-		err = c.readStream(started)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-func (c *directCaller) readStream(started time.Time) error {
-	for first := true; ; first = false {
-		chunk, err := readChunk(c.reader, c.chunk)
-		if err != nil || len(chunk) == 0 {
-			return err
-		}
-		if first {
-			c.tally.first.add(time.Since(started))
-		}
-		c.chunk = chunk
-		c.tally.Frames++
-		c.tally.Messages++
-		if sent, ok := clockIn(chunk); ok {
-			c.tally.event.add(sinceClock(sent))
-		}
-	}
-}
-
-var deltaStart = []byte(`"delta":"`)
-
-func clockIn(chunk []byte) (uint32, bool) {
-	at := bytes.Index(chunk, deltaStart)
-	if at < 0 || len(chunk) < at+len(deltaStart)+len(clockMark) {
-		return 0, false
-	}
-	start := at + len(deltaStart)
-	return parseClock(chunk[start : start+len(clockMark)])
 }

@@ -16,7 +16,8 @@ type caller interface {
 
 type callFlags struct {
 	target      string
-	method      string
+	protocol    string
+	path        string
 	request     string
 	calls       int
 	concurrency int
@@ -31,7 +32,8 @@ func runCalls(args []string) error {
 	var f callFlags
 	flags := flag.NewFlagSet("call", flag.ExitOnError)
 	flags.StringVar(&f.target, "target", "", "host and port")
-	flags.StringVar(&f.method, "method", "", "path of the RPC; empty for HTTP/1.1 at the upstream itself")
+	flags.StringVar(&f.protocol, "protocol", "grpc", "grpc, connect+json, connect+proto, sse, or direct: the upstream's own")
+	flags.StringVar(&f.path, "path", "", "path of the RPC, or of the upstream")
 	flags.StringVar(&f.request, "request", "", "file with the message, or the body")
 	flags.IntVar(&f.calls, "calls", 1, "calls altogether")
 	flags.IntVar(&f.concurrency, "concurrency", 1, "calls at once")
@@ -96,8 +98,8 @@ func (f *callFlags) waitForTurn(started time.Time, turn int64) {
 
 // openCallers creates one caller per worker, and a function that closes them and returns their tallies.
 func openCallers(f *callFlags) ([]caller, func() []*tally, error) {
-	if f.method == "" {
-		return openDirectCallers(f)
+	if f.protocol == "grpc" {
+		return openGrpcCallers(f)
 	}
-	return openGrpcCallers(f)
+	return openHTTP1Callers(f)
 }

@@ -23,6 +23,9 @@ export interface LoadServer extends AsyncDisposable {
   readonly address: string;
 }
 
+/** The path of the API that an upstream implements. */
+export const UPSTREAM_PATH = "/v1/responses";
+
 /** Options of an upstream. */
 export interface UpstreamOptions {
   /** File with the answers; see `writeExchange`. */
@@ -55,17 +58,23 @@ async function startServer([command = "", ...flags]: readonly string[]): Promise
   return { pid: running.pid, address: running.address, [Symbol.asyncDispose]: () => running.stop() };
 }
 
+/**
+ * What the callers speak: gRPC over connections of HTTP/2 that they share, all others over HTTP/1.1 on a connection for
+ * each. `direct` is the provider's own protocol, for calls of an upstream.
+ */
+export type Protocol = "grpc" | "connect+json" | "connect+proto" | "sse" | "direct";
+
 /** Which calls to make. */
 export interface CallOptions {
   /** Host and port. */
   readonly target: string;
-  /** Path of the RPC. Without one the calls are plain HTTP/1.1, directly at an upstream. */
-  readonly method?: string;
+  readonly protocol: Protocol;
+  readonly path: string;
   /** File with the message, or with the body. */
   readonly request: string;
   readonly calls: number;
   readonly concurrency: number;
-  /** HTTP/2 connections that the calls share. */
+  /** HTTP/2 connections that the calls of gRPC share. */
   readonly connections?: number;
   /** Messages of a complete answer. A call with more or fewer has failed. */
   readonly messages?: number;
@@ -89,7 +98,7 @@ export interface CallReport {
   /** The first few failures. */
   readonly failures: readonly string[] | null;
   readonly messages: number;
-  /** DATA frames, or chunks where the calls were plain HTTP/1.1. */
+  /** DATA frames, or chunks of HTTP/1.1. */
   readonly frames: number;
   readonly seconds: number;
   /** CPU time of the callers, in microseconds. */
@@ -104,9 +113,9 @@ export interface CallReport {
 
 /** Makes calls. */
 export async function makeCalls(options: CallOptions): Promise<CallReport> {
-  const { target, method = "", request, calls, concurrency, connections = 1 } = options;
+  const { target, protocol, path, request, calls, concurrency, connections = 1 } = options;
   const { messages = 0, rate = 0, rampMs = 0 } = options;
-  const flags = { target, method, request, calls, concurrency, connections, messages, rate };
+  const flags = { target, protocol, path, request, calls, concurrency, connections, messages, rate };
   return JSON.parse(await run({ file: BINARY, args: ["call", ...flagsOf(flags), `-ramp=${rampMs}ms`] }));
 }
 

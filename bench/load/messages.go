@@ -2,8 +2,8 @@ package main
 
 import "encoding/binary"
 
-// messageCutter finds gRPC messages in the bytes of a stream, however they are split into
-// frames. Of each message it keeps the first bytes: enough for a whole text delta.
+// messageCutter finds the messages of gRPC or Connect in the bytes of a stream, however they are split into
+// frames or chunks. Of each message it keeps the first bytes: enough for a whole text delta.
 type messageCutter struct {
 	prefix  [5]byte
 	have    int // bytes of the prefix that arrived

@@ -11,7 +11,7 @@ type tally struct {
 	Calls    int `json:"calls"`
 	Failed   int `json:"failed"`
 	Messages int `json:"messages"`
-	// DATA frames, or chunks where the calls were made over HTTP/1.1.
+	// DATA frames, or chunks of HTTP/1.1.
 	Frames   int      `json:"frames"`
 	Failures []string `json:"failures"`
 
