@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
-import { lazyBatches } from "../core/batches.ts";
-import { ConfigurationError } from "../core/errors.ts";
+import { type Batches, lazyBatches } from "../core/batches.ts";
+import { ConfigurationError, toSdkError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { inferenceIdOf } from "../core/inference-id.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
@@ -119,14 +119,7 @@ export class Client {
    * all errors are thrown by the iteration. Leaving the loop closes the connection to the provider.
    */
   stream(request: RequestInput, options: CallOptions = {}): EventStream {
-    const open = async () => {
-      const checked = this.#check(request);
-      const batches = this.#stream(checked, withInferenceId(options)).batches();
-      return checked.finalResponse === FinalResponse.WITHOUT_CONTENT
-        ? eachEvent(batches, withoutContent)
-        : batches;
-    };
-    return new EventStream(withTerminalEvent(lazyBatches(open)));
+    return new EventStream(lazyBatches(() => this.#openStream(request, withInferenceId(options))));
   }
 
   /** Whether a mode of tool choice works with a model of a provider, the default one where none is named. */
@@ -161,9 +154,28 @@ export class Client {
     return adapter.complete(request, options);
   }
 
+  async #openStream(input: RequestInput, options: CallOptions): Promise<Batches<StreamEvent>> {
+    try {
+      const request = this.#check(input);
+      const batches = this.#hasMiddleware
+        ? this.#stream(request, options).batches()
+        : await this.#openProvider(request, options);
+      const ended = withTerminalEvent(batches);
+      return request.finalResponse === FinalResponse.WITHOUT_CONTENT
+        ? eachEvent(ended, withoutContent)
+        : ended;
+    } catch (thrown) {
+      throw toSdkError(thrown);
+    }
+  }
+
   #sendStream(request: Request, options: CallOptions): EventStream {
-    const open = async () => (await this.#route(request, options)).stream(request, options).batches();
-    return new EventStream(lazyBatches(open));
+    return new EventStream(lazyBatches(() => this.#openProvider(request, options)));
+  }
+
+  async #openProvider(request: Request, options: CallOptions): Promise<Batches<StreamEvent>> {
+    const adapter = await this.#route(request, options);
+    return adapter.stream(request, options).batches();
   }
 
   #route(request: Request, { onTarget }: CallOptions): Promise<ProviderAdapter> {

@@ -9,15 +9,28 @@ import { type SDKError, StreamError, toSdkError } from "./errors.ts";
  * is all there is.
  * @param now Milliseconds of a monotonic clock, for the `elapsed_ms` of the `error` event.
  * @param toFailure Turns what was thrown into the failure of the stream.
+ * @returns The same batches where they are held to the laws already.
  */
 export function withTerminalEvent(
   batches: Batches<StreamEvent>,
   now: () => number = () => performance.now(),
   toFailure: (thrown: unknown) => SDKError = toSdkError,
 ): Batches<StreamEvent> {
-  return {
-    [Symbol.asyncIterator]: () => new TerminatedStream(batches[Symbol.asyncIterator](), now, toFailure),
-  };
+  if (batches instanceof TerminatedBatches) return batches;
+  return new TerminatedBatches(() => new TerminatedStream(batches[Symbol.asyncIterator](), now, toFailure));
+}
+
+/** A class of its own, so that a stream that an adapter has ended passes through the client as it is. */
+class TerminatedBatches implements Batches<StreamEvent> {
+  readonly #open: () => TerminatedStream;
+
+  constructor(open: () => TerminatedStream) {
+    this.#open = open;
+  }
+
+  [Symbol.asyncIterator](): TerminatedStream {
+    return this.#open();
+  }
 }
 
 /** Whether an event is the last one of its stream. */
@@ -29,7 +42,7 @@ type Batch = readonly StreamEvent[];
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
-/** Not a generator: a read of the source costs one promise instead of several. */
+/** Neither a generator nor an async function: a read of the source costs one promise and no closure. */
 class TerminatedStream implements AsyncIterator<Batch> {
   readonly #source: AsyncIterator<Batch>;
   readonly #now: () => number;
@@ -46,20 +59,12 @@ class TerminatedStream implements AsyncIterator<Batch> {
     this.#toFailure = toFailure;
   }
 
-  async next(): Promise<IteratorResult<Batch>> {
+  next(): Promise<IteratorResult<Batch>> {
     const error = this.#error;
     this.#error = undefined;
-    if (error !== undefined) throw error;
-    if (this.#isOver) return DONE;
-    try {
-      const result = await this.#source.next();
-      if (result.done !== true) return this.#pass(result);
-    } catch (thrown) {
-      return this.#fail(this.#toFailure(thrown));
-    }
-    this.#isOver = true;
-    if (this.#last !== undefined && isTerminal(this.#last)) return DONE;
-    return this.#fail(new StreamError("the stream ended without finish or error"));
+    if (error !== undefined) return Promise.reject(error);
+    if (this.#isOver) return Promise.resolve(DONE);
+    return this.#source.next().then(this.#onResult, this.#onFailure);
   }
 
   async return(): Promise<IteratorResult<Batch>> {
@@ -69,11 +74,19 @@ class TerminatedStream implements AsyncIterator<Batch> {
     return DONE;
   }
 
-  #pass(result: IteratorResult<Batch>): IteratorResult<Batch> {
-    const batch: Batch = result.value;
+  readonly #onResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+    if (result.done === true) return this.#end();
     if (this.#last === undefined) this.#startedAt = this.#now();
-    this.#last = batch.at(-1) ?? this.#last;
+    this.#last = result.value.at(-1) ?? this.#last;
     return result;
+  };
+
+  readonly #onFailure = (thrown: unknown): IteratorResult<Batch> => this.#fail(this.#toFailure(thrown));
+
+  #end(): IteratorResult<Batch> {
+    this.#isOver = true;
+    if (this.#last !== undefined && isTerminal(this.#last)) return DONE;
+    return this.#fail(new StreamError("the stream ended without finish or error"));
   }
 
   #fail(error: SDKError): IteratorResult<Batch> {

@@ -1,14 +1,10 @@
 import { InternalError, type SDKError } from "../../core/errors.ts";
+import { inMicrotask } from "./microtask.ts";
 
 /** Bytes that wait for the reader before the provider's socket is paused. */
 const HIGH_WATER_BYTES = 16 * 1024;
 
 const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
-
-interface Waiter {
-  resolve(result: IteratorResult<Uint8Array>): void;
-  reject(error: SDKError): void;
-}
 
 /** What a body needs from the exchange that fills it. */
 export interface BodySource {
@@ -31,7 +27,7 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
   #paused = false;
   #ended = false;
   #error: SDKError | undefined;
-  #waiter: Waiter | undefined;
+  #waiter: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
   #waking = false;
 
   constructor(source: BodySource) {
@@ -70,10 +66,10 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
   next(): Promise<IteratorResult<Uint8Array>> {
     if (this.#waiter !== undefined)
       return Promise.reject(new InternalError("a body was read twice at the same time"));
-    return new Promise((resolve, reject) => {
-      this.#waiter = { resolve, reject };
-      if (!this.#waking) this.#deliver();
-    });
+    const waiter = Promise.withResolvers<IteratorResult<Uint8Array>>();
+    this.#waiter = waiter;
+    if (!this.#waking) this.#deliver();
+    return waiter.promise;
   }
 
   /** The reader stops: the exchange ends and its socket closes. */
@@ -93,11 +89,13 @@ export class HttpBody implements AsyncIterableIterator<Uint8Array> {
   #wake(): void {
     if (this.#waiter === undefined || this.#waking) return;
     this.#waking = true;
-    queueMicrotask(() => {
-      this.#waking = false;
-      this.#deliver();
-    });
+    inMicrotask(this.#onWake);
   }
+
+  readonly #onWake = (): void => {
+    this.#waking = false;
+    this.#deliver();
+  };
 
   #deliver(): void {
     const waiter = this.#waiter;

@@ -1,5 +1,6 @@
 import { Socket } from "node:net";
 import { type buildConnector, errors } from "undici";
+import { inMicrotask } from "./microtask.ts";
 import { interceptReads } from "./socket-reads.ts";
 
 /** Cancels one attempt to connect: its socket closes at once and the attempt fails. */
@@ -69,12 +70,11 @@ export class Connector {
   /** Delays each read of the socket by one step after undici has taken data, so that the response can be paused first. */
   #readOnDemand(socket: Socket): void {
     this.go();
-    interceptReads(socket, (read) => {
-      queueMicrotask(() => {
-        if (this.#isHeld) this.#heldRead = read;
-        else read();
-      });
-    });
+    const readUnlessHeld = () => {
+      if (this.#isHeld) this.#heldRead = read;
+      else read();
+    };
+    const read = interceptReads(socket, () => inMicrotask(readUnlessHeld));
   }
 
   #startTimer(giveUp: GiveUp): NodeJS.Timeout | undefined {

@@ -13,6 +13,8 @@ export interface SseEvent {
 const DEFAULT_MAX_EVENT_CHARS = 64 * 1024 * 1024;
 
 const BYTE_ORDER_MARK = "\ufeff";
+const WHOLE_TEXT = new TextDecoder("utf-8", { ignoreBOM: true });
+const FIRST_NON_ASCII = 0x80;
 const LF = 0x0a;
 const CR = 0x0d;
 const LEFT_BRACE = 0x7b;
@@ -27,6 +29,8 @@ export const MAX_STRAY_CHARS = 64 * 1024;
  */
 export class SseDecoder {
   readonly #text = new TextDecoder("utf-8", { ignoreBOM: true });
+  /** Whether `#text` may hold the first bytes of a character. */
+  #isInCharacter = false;
   readonly #parser: EventSourceParser;
   /** Whether the next character begins a line. */
   #isLineStart = true;
@@ -45,7 +49,17 @@ export class SseDecoder {
 
   /** Takes the next bytes. Throws StreamError where an event is larger than the limit, and what `onEvent` throws. */
   push(chunk: Uint8Array): void {
-    this.#take(this.#text.decode(chunk, { stream: true }));
+    this.#take(this.#decode(chunk));
+  }
+
+  /** A chunk of whole characters, as almost all are, is decoded without state: Node does that several times faster. */
+  #decode(chunk: Uint8Array): string {
+    const last = chunk[chunk.length - 1];
+    if (last === undefined) return "";
+    const endsInAscii = last < FIRST_NON_ASCII;
+    if (endsInAscii && !this.#isInCharacter) return WHOLE_TEXT.decode(chunk);
+    this.#isInCharacter = !endsInAscii;
+    return this.#text.decode(chunk, { stream: true });
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { ConnectError, HandlerContext } from "@connectrpc/connect";
 import type { CallOptions } from "../../core/adapter.ts";
-import { type Batches, BatchStream } from "../../core/batches.ts";
+import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
 import { ProviderError, type SDKError } from "../../core/errors.ts";
 import type { EventStream } from "../../core/event-stream.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
@@ -13,7 +13,7 @@ import { INFERENCE_ID_HEADER } from "../http/id-headers.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { connectErrorOf } from "../status/status.ts";
 import { type CallRecorder, recorderOf } from "../telemetry/call-recorder.ts";
-import { CallSignals, CutOffError, errorOfCall } from "./call-signal.ts";
+import { type CallSignal, CallSignals, CutOffError, errorOfCall } from "./call-signal.ts";
 import { createService, type Service } from "./service.ts";
 
 /** What answers the calls of InferenceService. A Client is one. */
@@ -66,25 +66,64 @@ async function complete(
   }
 }
 
-async function* stream(
+function stream(
   inference: Inference,
   signals: CallSignals,
   request: Request,
   context: HandlerContext,
 ): Batches<StreamEvent> {
-  const record = new InferenceRecord(inference, request, context);
-  const { signal, release } = signals.open(context.signal);
-  try {
-    const events = inference.stream(request, record.optionsFor(signal));
-    for await (const batch of events.batches()) {
-      record.takeEvents(batch);
-      yield batch;
+  return lazyBatches(() => {
+    const record = new InferenceRecord(inference, request, context);
+    const call = signals.open(context.signal);
+    const events = inference.stream(request, record.optionsFor(call.signal));
+    const recorded = new RecordedStream(events.batches()[Symbol.asyncIterator](), record, call);
+    return { [Symbol.asyncIterator]: () => recorded };
+  });
+}
+
+/** A stream that reports its call. Not a generator, which would take several more promises for every batch. */
+class RecordedStream implements AsyncIterator<Batch> {
+  readonly #events: AsyncIterator<Batch>;
+  readonly #record: InferenceRecord;
+  readonly #call: CallSignal;
+  #isOver = false;
+
+  constructor(events: AsyncIterator<Batch>, record: InferenceRecord, call: CallSignal) {
+    this.#events = events;
+    this.#record = record;
+    this.#call = call;
+  }
+
+  next(): Promise<IteratorResult<Batch>> {
+    return this.#events.next().then(this.#onResult, this.#onFailure);
+  }
+
+  async return(): Promise<IteratorResult<Batch>> {
+    try {
+      await this.#events.return?.();
+    } finally {
+      this.#end();
     }
-  } catch (thrown) {
-    throw record.fail(errorOfCall(thrown, signal));
-  } finally {
-    release();
-    record.end(signal);
+    return { done: true, value: undefined };
+  }
+
+  readonly #onResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+    if (result.done === true) this.#end();
+    else this.#record.takeEvents(result.value);
+    return result;
+  };
+
+  readonly #onFailure = (thrown: unknown): never => {
+    const status = this.#record.fail(errorOfCall(thrown, this.#call.signal));
+    this.#end();
+    throw status;
+  };
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#call.release();
+    this.#record.end(this.#call.signal);
   }
 }
 
