@@ -28,7 +28,7 @@ export function createLogOutput(fd: number): LogOutput {
 /** Writes bytes. Calls back once, with whether all of them are written. */
 type Writer = (bytes: Buffer, done: (isWritten: boolean) => void) => void;
 
-const BUFFER_SIZE = 4096;
+const BUFFER_SIZE = 16 * 1024;
 const FLUSH_INTERVAL_MS = 100;
 const FLUSH_TIMEOUT_MS = 1000;
 
