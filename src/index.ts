@@ -15,7 +15,7 @@ export type { CostOptions } from "./catalog/model-cost.ts";
 export type { ModelTraits } from "./catalog/model-traits.ts";
 // The client.
 export { getLatestModel, getModelInfo, listModels } from "./client/catalog.ts";
-export { Client, type ClientOptions, type RequestInput } from "./client/client.ts";
+export { Client, type ClientOptions } from "./client/client.ts";
 export { getDefaultClient, setDefaultClient } from "./client/default-client.ts";
 export type { Environment } from "./client/from-env.ts";
 export type {
@@ -25,6 +25,7 @@ export type {
   MiddlewareMethods,
   StreamNext,
 } from "./client/middleware.ts";
+export type { RequestInput } from "./client/request-input.ts";
 // The adapter interface, its errors, and the laws of its streams.
 export { accumulate, StreamAccumulator } from "./core/accumulator.ts";
 export type { CallOptions, ProviderAdapter } from "./core/adapter.ts";
@@ -33,6 +34,7 @@ export { EventStream } from "./core/event-stream.ts";
 export { LawChecker } from "./core/laws.ts";
 export * from "./core/message.ts";
 export * from "./core/parts.ts";
+export { type CompleteResponse, type FinishReasonName, finishReasonOf } from "./core/response.ts";
 export * from "./core/response-format.ts";
 export * from "./core/tools.ts";
 export { addUsage } from "./core/usage.ts";

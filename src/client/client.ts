@@ -1,29 +1,23 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
 import { type Batches, lazyBatches } from "../core/batches.ts";
-import { ConfigurationError, toSdkError } from "../core/errors.ts";
+import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
 import { EventStream } from "../core/event-stream.ts";
 import { inferenceIdOf } from "../core/inference-id.ts";
+import { type CompleteResponse, completeResponse } from "../core/response.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
-import {
-  FinalResponse,
-  type Request,
-  RequestSchema,
-  type ToolChoice_Mode,
-} from "../gen/outrigger/v1/request_pb.ts";
+import { FinalResponse, type Request, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { wrapComplete, wrapStream } from "./apply-middleware.ts";
 import { copyRequest } from "./copy-request.ts";
+import { type FieldPaths, withTypeScriptPaths } from "./field-paths.ts";
 import { withoutContent } from "./final-response.ts";
 import { describeMissing, type Environment, providerVariables, readProviders } from "./from-env.ts";
 import type { Middleware } from "./middleware.ts";
 import { createAdapter } from "./providers.ts";
 import { ProviderRegistry } from "./registry.ts";
-import { validateInput, validateRequest } from "./validate.ts";
-
-/** A Request, or a plain object for one: `{ model: "gpt-5.2", messages: [userMessage("hi")] }`. */
-export type RequestInput = MessageInitShape<typeof RequestSchema>;
+import { type RequestInput, requestOf } from "./request-input.ts";
+import { validateRequest } from "./validate.ts";
 
 /** Options of a Client. */
 export interface ClientOptions {
@@ -33,6 +27,8 @@ export interface ClientOptions {
   readonly defaultProvider?: string | undefined;
   /** Runs around every call; the first one is outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
+  /** How errors name the fields of a request. Default `typescript`: `toolChoice.mode`. */
+  readonly fieldPaths?: FieldPaths | undefined;
 }
 
 const REMEDY =
@@ -48,6 +44,7 @@ export class Client {
   readonly #complete: (request: Request, options: CallOptions) => Promise<Response>;
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
   readonly #hasMiddleware: boolean;
+  readonly #fieldPaths: FieldPaths;
   /** Requests that were validated. A request that a middleware created is not among them. */
   readonly #checked = new WeakSet<Request>();
 
@@ -57,11 +54,12 @@ export class Client {
    * `providers`.
    */
   constructor(options: ClientOptions = {}, remedy: string = REMEDY) {
-    const { providers = {}, defaultProvider, middleware = [] } = options;
+    const { providers = {}, defaultProvider, middleware = [], fieldPaths = "typescript" } = options;
     this.#registry = new ProviderRegistry(remedy);
     for (const [name, adapter] of Object.entries(providers)) this.register(name, adapter);
     if (defaultProvider !== undefined) this.#registry.setDefault(defaultProvider);
     this.#hasMiddleware = middleware.length > 0;
+    this.#fieldPaths = fieldPaths;
     this.#complete = wrapComplete(middleware, (request, own) => this.#sendComplete(request, own));
     this.#stream = wrapStream(middleware, (request, own) => this.#sendStream(request, own));
   }
@@ -110,8 +108,12 @@ export class Client {
    * @throws InvalidRequestError with all invalid fields, ConfigurationError where no provider is registered, and the
    * error of the provider's failure.
    */
-  async complete(request: RequestInput, options: CallOptions = {}): Promise<Response> {
-    return this.#complete(this.#check(request), withInferenceId(options));
+  async complete(request: RequestInput, options: CallOptions = {}): Promise<CompleteResponse> {
+    try {
+      return completeResponse(await this.#complete(this.#check(request), withInferenceId(options)));
+    } catch (thrown) {
+      throw thrown instanceof SDKError ? this.#toFailure(thrown) : thrown;
+    }
   }
 
   /**
@@ -139,14 +141,18 @@ export class Client {
 
   /** The request as middleware sees it: complete, validated, and naming its provider. */
   #check(input: RequestInput): Request {
-    validateInput(input);
-    const request = create(RequestSchema, input);
+    const request = requestOf(input);
     validateRequest(request);
     const provider = request.provider || (this.#registry.defaultName ?? "");
     const own = this.#hasMiddleware ? copyRequest(request) : request;
     const named = provider === own.provider ? own : { ...own, provider };
     this.#checked.add(named);
     return named;
+  }
+
+  #toFailure(thrown: unknown): SDKError {
+    const error = toSdkError(thrown);
+    return this.#fieldPaths === "contract" ? error : withTypeScriptPaths(error);
   }
 
   async #sendComplete(request: Request, options: CallOptions): Promise<Response> {
@@ -160,12 +166,12 @@ export class Client {
       const batches = this.#hasMiddleware
         ? this.#stream(request, options).batches()
         : await this.#openProvider(request, options);
-      const ended = withTerminalEvent(batches);
+      const ended = withTerminalEvent(batches, undefined, (thrown) => this.#toFailure(thrown));
       return request.finalResponse === FinalResponse.WITHOUT_CONTENT
         ? eachEvent(ended, withoutContent)
         : ended;
     } catch (thrown) {
-      throw toSdkError(thrown);
+      throw this.#toFailure(thrown);
     }
   }
 

@@ -3,7 +3,6 @@ import {
   FinalResponseSchema,
   LossPolicySchema,
   type Request,
-  RequestSchema,
   type ResponseFormat,
   ResponseFormat_Type,
   ResponseFormat_TypeSchema,
@@ -11,23 +10,12 @@ import {
   type Timeouts,
 } from "../gen/outrigger/v1/request_pb.ts";
 import { checkEnum } from "./check-enum.ts";
-import { checkInput } from "./check-input.ts";
 import { checkJsonObject } from "./check-json.ts";
 import { checkMessages } from "./validate-messages.ts";
 import { checkToolChoice, checkTools } from "./validate-tools.ts";
 import { quote, Violations } from "./violations.ts";
 
 const SCHEMA_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-
-/**
- * Checks that a value of a TypeScript or JavaScript caller has the shape of a Request.
- * @throws InvalidRequestError with every field of a wrong name or type in `violations`.
- */
-export function validateInput(input: unknown): void {
-  const violations = new Violations();
-  checkInput(RequestSchema, input, "", violations);
-  violations.throwIfAny();
-}
 
 /**
  * Checks what no provider could accept, before the request is routed, for all APIs alike. What only some providers reject

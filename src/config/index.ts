@@ -47,6 +47,7 @@ export function buildClient(
       providers: adapters,
       defaultProvider: defaultProvider ?? first,
       middleware: buildMiddleware(middleware),
+      fieldPaths: "contract",
     },
     remedy,
   );

@@ -1,8 +1,9 @@
 /** The errors of Outrigger: one class for each `ErrorKind` of the contract, and their conversion from and to the wire. */
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
 import {
   ErrorKind,
+  ErrorKindSchema,
   type InferenceError,
   InferenceErrorSchema,
   ProviderFailureSchema,
@@ -89,6 +90,17 @@ export class SDKError extends Error {
     this.outputStarted = options.outputStarted ?? false;
     this.usage = options.usage;
     this.violations = options.violations ?? [];
+  }
+
+  /** The kind in words, as in the `reason` of a status: `RATE_LIMIT`. A kind that is not known gives its number. */
+  get kindName(): string {
+    return ErrorKindSchema.value[this.kind]?.localName ?? `KIND_${this.kind}`;
+  }
+
+  /** For `JSON.stringify`, for instance in a log: the contract's JSON form, and the class in `name`. */
+  toJSON(): JsonObject {
+    const fields = toJson(InferenceErrorSchema, this.toProto());
+    return { name: this.name, ...(isObject(fields) ? fields : {}) };
   }
 
   /** The error as it travels in status details and `error` events. */
@@ -331,6 +343,10 @@ export function invalidField(field: string, description: string): InvalidRequest
 export function invalidFields(violations: readonly FieldViolation[]): InvalidRequestError {
   const text = violations.map((violation) => `${violation.field}: ${violation.description}`).join("; ");
   return new InvalidRequestError(text, { violations });
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function durationOf(seconds: number): Duration {

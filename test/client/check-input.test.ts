@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { validateInput } from "../../src/client/validate.ts";
+import { type RequestInput, requestOf } from "../../src/client/request-input.ts";
 import { InvalidRequestError } from "../../src/core/errors.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
@@ -9,7 +9,7 @@ const messages = [userMessage("hi")];
 
 function violationsIn(input: unknown): string[] {
   try {
-    validateInput(input);
+    requestOf(input as RequestInput);
     return [];
   } catch (error) {
     if (!(error instanceof InvalidRequestError)) throw error;
@@ -17,7 +17,7 @@ function violationsIn(input: unknown): string[] {
   }
 }
 
-describe("validateInput()", () => {
+describe("requestOf()", () => {
   it.each([
     ["a plain request", { model: "m", messages }],
     ["a created request", create(RequestSchema, { model: "m", messages })],
@@ -66,7 +66,7 @@ describe("validateInput()", () => {
     [
       "seconds in place of a duration",
       { timeouts: { request: 5 } },
-      "timeouts.request: expected an object (Duration), found 5",
+      "timeouts.request: expected a Duration, found 5; requestMs takes milliseconds",
     ],
     [
       "a number in place of a bigint",

@@ -45,17 +45,14 @@ export const weatherTool = {
 } as const;
 
 /** The fields of a request besides its provider and model. */
-export type RequestFields = Omit<
-  Exclude<RequestInput, { $typeName: string }>,
-  "$typeName" | "provider" | "model"
->;
+export type RequestFields = Partial<Omit<RequestInput, "provider" | "model">>;
 
 /** A request to a column's model. */
 export function requestTo(
   { name, model }: Pick<Column, "name" | "model">,
   question: RequestFields,
 ): RequestInput {
-  return { provider: name, model, ...question };
+  return { provider: name, model, messages: [], ...question };
 }
 
 /** Reads a stream to its end, checking every event against the laws. */

@@ -1,0 +1,36 @@
+import { errorOf, ProviderError, type ProviderErrorOptions, type SDKError } from "../core/errors.ts";
+
+/** How errors name the fields of a request: as TypeScript does (`toolChoice.mode`) or as the contract does (`tool_choice.mode`). */
+export type FieldPaths = "typescript" | "contract";
+
+/** The error with the fields of a request named as TypeScript does. The same error where it names none. */
+export function withTypeScriptPaths(error: SDKError): SDKError {
+  if (error.violations.length === 0) return error;
+  const violations = error.violations.map(({ field, description }) => ({
+    field: pathOf(field),
+    description,
+  }));
+  const message = error.violations.reduce(
+    (text, { field }) => text.replaceAll(`${field}: `, `${pathOf(field)}: `),
+    error.message,
+  );
+  const own: ProviderErrorOptions = error instanceof ProviderError ? error : {};
+  const { retryable, retryAfter, outputStarted, usage, cause } = error;
+  return errorOf(error.kind, message, {
+    ...own,
+    retryable,
+    retryAfter,
+    outputStarted,
+    usage,
+    violations,
+    cause,
+  });
+}
+
+/** Quoted keys of maps are a caller's own words and stay as they are. */
+function pathOf(field: string): string {
+  return field.replace(
+    /"[^"]*"|_([a-z0-9])/g,
+    (found, letter: string | undefined) => letter?.toUpperCase() ?? found,
+  );
+}

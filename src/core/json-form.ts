@@ -1,0 +1,73 @@
+/** Messages of the contract as JSON and back: to store a conversation, or to log a response. */
+import {
+  createRegistry,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type MessageShape,
+  type Message as ProtoMessage,
+  toJson as toProtoJson,
+} from "@bufbuild/protobuf";
+import { file_outrigger_v1_catalog_service } from "../gen/outrigger/v1/catalog_service_pb.ts";
+import { file_outrigger_v1_error } from "../gen/outrigger/v1/error_pb.ts";
+import { file_outrigger_v1_message, type Message, MessageSchema } from "../gen/outrigger/v1/message_pb.ts";
+import { file_outrigger_v1_request } from "../gen/outrigger/v1/request_pb.ts";
+import { file_outrigger_v1_response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
+import { file_outrigger_v1_stream_event } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { file_outrigger_v1_tool } from "../gen/outrigger/v1/tool_pb.ts";
+import { file_outrigger_v1_usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { InvalidRequestError } from "./errors.ts";
+import { type CompleteResponse, completeResponse } from "./response.ts";
+
+const registry = createRegistry(
+  file_outrigger_v1_catalog_service,
+  file_outrigger_v1_error,
+  file_outrigger_v1_message,
+  file_outrigger_v1_request,
+  file_outrigger_v1_response,
+  file_outrigger_v1_stream_event,
+  file_outrigger_v1_tool,
+  file_outrigger_v1_usage,
+);
+
+/**
+ * A Response, Message, Usage, event or any other message of the contract as plain JSON, in the form that the sidecar's
+ * JSON has: enums by name, 64-bit numbers as strings, bytes in base64, defaults left out. `JSON.stringify` of the message
+ * itself throws, since prices and times hold bigints.
+ *
+ * ```ts
+ * await writeFile("chat.json", JSON.stringify(messages.map(toJson)));
+ * const restored = JSON.parse(await readFile("chat.json", "utf8")).map(messageFromJson);
+ * ```
+ * @throws TypeError where it is not a message of the contract.
+ */
+export function toJson(message: ProtoMessage): JsonValue {
+  const schema = registry.getMessage(message.$typeName);
+  if (schema === undefined)
+    throw new TypeError(`expected a message of outrigger.v1, found ${message.$typeName}`);
+  return toProtoJson(schema, message);
+}
+
+/**
+ * A Message of what `toJson` made of it, with its signatures and all other state.
+ * @throws InvalidRequestError where it is something else.
+ */
+export function messageFromJson(json: JsonValue): Message {
+  return read(MessageSchema, json);
+}
+
+/**
+ * A Response of what `toJson` made of it.
+ * @throws InvalidRequestError where it is something else.
+ */
+export function responseFromJson(json: JsonValue): CompleteResponse {
+  return completeResponse(read(ResponseSchema, json));
+}
+
+function read<Schema extends DescMessage>(schema: Schema, json: JsonValue): MessageShape<Schema> {
+  try {
+    return fromJson(schema, json);
+  } catch (cause) {
+    throw new InvalidRequestError(`expected the JSON of a ${schema.name}`, { cause });
+  }
+}

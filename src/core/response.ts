@@ -1,0 +1,40 @@
+import type { Message } from "../gen/outrigger/v1/message_pb.ts";
+import { type FinishReason, FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
+import { ConfigurationError } from "./errors.ts";
+
+/** A Response as every call that succeeds gives it: with a message and a finish reason. */
+export type CompleteResponse = Response & {
+  readonly message: Message;
+  readonly finishReason: FinishReason;
+};
+
+/** Why a model stopped, in words. */
+export type FinishReasonName = keyof typeof FinishReason_Reason;
+
+const NAMES: ReadonlyMap<FinishReason_Reason, FinishReasonName> = new Map([
+  [FinishReason_Reason.UNSPECIFIED, "UNSPECIFIED"],
+  [FinishReason_Reason.STOP, "STOP"],
+  [FinishReason_Reason.LENGTH, "LENGTH"],
+  [FinishReason_Reason.TOOL_CALLS, "TOOL_CALLS"],
+  [FinishReason_Reason.CONTENT_FILTER, "CONTENT_FILTER"],
+  [FinishReason_Reason.ERROR, "ERROR"],
+]);
+
+/** Why the model stopped, in words: `STOP`, `LENGTH`, `TOOL_CALLS`. A reason that is not known is `OTHER`. */
+export function finishReasonOf({ finishReason }: Response): FinishReasonName {
+  return NAMES.get(finishReason?.reason ?? FinishReason_Reason.UNSPECIFIED) ?? "OTHER";
+}
+
+/**
+ * The response as a complete one. Adapters give no other; a middleware can.
+ * @throws ConfigurationError naming what is missing.
+ */
+export function completeResponse(response: Response): CompleteResponse {
+  if (isComplete(response)) return response;
+  const missing = response.message === undefined ? "message" : "finishReason";
+  throw new ConfigurationError(`expected a response with a message and a finishReason, found no ${missing}`);
+}
+
+function isComplete(response: Response): response is CompleteResponse {
+  return response.message !== undefined && response.finishReason !== undefined;
+}
