@@ -19,17 +19,17 @@ Try in another terminal:
   # A whole answer, as plain JSON
   ${tools.curl("Complete", "sim-text")}
 
+  # Token by token, as server-sent events
+  ${tools.curlStream("Stream", "sim-long:tokens=60,rate=20")}
+
   # What there is, for any gRPC client
   ${tools.grpcurl("list")}
 
   # The same answer, over gRPC
   ${tools.grpcurl("Complete", "sim-text")}
 
-  # Token by token
+  # Token by token, over gRPC
   ${tools.grpcurl("Stream", "sim-long:tokens=60,rate=20")}
-
-  # Without grpcurl, from a checkout
-  ${tools.buf("Stream", "sim-long:tokens=60,rate=20")}
 
 The simulator speaks four protocols: add "provider":"anthropic", "gemini" or "compatible" to a
 request, and the same call goes another way. Without it, OpenAI's Responses API is spoken.
@@ -52,35 +52,31 @@ interface CommandLines {
   /** The address in the form of gRPC libraries. */
   readonly target: string;
   curl(method: string, model: string): string;
+  curlStream(method: string, model: string): string;
   /** Without a model: a command of grpcurl itself. */
   grpcurl(method: string, model?: string): string;
-  buf(method: string, model: string): string;
 }
 
 function toolsFor(address: string): CommandLines {
   const path = address.startsWith("unix:") ? address.replace(/^unix:(\/\/)?/, "") : undefined;
   const target = path === undefined ? reachable(address) : address;
   const url = `http://${path === undefined ? target : "localhost"}/${SERVICE}`;
+  const socket = path === undefined ? "" : ` --unix-socket ${path}`;
   return {
     target,
-    curl: (method, model) => {
-      const socket = path === undefined ? "" : ` --unix-socket ${path}`;
-      return `curl -sS${socket} ${url}/${method} -H 'content-type: application/json' \\\n    -d '${bodyOf(model)}'`;
-    },
+    curl: (method, model) => `curl -sS${socket} ${url}/${method} ${JSON_TYPE} \\\n    -d '${bodyOf(model)}'`,
+    curlStream: (method, model) =>
+      `curl -sSN${socket} ${url}/${method} ${JSON_TYPE} \\\n    -H 'accept: text/event-stream' -d '${bodyOf(model)}'`,
     grpcurl: (method, model) => {
       const start = `grpcurl -plaintext${path === undefined ? "" : " -unix"}`;
       if (model === undefined) return `${start} ${path ?? target} ${method}`;
       return `${start} -d '${bodyOf(model)}' \\\n    ${path ?? target} ${SERVICE}/${method}`;
     },
-    buf: (method, model) => {
-      const socket = path === undefined ? "" : ` --unix-socket ${path}`;
-      const start = `npx buf curl --protocol grpc --http2-prior-knowledge${socket}`;
-      return `${start} \\\n    -d '${bodyOf(model)}' ${url}/${method}`;
-    },
   };
 }
 
 const SERVICE = "outrigger.v1.InferenceService";
+const JSON_TYPE = "-H 'content-type: application/json'";
 
 function bodyOf(model: string): string {
   return JSON.stringify({ model, messages: [{ role: "ROLE_USER", content: [{ text: "Say hello." }] }] });

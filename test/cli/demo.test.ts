@@ -39,7 +39,7 @@ describe("outrigger demo", () => {
     expect(outrigger.stderr()).toBe("");
   });
 
-  it("prints a curl command that works as it stands", async () => {
+  it("prints curl commands that work as they stand", async () => {
     const outrigger = spawnOutrigger(["demo"], {
       OUTRIGGER_LISTEN: "127.0.0.1:0",
       OUTRIGGER_ADMIN_LISTEN: "off",
@@ -50,6 +50,11 @@ describe("outrigger demo", () => {
       commandBelow("A whole answer, as plain JSON", text),
     ]);
     expect(JSON.parse(stdout)).toMatchObject({ provider: "openai", finishReason: { reason: "REASON_STOP" } });
+    const streamed = await promisify(execFile)("sh", [
+      "-c",
+      commandBelow("Token by token, as server-sent events", text),
+    ]);
+    expect(streamed.stdout).toMatch(/^event: streamStart\n[\s\S]*\n\nevent: finish\ndata: .*\n\n$/);
     outrigger.child.kill("SIGINT");
     expect(await outrigger.ended).toBe(0);
   });
