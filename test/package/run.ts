@@ -10,6 +10,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { copyFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { CatalogService } from "../../src/gen/outrigger/v1/catalog_service_pb.ts";
+import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { root } from "../clients/runner/client.ts";
 import { build, run } from "../clients/runner/process.ts";
 
@@ -29,6 +33,7 @@ const STEPS: readonly (readonly [name: string, step: (folder: string) => Promise
   ],
   ["run a program", (folder) => build({ file: process.execPath, args: ["consumer.ts"], cwd: folder })],
   ["outrigger --version", printVersion],
+  ["describe the contract", describeContract],
 ];
 
 const { version, devDependencies }: Manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
@@ -84,6 +89,20 @@ async function printVersion(folder: string): Promise<void> {
   const env = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` };
   const { code, stdout, stderr } = await run({ file, args: ["--version"], cwd: folder, env }, stepTimeoutMs);
   if (code !== 0 || stdout !== `outrigger ${version}\n`) throw new Error(`it printed ${stdout}${stderr}`);
+}
+
+/** Reads the descriptor set, for programs that call the sidecar without generated code. */
+async function describeContract(folder: string): Promise<void> {
+  const bytes = readFileSync(join(folder, "node_modules/outrigger/dist/outrigger.binpb"));
+  const set = fromBinary(FileDescriptorSetSchema, bytes);
+  const described = [...createFileRegistry(set)].filter((type) => type.kind === "service");
+  for (const { typeName, methods } of [InferenceService, CatalogService]) {
+    const found = described.find((service) => service.typeName === typeName);
+    const missing = methods.filter(({ name }) => found?.methods.every((method) => method.name !== name));
+    if (found === undefined || missing.length > 0) throw new Error(`it does not describe ${typeName}`);
+  }
+  const comments = set.file.flatMap(({ sourceCodeInfo }) => sourceCodeInfo?.location ?? []);
+  if (comments.every(({ leadingComments }) => leadingComments === "")) throw new Error("it has no comments");
 }
 
 function print(line: string): void {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Calls a sidecar with grpcurl. No proto file is needed: grpcurl gets the contract from the
-# sidecar's reflection service. GRPCURL names the binary where it is not on the PATH.
+# sidecar's reflection service. GRPCURL names the binary where it is not on the PATH, DESCRIPTOR_SET
+# the descriptor set, which describes the contract where reflection is switched off.
 
 grpcurl=${GRPCURL:-grpcurl}
 failed=0
@@ -52,5 +53,10 @@ expect error_details 'Code: ResourceExhausted' \
   outrigger.v1.InferenceError '"kind": "ERROR_KIND_RATE_LIMIT"' '"httpStatusCode": 429' \
   google.rpc.ErrorInfo '"reason": "RATE_LIMIT"' \
   google.rpc.RetryInfo '"retryDelay": "2s"'
+
+answer=$("$grpcurl" -plaintext -protoset "$DESCRIPTOR_SET" -max-time 20 \
+  -d '{"model": "sim-text", "messages": [{"role": "ROLE_USER", "content": [{"text": "Say hello."}]}]}' \
+  "$OUTRIGGER_ADDR" outrigger.v1.InferenceService/Complete 2>&1)
+expect descriptor_set '"role": "ROLE_ASSISTANT"' '"text": "' '"reason": "REASON_STOP"'
 
 exit $failed

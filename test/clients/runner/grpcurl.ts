@@ -1,25 +1,33 @@
 import { buildOnce } from "./build-cache.ts";
-import { folderOf, type TestClient } from "./client.ts";
+import { folderOf, protos, root, type TestClient } from "./client.ts";
 import { build, probe } from "./process.ts";
 
 const folder = folderOf("grpcurl");
 const binaries = `${folder}/build`;
 const version = "v1.9.4";
+/** Built like `dist/outrigger.binpb`. */
+const descriptorSet = `${binaries}/outrigger.binpb`;
 
-/** grpcurl, which learns the contract from reflection. */
+/** grpcurl, which learns the contract from reflection, or from the descriptor set. */
 export const grpcurl: TestClient = {
   name: "grpcurl",
-  checks: ["list", "describe", "health", "complete", "stream", "error_details"],
+  checks: ["list", "describe", "health", "complete", "stream", "error_details", "descriptor_set"],
   missing: () => (probe("go", "version") === undefined ? "go" : undefined),
   async build() {
-    await buildOnce(`${binaries}/stamp`, { paths: [], facts: [version] }, () =>
-      build({
+    await buildOnce(`${binaries}/stamp`, { paths: [protos], facts: [version] }, async () => {
+      await build({
         file: "go",
         args: ["install", "-buildvcs=false", `github.com/fullstorydev/grpcurl/cmd/grpcurl@${version}`],
         cwd: folder,
         env: { GOBIN: binaries },
-      }),
-    );
-    return { file: "sh", args: ["calls.sh"], cwd: folder, env: { GRPCURL: `${binaries}/grpcurl` } };
+      });
+      await build({
+        file: `${root}node_modules/.bin/buf`,
+        args: ["build", "--path", "proto/outrigger", "-o", descriptorSet],
+        cwd: root,
+      });
+    });
+    const env = { GRPCURL: `${binaries}/grpcurl`, DESCRIPTOR_SET: descriptorSet };
+    return { file: "sh", args: ["calls.sh"], cwd: folder, env };
   },
 };
