@@ -16,11 +16,16 @@ const startTimeoutMs = 30_000;
 const stopTimeoutMs = 15_000;
 
 /** Starts `outrigger demo`, the sidecar with the simulator behind it, and waits until it is ready. */
-export async function startDemo(): Promise<Sidecar> {
+export function startDemo(): Promise<Sidecar> {
+  return startSidecar(["demo"]);
+}
+
+/** Starts the program with these arguments, and waits until it is ready. */
+export async function startSidecar(args: readonly string[]): Promise<Sidecar> {
   const address = `127.0.0.1:${await freePort()}`;
   const admin = `127.0.0.1:${await freePort()}`;
   const main = process.env.OUTRIGGER_MAIN || "src/cli/main.ts";
-  const child = spawn(process.execPath, [main, "demo"], {
+  const child = spawn(process.execPath, [main, ...args], {
     cwd: root,
     env: { ...neutralEnvironment(), OUTRIGGER_LISTEN: address, OUTRIGGER_ADMIN_LISTEN: admin },
     stdio: ["ignore", "pipe", "pipe"],
@@ -34,7 +39,7 @@ export async function startDemo(): Promise<Sidecar> {
     await ready(child, `http://${admin}/readyz`);
   } catch (error) {
     kill();
-    throw new Error(`The demo did not start: ${error}\n${output()}`, { cause: error });
+    throw new Error(`The sidecar did not start: ${error}\n${output()}`, { cause: error });
   }
   return { address, stop: () => stop(child, output) };
 }
@@ -56,7 +61,8 @@ function neutralEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }
 
-async function freePort(): Promise<number> {
+/** A port of 127.0.0.1 that nobody listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
@@ -68,8 +74,9 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function ready(child: ChildProcess, url: string): Promise<void> {
-  const giveUp = Date.now() + startTimeoutMs;
+/** Waits until a child answers 200 under a URL. Throws where it ends, or does not within `timeoutMs`. */
+export async function ready(child: ChildProcess, url: string, timeoutMs = startTimeoutMs): Promise<void> {
+  const giveUp = Date.now() + timeoutMs;
   while (Date.now() < giveUp) {
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
@@ -81,11 +88,11 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
     }
     await sleep(50);
   }
-  throw new Error(`${url} did not answer 200 within ${startTimeoutMs} ms`);
+  throw new Error(`${url} did not answer 200 within ${timeoutMs} ms`);
 }
 
 /** Keeps the end of a child's output, for the error message when it fails. */
-function tailOf(child: ChildProcess): () => string {
+export function tailOf(child: ChildProcess): () => string {
   let tail = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text: string) => {
