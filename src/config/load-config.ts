@@ -159,15 +159,35 @@ const locateFlag: Locate = ([field]) => `--${String(field).replaceAll("_", "-")}
 
 function mergeProviders(
   fromVariables: ReadonlyMap<string, ProviderSettings>,
-  { providers = {}, timeouts = {}, media = {} }: Settings,
+  { providers = {}, timeouts = {}, media = {}, limits = {} }: Settings,
   keys: ReadonlyMap<string, string>,
 ): Map<string, ProviderSettings> {
   const merged = new Map(fromVariables);
   for (const [name, entry] of Object.entries(providers)) merged.set(name, settingsOf(entry, keys.get(name)));
   for (const [name, settings] of merged) {
-    merged.set(name, { ...media, ...settings, timeouts: { ...timeouts, ...settings.timeouts } });
+    merged.set(name, {
+      ...media,
+      ...providerLimits(limits),
+      ...settings,
+      timeouts: { ...timeouts, ...settings.timeouts },
+    });
   }
   return merged;
+}
+
+/** The limits that adapters enforce, on each request and each answer. */
+function providerLimits(limits: NonNullable<Settings["limits"]>) {
+  const answerLimits = compact({
+    maxBytes: limits.maxAnswerBytes,
+    maxEventChars: limits.maxAnswerEventChars,
+    maxEvents: limits.maxAnswerEvents,
+    maxParts: limits.maxAnswerParts,
+    maxJsonValues: limits.maxAnswerJsonValues,
+  });
+  return {
+    ...compact({ maxMediaBytes: limits.maxMediaBytes }),
+    ...(Object.keys(answerLimits).length === 0 ? {} : { answerLimits }),
+  };
 }
 
 function settingsOf(

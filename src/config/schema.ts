@@ -71,6 +71,12 @@ const limits = z.pipe(
     headers_timeout: z.optional(positiveDuration),
     request_timeout: z.optional(positiveDuration),
     idle_timeout: z.optional(positiveDuration),
+    max_request_media_bytes: z.optional(size),
+    max_answer_bytes: z.optional(size),
+    max_answer_event_bytes: z.optional(size),
+    max_answer_events: z.optional(count),
+    max_answer_parts: z.optional(count),
+    max_answer_json_values: z.optional(count),
   }),
   z.transform((found) =>
     compact({
@@ -88,6 +94,12 @@ const limits = z.pipe(
       headersTimeoutMs: found.headers_timeout,
       requestTimeoutMs: found.request_timeout,
       idleTimeoutMs: found.idle_timeout,
+      maxMediaBytes: found.max_request_media_bytes,
+      maxAnswerBytes: found.max_answer_bytes,
+      maxAnswerEventChars: found.max_answer_event_bytes,
+      maxAnswerEvents: found.max_answer_events,
+      maxAnswerParts: found.max_answer_parts,
+      maxAnswerJsonValues: found.max_answer_json_values,
     }),
   ),
 );

@@ -11,6 +11,7 @@ import {
   type Warning,
 } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import type { AnswerLimits } from "../stream/answer-limits.ts";
 import { boundedId } from "./provider-error.ts";
 
 /** What is known about a call before the provider's body is read: the same for a whole answer and a stream. */
@@ -31,6 +32,8 @@ export interface CallFacts {
   readonly rateLimit: RateLimitInfo | undefined;
   /** From the response headers; empty where there is none. */
   readonly providerRequestId: string;
+  /** How large the answer may become. Absent: the default. */
+  readonly limits?: AnswerLimits;
   /** Masks the keys of the request in a text of the provider that may be logged. Absent: there are none. */
   readonly withoutKeys?: (text: string) => string;
 }

@@ -14,6 +14,8 @@ import type { RateLimitInfo, Response, Warning } from "../../gen/outrigger/v1/re
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { timeoutsOf } from "../http/request-timeouts.ts";
 import type { HttpAnswer, HttpHeaders, HttpTransport } from "../http/transport.ts";
+import { countJsonValues } from "../json/count-values.ts";
+import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../stream/answer-limits.ts";
 import { decodeStream, type StreamDecoder } from "../stream/decode-stream.ts";
 import { replayResponse } from "../stream/replay-response.ts";
 import { StreamWriter } from "../stream/stream-writer.ts";
@@ -61,9 +63,6 @@ export interface Protocol {
   requestIdOf(headers: HttpHeaders): string;
 }
 
-/** Maximum size of a whole answer in bytes. Images arrive inside it. */
-export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-
 /** Maximum size of the body of a failed answer in bytes. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -79,6 +78,8 @@ export interface HttpAdapterParts {
   readonly headers: Readonly<Record<string, string>>;
   /** Name of the provider in the model catalog, for prices. Absent: answers have no cost unless the adapter sets one. */
   readonly catalogProvider?: string | undefined;
+  /** Limits of each answer; those left out keep their defaults. */
+  readonly answerLimits?: Partial<AnswerLimits> | undefined;
 }
 
 /** A ProviderAdapter over HTTP. */
@@ -89,21 +90,23 @@ export class HttpAdapter implements ProviderAdapter {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #catalogProvider: string | undefined;
   readonly #mask: KeyMask;
+  readonly #limits: AnswerLimits;
 
-  constructor({ name, protocol, transport, headers, catalogProvider }: HttpAdapterParts) {
+  constructor({ name, protocol, transport, headers, catalogProvider, answerLimits }: HttpAdapterParts) {
     this.name = name;
     this.#protocol = protocol;
     this.#transport = transport;
     this.#headers = headers;
     this.#catalogProvider = catalogProvider;
     this.#mask = new KeyMask(headers);
+    this.#limits = { ...DEFAULT_ANSWER_LIMITS, ...answerLimits };
   }
 
   async complete(request: Request, options: CallOptions = {}): Promise<Response> {
     try {
       const wire = await this.#protocol.toWire(request, false);
       const answer = await this.#send(request, wire, "application/json", options);
-      const body = await answer.text(MAX_ANSWER_BYTES);
+      const body = await this.#readWhole(answer);
       const facts = this.#factsOf(request, wire, answer, options);
       return this.#protocol.toResponse(body, facts, toolCallIdsOf(facts));
     } catch (thrown) {
@@ -131,7 +134,21 @@ export class HttpAdapter implements ProviderAdapter {
     const writer = new StreamWriter(facts, toolCallIdsOf(facts));
     if (!isStream(answer)) return this.#replay(answer, facts, writer);
     const decoder = this.#protocol.createDecoder(facts, writer);
-    return decodeStream(answer.body, decoder, writer, () => answer.release());
+    return decodeStream(answer.body, decoder, writer, {
+      release: () => answer.release(),
+      limits: this.#limits,
+    });
+  }
+
+  /** The body of a whole answer, which is parsed only where it cannot become too large by that. */
+  async #readWhole(answer: HttpAnswer): Promise<string> {
+    const { maxBytes, maxJsonValues } = this.#limits;
+    const body = await answer.text(maxBytes);
+    // A value and what separates it from the next one take two bytes at least.
+    const isSmall = body.length / 2 <= maxJsonValues;
+    if (!isSmall && countJsonValues(body, maxJsonValues) > maxJsonValues)
+      throw answerTooLarge("maxJsonValues", maxJsonValues);
+    return body;
   }
 
   /** Some servers answer a request for a stream with a whole answer. */
@@ -140,7 +157,7 @@ export class HttpAdapter implements ProviderAdapter {
     facts: CallFacts,
     writer: StreamWriter,
   ): AsyncGenerator<readonly StreamEvent[]> {
-    const body = await answer.text(MAX_ANSWER_BYTES);
+    const body = await this.#readWhole(answer);
     replayResponse(this.#protocol.toResponse(body, facts, toolCallIdsOf(facts)), writer);
     yield writer.take();
   }
@@ -184,6 +201,7 @@ export class HttpAdapter implements ProviderAdapter {
       rateLimit: this.#protocol.rateLimitOf(headers),
       providerRequestId: boundedId(this.#protocol.requestIdOf(headers)),
       withoutKeys: this.#mask.apply,
+      limits: this.#limits,
     };
   }
 }

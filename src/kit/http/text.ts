@@ -35,5 +35,8 @@ export async function readText({ body, headers, maxBytes, peer }: WholeBody): Pr
 }
 
 function tooLarge(peer: string, maxBytes: number): StreamError {
-  return new StreamError(`the answer of ${peer} is larger than ${maxBytes} bytes`, { retryable: false });
+  return new StreamError(
+    `the answer of ${peer} is larger than ${maxBytes} bytes, the limit max_answer_bytes`,
+    { retryable: false },
+  );
 }

@@ -22,8 +22,9 @@ export interface MediaReader {
    * file, is empty or is too large. Whether a file outside exists is not revealed.
    *
    * @param path A path by `isLocalPath`.
+   * @param reserve Called with the size of the file before it is read; what it throws is thrown.
    */
-  read(path: string, fieldPath: string): Promise<Buffer>;
+  read(path: string, fieldPath: string, reserve?: (bytes: number) => void): Promise<Buffer>;
 }
 
 /** Default maximum size of one source in bytes. */
@@ -47,7 +48,7 @@ export function createMediaReader({
 }: MediaReaderOptions): MediaReader {
   const roots = allowFilesUnder.map((root) => resolve(root));
   return {
-    async read(path, fieldPath) {
+    async read(path, fieldPath, reserve = () => {}) {
       if (roots.length === 0) {
         throw invalidField(
           fieldPath,
@@ -59,7 +60,7 @@ export function createMediaReader({
       if (!isUnder([...roots, ...real], absolute)) throw outside(fieldPath);
       const handle = await openUnder(real, absolute, fieldPath);
       try {
-        return await readWhole(handle, maxBytes, fieldPath);
+        return await readWhole(handle, await sizeOf(handle, maxBytes, fieldPath), reserve);
       } finally {
         await handle.close();
       }
@@ -113,14 +114,24 @@ async function openUnder(roots: readonly string[], path: string, fieldPath: stri
   throw outside(fieldPath);
 }
 
-async function readWhole(handle: FileHandle, maxBytes: number, fieldPath: string): Promise<Buffer> {
+/** The size of a file that may be read. */
+async function sizeOf(handle: FileHandle, maxBytes: number, fieldPath: string): Promise<number> {
   const facts = await handle.stat();
   if (!facts.isFile()) throw invalidField(fieldPath, "is no regular file");
   if (facts.size === 0) throw invalidField(fieldPath, "is an empty file");
   if (facts.size > maxBytes) {
     throw invalidField(fieldPath, `is a file of ${facts.size} bytes; at most ${maxBytes} are allowed`);
   }
-  const bytes = Buffer.allocUnsafe(facts.size);
+  return facts.size;
+}
+
+async function readWhole(
+  handle: FileHandle,
+  size: number,
+  reserve: (bytes: number) => void,
+): Promise<Buffer> {
+  reserve(size);
+  const bytes = Buffer.allocUnsafe(size);
   let length = 0;
   for (let read = -1; read !== 0 && length < bytes.length; length += read) {
     read = (await handle.read(bytes, length, bytes.length - length, length)).bytesRead;

@@ -1,6 +1,8 @@
 import type { Batches } from "../../core/batches.ts";
 import { NetworkError, type SDKError, StreamError, toSdkError, withProgress } from "../../core/errors.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { countJsonValues } from "../json/count-values.ts";
+import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
 import { SseDecoder, type SseEvent } from "./sse.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
@@ -20,6 +22,14 @@ export interface StreamDecoder {
   end(stray: string): void;
 }
 
+/** Options of `decodeStream`. */
+export interface DecodeOptions {
+  /** Called when the end marker has come: nothing more of the body is needed. */
+  readonly release?: () => void;
+  /** Default `DEFAULT_ANSWER_LIMITS`. */
+  readonly limits?: AnswerLimits | undefined;
+}
+
 type Batch = readonly StreamEvent[];
 
 /**
@@ -28,20 +38,23 @@ type Batch = readonly StreamEvent[];
  *
  * Events that precede a failure are passed on first. A failure after `stream_start` says whether output had started and
  * what it had cost; `withTerminalEvent` makes an `error` event of it.
- * @param release Called when the end marker has come: nothing more of the body is needed.
- * @throws StreamError where the body ends without the provider's end marker, and what the decoder throws.
+ * @throws StreamError where the body ends without the provider's end marker or is over a limit, and what the decoder
+ * throws.
  */
 export function decodeStream(
   body: AsyncIterable<Uint8Array>,
   decoder: StreamDecoder,
   writer: StreamWriter,
-  release: () => void = () => {},
+  options: DecodeOptions = {},
 ): Batches<StreamEvent> {
-  const decoded = new DecodedStream(body[Symbol.asyncIterator](), decoder, writer, release);
+  const decoded = new DecodedStream(body[Symbol.asyncIterator](), decoder, writer, options);
   return { [Symbol.asyncIterator]: () => decoded };
 }
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
+
+/** Streams of up to this size cannot hold many values. Most are smaller, and are spared the counting. */
+const SMALL_BYTES = 1024 * 1024;
 
 /** Not a generator, which would take several more turns of the microtask queue for every batch. */
 class DecodedStream implements AsyncIterator<Batch> {
@@ -49,7 +62,11 @@ class DecodedStream implements AsyncIterator<Batch> {
   readonly #decoder: StreamDecoder;
   readonly #writer: StreamWriter;
   readonly #release: () => void;
+  readonly #limits: AnswerLimits;
   readonly #sse: SseDecoder;
+  #bytes = 0;
+  #events = 0;
+  #jsonValues = 0;
   #isOver = false;
   /** What is thrown after the events that precede it. */
   #error: SDKError | undefined;
@@ -58,15 +75,18 @@ class DecodedStream implements AsyncIterator<Batch> {
     body: AsyncIterator<Uint8Array>,
     decoder: StreamDecoder,
     writer: StreamWriter,
-    release: () => void,
+    { release = () => {}, limits = DEFAULT_ANSWER_LIMITS }: DecodeOptions,
   ) {
     this.#body = body;
     this.#decoder = decoder;
     this.#writer = writer;
     this.#release = release;
+    this.#limits = limits;
     this.#sse = new SseDecoder((event) => {
-      if (!writer.ended) decoder.push(event);
-    });
+      if (writer.ended) return;
+      this.#countEvent(event);
+      decoder.push(event);
+    }, limits.maxEventChars);
   }
 
   async next(): Promise<IteratorResult<Batch>> {
@@ -78,7 +98,7 @@ class DecodedStream implements AsyncIterator<Batch> {
         const { done, value: chunk } = await this.#body.next();
         if (this.#isOver) break;
         if (done) this.#end();
-        else this.#sse.push(chunk);
+        else this.#push(chunk);
       } catch (thrown) {
         return this.#isOver ? DONE : this.#fail(brokenStream(thrown));
       }
@@ -93,6 +113,22 @@ class DecodedStream implements AsyncIterator<Batch> {
     this.#error = undefined;
     await this.#close();
     return DONE;
+  }
+
+  #push(chunk: Uint8Array): void {
+    const { maxBytes } = this.#limits;
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
+    this.#sse.push(chunk);
+  }
+
+  #countEvent({ data }: SseEvent): void {
+    const { maxEvents, maxJsonValues } = this.#limits;
+    this.#events += 1;
+    if (this.#events > maxEvents) throw answerTooLarge("maxEvents", maxEvents);
+    if (this.#bytes < SMALL_BYTES) return;
+    this.#jsonValues += countJsonValues(data, maxJsonValues - this.#jsonValues);
+    if (this.#jsonValues > maxJsonValues) throw answerTooLarge("maxJsonValues", maxJsonValues);
   }
 
   /** Ends the stream after its last byte. Throws where the provider's end marker never came. */

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
-import { StreamError } from "../../core/errors.ts";
+import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
 
 /** One server-sent event. */
 export interface SseEvent {
@@ -8,9 +8,6 @@ export interface SseEvent {
   /** The `data:` lines, joined by line feeds. */
   readonly data: string;
 }
-
-/** Maximum size of an event in characters. Large because events can hold images. */
-const DEFAULT_MAX_EVENT_CHARS = 64 * 1024 * 1024;
 
 const BYTE_ORDER_MARK = "\ufeff";
 const WHOLE_TEXT = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -37,12 +34,12 @@ export class SseDecoder {
   #stray = "";
   #hasBegun = false;
 
-  constructor(onEvent: (event: SseEvent) => void, maxEventChars: number = DEFAULT_MAX_EVENT_CHARS) {
+  constructor(onEvent: (event: SseEvent) => void, maxEventChars = DEFAULT_ANSWER_LIMITS.maxEventChars) {
     this.#parser = createParser({
       maxBufferSize: maxEventChars,
       onEvent: ({ event = "", data }) => onEvent({ type: event, data }),
       onError: ({ type }) => {
-        if (type === "max-buffer-size-exceeded") throw eventTooLarge();
+        if (type === "max-buffer-size-exceeded") throw answerTooLarge("maxEventChars", maxEventChars);
       },
     });
   }
@@ -114,8 +111,4 @@ function lineThatOpensJson(text: string, lineEnd: string): number {
 
 function opensJson(code: number): boolean {
   return code === LEFT_BRACE || code === LEFT_BRACKET;
-}
-
-function eventTooLarge(): StreamError {
-  return new StreamError("an event of the provider's stream is larger than the limit", { retryable: false });
 }

@@ -28,6 +28,7 @@ import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import { type Answer, type CallFacts, responseOf } from "../adapter/call-facts.ts";
 import type { ToolCallIdAllocator } from "../adapter/tool-call-id-allocator.ts";
 import { isJson } from "../json/json.ts";
+import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "./answer-limits.ts";
 
 /** The content of an event. */
 type EventContent = StreamEvent["event"];
@@ -135,8 +136,10 @@ export class StreamWriter {
     return this.#opened(new ToolCallBlock(this.#sinkOf(partIndex), call));
   }
 
-  /** Reserves the next index in the message for a part that will arrive as a whole. */
+  /** Reserves the next index in the message for a part that will arrive as a whole. Throws where there are too many. */
   reserve(): number {
+    const { maxParts } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
+    if (this.#parts.length >= maxParts) throw answerTooLarge("maxParts", maxParts);
     return this.#parts.push(undefined) - 1;
   }
 

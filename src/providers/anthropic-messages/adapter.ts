@@ -7,9 +7,10 @@ import { requireCredential } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
-import { resolveMedia } from "../../kit/media/media.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
-import { PROVIDER_NAME, type RequestSettings } from "./context.ts";
+import { createRequestMedia } from "../../kit/media/request-media.ts";
+import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
+import { PROVIDER_NAME } from "./context.ts";
 import { requestIdOf, toError } from "./error.ts";
 import { rateLimitOf } from "./rate-limit.ts";
 import { toRequestBody } from "./request.ts";
@@ -35,6 +36,10 @@ export interface AnthropicAdapterOptions {
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Folders whose files a `url` may name. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
+  /** Maximum bytes of all files of a request. Default 32 MiB. */
+  readonly maxMediaBytes?: number | undefined;
+  /** Limits of each answer; those left out keep their defaults. */
+  readonly answerLimits?: Partial<AnswerLimits> | undefined;
 }
 
 /** Anthropic's Messages API. */
@@ -45,6 +50,7 @@ export class AnthropicAdapter extends HttpAdapter {
     super({
       name,
       protocol: protocolOf(name, options),
+      answerLimits: options.answerLimits,
       transport: createHttpTransport({
         baseUrl: withoutVersion(options.baseUrl ?? DEFAULT_BASE_URL),
         timeouts: options.timeouts,
@@ -93,16 +99,13 @@ function headersOf({
 }
 
 function protocolOf(provider: string, options: AnthropicAdapterOptions): Protocol {
-  const { allowFilesUnder = [], apiVersion = DEFAULT_API_VERSION } = options;
+  const { allowFilesUnder = [], maxMediaBytes, apiVersion = DEFAULT_API_VERSION } = options;
   const reader = createMediaReader({ allowFilesUnder });
-  const settings: RequestSettings = {
-    provider,
-    apiVersion,
-    media: (media, field) => resolveMedia(media, { reader }, field),
-  };
   const ownBetas = betasIn(options.defaultHeaders);
   return {
     async toWire(request, streaming) {
+      const media = createRequestMedia(reader, maxMediaBytes);
+      const settings = { provider, apiVersion, media };
       const { body, betas, warnings } = await toRequestBody(request, streaming, settings);
       const headers = betaHeader([...ownBetas, ...betas]);
       return { path: "/v1/messages", headers, body: stringifyJson(body), warnings };

@@ -6,7 +6,9 @@ import { requireCredential } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
-import { createMediaReader, type Media, resolveMedia } from "../../kit/media/media.ts";
+import { createMediaReader } from "../../kit/media/media-reader.ts";
+import { createRequestMedia } from "../../kit/media/request-media.ts";
+import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
 import { PROVIDER_NAME } from "./context.ts";
 import { toError } from "./error.ts";
 import { pathOf, toRequestBody } from "./request.ts";
@@ -30,6 +32,10 @@ export interface GeminiAdapterOptions {
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Folders whose files a caller may name in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
+  /** Maximum bytes of all files of a request. Default 32 MiB. */
+  readonly maxMediaBytes?: number | undefined;
+  /** Limits of each answer; those left out keep their defaults. */
+  readonly answerLimits?: Partial<AnswerLimits> | undefined;
 }
 
 /** Gemini's generateContent and streamGenerateContent. */
@@ -40,6 +46,7 @@ export class GeminiAdapter extends HttpAdapter {
     super({
       name,
       protocol: protocolOf(name, options),
+      answerLimits: options.answerLimits,
       transport: createHttpTransport({
         baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
         timeouts: options.timeouts ?? {},
@@ -59,13 +66,13 @@ const DEFAULT_VERSION = "v1beta";
 
 function protocolOf(
   provider: string,
-  { apiVersion = DEFAULT_VERSION, allowFilesUnder = [] }: GeminiAdapterOptions,
+  { apiVersion = DEFAULT_VERSION, allowFilesUnder = [], maxMediaBytes }: GeminiAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
-  const media = (source: Media, field: string) => resolveMedia(source, { reader }, field);
   return {
     async toWire(request, streaming) {
       const path = pathOf(apiVersion, request.model, streaming);
+      const media = createRequestMedia(reader, maxMediaBytes);
       const { body, warnings } = await toRequestBody(request, { provider, media });
       return { path, headers: {}, body: stringifyJson(body), warnings };
     },

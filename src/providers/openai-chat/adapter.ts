@@ -6,9 +6,10 @@ import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { rateLimitOf } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
-import { createMediaReader, type Media, resolveMedia } from "../../kit/media/media.ts";
+import { createMediaReader } from "../../kit/media/media-reader.ts";
+import { createRequestMedia } from "../../kit/media/request-media.ts";
+import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
 import { CHAT_COMPLETIONS_PATH } from "../../wire/openai-chat/request.ts";
-import type { RequestSettings } from "./context.ts";
 import { requestIdOf, toError } from "./error.ts";
 import type { ServerProfile } from "./profile.ts";
 import { profileOf } from "./profiles.ts";
@@ -38,6 +39,10 @@ export interface OpenAIChatAdapterOptions {
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Folders of which callers may name files in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
+  /** Maximum bytes of all files of a request. Default 32 MiB. */
+  readonly maxMediaBytes?: number | undefined;
+  /** Limits of each answer; those left out keep their defaults. */
+  readonly answerLimits?: Partial<AnswerLimits> | undefined;
 }
 
 /** The Chat Completions API, as OpenAI-compatible servers speak it. */
@@ -52,6 +57,7 @@ export class OpenAIChatAdapter extends HttpAdapter {
     super({
       name,
       protocol: protocolOf(name, profile, options),
+      answerLimits: options.answerLimits,
       transport: createHttpTransport({ baseUrl: options.baseUrl, timeouts: options.timeouts ?? {} }),
       headers: headersOf(profile, options),
       catalogProvider: profile.catalog,
@@ -76,15 +82,14 @@ function headersOf(
 function protocolOf(
   provider: string,
   profile: ServerProfile,
-  { query = {}, allowFilesUnder = [] }: OpenAIChatAdapterOptions,
+  { query = {}, allowFilesUnder = [], maxMediaBytes }: OpenAIChatAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
-  const media = (part: Media, field: string) => resolveMedia(part, { reader }, field);
-  const settings: RequestSettings = { provider, profile, media };
   const path = pathWith(query);
   return {
     async toWire(request, streaming) {
-      const { body, warnings } = await toRequestBody(request, streaming, settings);
+      const media = createRequestMedia(reader, maxMediaBytes);
+      const { body, warnings } = await toRequestBody(request, streaming, { provider, profile, media });
       return { path, headers: {}, body: stringifyJson(body), warnings };
     },
     toResponse: (body, facts, toolCallIds) => toResponse(body, facts, toolCallIds, profile),

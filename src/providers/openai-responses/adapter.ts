@@ -5,8 +5,10 @@ import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { rateLimitOf } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
-import { createMediaReader, resolveMedia } from "../../kit/media/media.ts";
-import { type MediaSource, PROVIDER_NAME, type RequestSettings } from "./context.ts";
+import { createMediaReader } from "../../kit/media/media-reader.ts";
+import { createRequestMedia } from "../../kit/media/request-media.ts";
+import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
+import { type MediaSource, PROVIDER_NAME } from "./context.ts";
 import { toError } from "./error.ts";
 import { toRequestBody } from "./request.ts";
 import { toResponse } from "./response.ts";
@@ -30,6 +32,10 @@ export interface OpenAIAdapterOptions {
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
   /** Folders whose files a caller may name in an `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
+  /** Maximum bytes of all files of a request. Default 32 MiB. */
+  readonly maxMediaBytes?: number | undefined;
+  /** Limits of each answer; those left out keep their defaults. */
+  readonly answerLimits?: Partial<AnswerLimits> | undefined;
   /** Whether OpenAI keeps the responses. Default false. */
   readonly store?: boolean | undefined;
 }
@@ -42,6 +48,7 @@ export class OpenAIAdapter extends HttpAdapter {
     super({
       name,
       protocol: protocolOf(name, options),
+      answerLimits: options.answerLimits,
       transport: createHttpTransport({
         baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
         timeouts: options.timeouts ?? {},
@@ -70,14 +77,14 @@ function headersOf({
 
 function protocolOf(
   provider: string,
-  { store = false, allowFilesUnder = [] }: OpenAIAdapterOptions,
+  { store = false, allowFilesUnder = [], maxMediaBytes }: OpenAIAdapterOptions,
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
-  const media: MediaSource = ({ value }, field) => resolveMedia(value, { reader }, field);
-  const settings: RequestSettings = { provider, store, media };
   return {
     async toWire(request, streaming) {
-      const { body, warnings } = await toRequestBody(request, streaming, settings);
+      const resolve = createRequestMedia(reader, maxMediaBytes);
+      const media: MediaSource = ({ value }, field) => resolve(value, field);
+      const { body, warnings } = await toRequestBody(request, streaming, { provider, store, media });
       return { path: "/responses", headers: {}, body: stringifyJson(body), warnings };
     },
     toResponse,

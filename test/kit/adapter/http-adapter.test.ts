@@ -8,7 +8,7 @@ import type { ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { LossPolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
-import { MAX_ANSWER_BYTES } from "../../../src/kit/adapter/http-adapter.ts";
+import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/stream/answer-limits.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";
 import { pause, serveHttp, type TestServer } from "../http/servers.ts";
 import { ask, casesOf, KEY, openAdapter, read, relayTo, settle, useSimulator } from "./adapter-calls.ts";
@@ -197,7 +197,9 @@ describe("a whole answer to a request for a stream", () => {
   it("that is too large is refused by its length, and its connection closed", async () => {
     const server = await serveHttp((request, response) => {
       request.resume();
-      response.writeHead(200, { ...JSON_TYPE, "content-length": MAX_ANSWER_BYTES + 1 }).write("{");
+      response
+        .writeHead(200, { ...JSON_TYPE, "content-length": DEFAULT_ANSWER_LIMITS.maxBytes + 1 })
+        .write("{");
     });
     const { events, error } = await read(openAdapter(server).stream(ask("m")));
     expect(events).toEqual([]);

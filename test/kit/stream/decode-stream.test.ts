@@ -113,7 +113,10 @@ async function decode(body: Body, batchesWanted = Number.POSITIVE_INFINITY): Pro
   let error: unknown;
   let released = 0;
   try {
-    const decoded = decodeStream(body, decoder, writer, () => (released += 1));
+    const release = () => {
+      released += 1;
+    };
+    const decoded = decodeStream(body, decoder, writer, { release });
     for await (const batch of withTerminalEvent(decoded, () => 0)) {
       batches.push(batch);
       for (const event of batch) laws.check(event);

@@ -156,7 +156,8 @@ describe("the limit of an event", () => {
     })();
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({
-      message: "an event of the provider's stream is larger than the limit",
+      message:
+        "the provider's answer has more than 100 characters in one event, the limit max_answer_event_bytes",
       retryable: false,
     });
   });

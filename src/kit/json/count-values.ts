@@ -1,0 +1,32 @@
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const LEFT_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const LEFT_BRACE = 0x7b;
+
+/**
+ * The number of values in a JSON text, before it is parsed: that of its lists, objects and commas, at most two for a
+ * value. Text that is no JSON gives some number. Stops once there are more than `max`.
+ */
+export function countJsonValues(text: string, max: number): number {
+  let count = 0;
+  for (let at = 0; at < text.length && count <= max; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === COMMA || code === LEFT_BRACKET || code === LEFT_BRACE) count += 1;
+  }
+  return count;
+}
+
+/** Index of the quote that ends the string which begins at an index; of the last character where there is none. */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end < 0 ? text.length : end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}

@@ -1,0 +1,44 @@
+/** How large an answer may become: a provider that never stops, or is not one, must not take the process down. */
+import { StreamError } from "../../core/errors.ts";
+
+/** Limits of one answer, streamed or whole. Exceeding one ends the call and closes the provider's connection. */
+export interface AnswerLimits {
+  /** Bytes of the answer, without its content encoding. Defaults to 64 MiB: images arrive inside an answer. */
+  readonly maxBytes: number;
+  /** UTF-16 code units of one event of a stream, lines that never end included. Defaults to 32 Mi. */
+  readonly maxEventChars: number;
+  /** Events of a stream. Defaults to 500,000, four times the tokens of the longest answers. */
+  readonly maxEvents: number;
+  /** Parts of the message, tool calls included. Defaults to 10,000. */
+  readonly maxParts: number;
+  /**
+   * JSON values of a whole answer, or of all events of a stream: parsed, a value of three bytes takes many times that.
+   * Defaults to four million.
+   */
+  readonly maxJsonValues: number;
+}
+
+/** The default limits. */
+export const DEFAULT_ANSWER_LIMITS: AnswerLimits = {
+  maxBytes: 64 * 1024 * 1024,
+  maxEventChars: 32 * 1024 * 1024,
+  maxEvents: 500_000,
+  maxParts: 10_000,
+  maxJsonValues: 4_000_000,
+};
+
+const SETTINGS: Readonly<Record<keyof AnswerLimits, readonly [setting: string, unit: string]>> = {
+  maxBytes: ["max_answer_bytes", "bytes"],
+  maxEventChars: ["max_answer_event_bytes", "characters in one event"],
+  maxEvents: ["max_answer_events", "events"],
+  maxParts: ["max_answer_parts", "parts"],
+  maxJsonValues: ["max_answer_json_values", "JSON values"],
+};
+
+/** The error of an answer that is over a limit. A retry would bring the same. */
+export function answerTooLarge(limit: keyof AnswerLimits, max: number): StreamError {
+  const [setting, unit] = SETTINGS[limit];
+  return new StreamError(`the provider's answer has more than ${max} ${unit}, the limit ${setting}`, {
+    retryable: false,
+  });
+}

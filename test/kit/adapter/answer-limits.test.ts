@@ -1,0 +1,141 @@
+/** Answers of a provider that never stops, or sends more than anything can be for. */
+import { describe, expect, it } from "vitest";
+import { type SDKError, StreamError } from "../../../src/core/errors.ts";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import type { AnswerLimits } from "../../../src/kit/stream/answer-limits.ts";
+import { serveHttp, type TestServer, waitUntil } from "../http/servers.ts";
+import { ask, casesOf, openAdapter, read } from "./adapter-calls.ts";
+
+const CREATED = 'data: {"type":"response.created","response":{"model":"m"}}\n\n';
+
+function delta(index: number, text: string): string {
+  const event = { type: "response.output_text.delta", output_index: index, content_index: 0, delta: text };
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
+
+/** A server that writes a beginning and then pieces without end, as far as they are read. */
+function endless(type: string, head: string, piece: (index: number) => string): Promise<TestServer> {
+  return serveHttp((request, response) => {
+    request.resume();
+    response.writeHead(200, { "content-type": type }).write(head);
+    let index = 0;
+    const write = () => {
+      while (!response.destroyed) {
+        const pieces = Array.from({ length: 100 }, () => piece(index++));
+        if (!response.write(pieces.join(""))) return;
+      }
+    };
+    response.on("drain", write);
+    write();
+  });
+}
+
+interface Row {
+  readonly what: string;
+  readonly piece: (index: number) => string;
+  readonly limits: Partial<AnswerLimits>;
+  readonly message: string;
+  /** Events that come before the limit, at least. */
+  readonly before: number;
+}
+
+const ROWS: readonly Row[] = [
+  {
+    what: "bytes",
+    piece: () => delta(0, "x".repeat(1000)),
+    limits: { maxBytes: 100_000 },
+    message: "more than 100000 bytes, the limit max_answer_bytes",
+    before: 3,
+  },
+  {
+    what: "bytes of comments, which are no events",
+    piece: () => ": keepalive\n",
+    limits: { maxBytes: 100_000 },
+    message: "more than 100000 bytes, the limit max_answer_bytes",
+    before: 1,
+  },
+  {
+    what: "characters of one line",
+    piece: (index) => (index === 0 ? `${delta(0, "said")}data: ` : "x".repeat(1000)),
+    limits: { maxEventChars: 50_000 },
+    message: "more than 50000 characters in one event, the limit max_answer_event_bytes",
+    before: 3,
+  },
+  {
+    what: "characters of one event",
+    piece: (index) => (index === 0 ? delta(0, "said") : "data: xxxxxxxxxxxx\n"),
+    limits: { maxEventChars: 50_000 },
+    message: "more than 50000 characters in one event, the limit max_answer_event_bytes",
+    before: 3,
+  },
+  {
+    what: "events",
+    piece: () => delta(0, "a"),
+    limits: { maxEvents: 500 },
+    message: "more than 500 events, the limit max_answer_events",
+    before: 499,
+  },
+  {
+    what: "parts",
+    piece: (index) => delta(index, "a"),
+    limits: { maxParts: 50 },
+    message: "more than 50 parts, the limit max_answer_parts",
+    before: 101,
+  },
+  {
+    what: "JSON values",
+    piece: () => `data: {"type":"x","list":[${"{},".repeat(3000)}{}]}\n\n`,
+    limits: { maxJsonValues: 50_000 },
+    message: "more than 50000 JSON values, the limit max_answer_json_values",
+    before: 10,
+  },
+];
+
+describe("a stream without end", () => {
+  it.each(ROWS)("ends at the limit of its $what", async ({ piece, limits, message, before }) => {
+    const server = await endless("text/event-stream", CREATED, piece);
+    const adapter = openAdapter(server, { answerLimits: limits });
+    const { events, error } = await read(adapter.stream(ask("m")));
+    expect(error).toBeInstanceOf(StreamError);
+    expect(error).toMatchObject({
+      kind: ErrorKind.STREAM,
+      retryable: false,
+      outputStarted: before > 1 && before !== 10,
+    });
+    expect((error as SDKError).message).toBe(`the provider's answer has ${message}`);
+    // What was said before the limit has reached the caller.
+    expect(casesOf(events).at(-1)).toBe("error");
+    expect(events.length).toBeGreaterThan(before);
+    await waitUntil(() => server.sockets.every(({ destroyed }) => destroyed));
+  });
+});
+
+describe("a whole answer", () => {
+  it.each(["complete", "stream"] as const)("of many small values is not parsed (%s)", async (mode) => {
+    const body = `{"output":[${"{},".repeat(5000)}{}]}`;
+    const server = await serveHttp((request, response) => {
+      request.resume();
+      response.writeHead(200, { "content-type": "application/json" }).end(body);
+    });
+    const adapter = openAdapter(server, { answerLimits: { maxJsonValues: 5000 } });
+    const call = mode === "complete" ? adapter.complete(ask("m")) : read(adapter.stream(ask("m")));
+    const error: unknown = await call.then(
+      (outcome) => ("error" in outcome ? outcome.error : undefined),
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({
+      kind: ErrorKind.STREAM,
+      retryable: false,
+      message: "the provider's answer has more than 5000 JSON values, the limit max_answer_json_values",
+    });
+  });
+
+  it("ends at the limit of its bytes, whatever its content encoding", async () => {
+    const server = await endless("application/json", "[", () => "0,".repeat(100));
+    const adapter = openAdapter(server, { answerLimits: { maxBytes: 100_000 } });
+    await expect(adapter.complete(ask("m"))).rejects.toThrow(
+      "is larger than 100000 bytes, the limit max_answer_bytes",
+    );
+    await waitUntil(() => server.sockets.every(({ destroyed }) => destroyed));
+  });
+});

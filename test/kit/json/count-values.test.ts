@@ -1,0 +1,38 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countJsonValues } from "../../../src/kit/json/count-values.ts";
+
+/** The values of a parsed text. */
+function valuesIn(value: unknown): number {
+  const inside = typeof value === "object" && value !== null ? Object.values(value) : [];
+  return inside.reduce((sum: number, each) => sum + valuesIn(each), 1);
+}
+
+describe("countJsonValues()", () => {
+  it("counts no value less than there are, and none more than twice", () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), fc.boolean(), (text, isSpread) => {
+        const written = isSpread ? JSON.stringify(JSON.parse(text), undefined, 2) : text;
+        const values = valuesIn(JSON.parse(text));
+        const count = countJsonValues(written, Infinity);
+        expect(count + 1).toBeGreaterThanOrEqual(values);
+        expect(count).toBeLessThanOrEqual(2 * values);
+      }),
+      { seed: 8 },
+    );
+  });
+
+  it.each([
+    ['{"a":"[,,,{{{"}', 1],
+    ['{"a":"\\",[","b":"\\\\"}', 2],
+    ['["\\\\\\"",1]', 2],
+    ['"never ends ,,,,', 0],
+    ["", 0],
+  ])("does not look into strings: %s", (text, count) => {
+    expect(countJsonValues(text, Infinity)).toBe(count);
+  });
+
+  it("stops after the maximum", () => {
+    expect(countJsonValues("[".repeat(1000), 10)).toBe(11);
+  });
+});
