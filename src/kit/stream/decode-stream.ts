@@ -53,6 +53,9 @@ export function decodeStream(
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
+/** Longest decoding without a turn of the event loop, in milliseconds. */
+const MAX_BUSY_MS = 5;
+
 /** Streams of up to this size cannot hold many values. Most are smaller, and are spared the counting. */
 const SMALL_BYTES = 1024 * 1024;
 
@@ -65,6 +68,8 @@ class DecodedStream implements AsyncIterator<Batch> {
   readonly #limits: AnswerLimits;
   readonly #sse: SseDecoder;
   #bytes = 0;
+  /** Time of decoding since other calls had their turn. */
+  #busyMs = 0;
   #events = 0;
   #jsonValues = 0;
   #isOver = false;
@@ -95,6 +100,7 @@ class DecodedStream implements AsyncIterator<Batch> {
     if (error !== undefined) throw error;
     while (!this.#isOver) {
       try {
+        if (this.#busyMs > MAX_BUSY_MS) await this.#letOthersRun();
         const { done, value: chunk } = await this.#body.next();
         if (this.#isOver) break;
         if (done) this.#end();
@@ -119,7 +125,17 @@ class DecodedStream implements AsyncIterator<Batch> {
     const { maxBytes } = this.#limits;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
+    const startedAt = performance.now();
     this.#sse.push(chunk);
+    this.#busyMs += performance.now() - startedAt;
+  }
+
+  /**
+   * Node reads a socket that always has more dozens of times in a row. Meanwhile no other call would get its turn.
+   */
+  #letOthersRun(): Promise<void> {
+    this.#busyMs = 0;
+    return new Promise((resolve) => setImmediate(resolve));
   }
 
   #countEvent({ data }: SseEvent): void {

@@ -17,6 +17,11 @@ const CR = 0x0d;
 const LEFT_BRACE = 0x7b;
 const LEFT_BRACKET = 0x5b;
 
+const LARGE_EVENT_CHARS = 1024 * 1024;
+
+/** What a line of an event costs beside its characters, in characters. */
+const LINE_CHARS = 64;
+
 /** Maximum length of `stray`. */
 export const MAX_STRAY_CHARS = 64 * 1024;
 
@@ -33,11 +38,20 @@ export class SseDecoder {
   #isLineStart = true;
   #stray = "";
   #hasBegun = false;
+  readonly #maxEventChars: number;
+  /** Characters since the last event, and a part of their lines. */
+  #pendingChars = 0;
+  #pendingLines = 0;
 
   constructor(onEvent: (event: SseEvent) => void, maxEventChars = DEFAULT_ANSWER_LIMITS.maxEventChars) {
+    this.#maxEventChars = maxEventChars;
     this.#parser = createParser({
       maxBufferSize: maxEventChars,
-      onEvent: ({ event = "", data }) => onEvent({ type: event, data }),
+      onEvent: ({ event = "", data }) => {
+        this.#pendingChars = 0;
+        this.#pendingLines = 0;
+        onEvent({ type: event, data });
+      },
       onError: ({ type }) => {
         if (type === "max-buffer-size-exceeded") throw answerTooLarge("maxEventChars", maxEventChars);
       },
@@ -83,7 +97,17 @@ export class SseDecoder {
     const isMarked = !this.#hasBegun && text.startsWith(BYTE_ORDER_MARK);
     this.#hasBegun = true;
     this.#keepStray(isMarked ? text.slice(1) : text);
+    this.#countLines(text);
     this.#parser.feed(text);
+  }
+
+  /** Each line of an event that is not complete yet takes memory of its own; those of events of usual size do not count. */
+  #countLines(text: string): void {
+    this.#pendingChars += text.length;
+    if (this.#pendingChars < LARGE_EVENT_CHARS) return;
+    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) this.#pendingLines += 1;
+    if (this.#pendingLines * LINE_CHARS > this.#maxEventChars)
+      throw answerTooLarge("maxEventChars", this.#maxEventChars);
   }
 
   #keepStray(text: string): void {

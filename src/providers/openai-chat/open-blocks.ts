@@ -50,6 +50,10 @@ export class ToolCallReader {
   readonly #writer: StreamWriter;
   readonly #states: StateWriter;
   readonly #calls: OpenCall[] = [];
+  /** Index of the first call that may not have been started, so that many calls take linear time. */
+  #firstWaiting = 0;
+  /** The latest call with an id. */
+  readonly #byId = new Map<string, OpenCall>();
   readonly #byIndex = new Map<number, OpenCall>();
 
   constructor(writer: StreamWriter, states: StateWriter) {
@@ -90,10 +94,11 @@ export class ToolCallReader {
     const known = this.#find(piece, position);
     if (known === undefined && isBlank(piece)) return;
     const call = known ?? this.#open(piece);
-    if (piece.rest !== undefined) call.rest = { ...call.rest, ...piece.rest };
+    // Not a copy: the fields of many pieces would be copied again for each of them.
+    Object.assign(call.rest, piece.rest);
     if (call.block !== undefined) return call.block.append(piece.input);
     if (!hasContent(call)) call.inputKind = piece.inputKind;
-    call.id ||= piece.id;
+    if (call.id === "" && piece.id !== "") this.#identify(call, piece.id);
     call.name = joinedName(call.name, piece.name);
     call.held += piece.input;
     // The name may go on in the next piece, but the server has begun to answer.
@@ -110,20 +115,27 @@ export class ToolCallReader {
   #callAt({ index, id, name }: Piece, position: number): OpenCall | undefined {
     if (index !== undefined) return this.#byIndex.get(index);
     const last = this.#calls.at(-1);
-    if (id !== "") return this.#calls.findLast((call) => call.id === id) ?? (name === "" ? last : undefined);
+    if (id !== "") return this.#byId.get(id) ?? (name === "" ? last : undefined);
     // Without index and id, the next entry of the same list is the next call.
     return position > 0 && name !== "" ? undefined : last;
   }
 
   #open({ index, id, inputKind }: Piece): OpenCall {
     // Calls keep the order in which they came.
-    for (const earlier of this.#calls)
+    for (const earlier of this.#calls.slice(this.#firstWaiting))
       if (earlier.block === undefined && earlier.name !== "") this.#start(earlier);
+    while (this.#calls[this.#firstWaiting]?.block !== undefined) this.#firstWaiting += 1;
     const begun = { id, name: "", held: "", rest: {}, inputKind };
     const call: OpenCall = { ...begun, partIndex: undefined, block: undefined };
     this.#calls.push(call);
+    if (id !== "") this.#identify(call, id);
     if (index !== undefined) this.#byIndex.set(index, call);
     return call;
+  }
+
+  #identify(call: OpenCall, id: string): void {
+    call.id = id;
+    this.#byId.set(id, call);
   }
 
   #start(call: OpenCall): ToolCallBlock {

@@ -24,6 +24,9 @@ import { StateWriter } from "./state.ts";
 /** Finds the message, or the delta, in a choice. */
 type MessageReader = (choice: Untrusted<AnyChoice>) => Untrusted<AnyMessage>;
 
+/** Chunks that are held back until one names the model. Servers that name none in their first one do in the second. */
+const MAX_EARLY = 16;
+
 /** Decodes one answer of the Chat Completions API. */
 export class ChatDecoder implements StreamDecoder {
   readonly #facts: CallFacts;
@@ -113,7 +116,11 @@ export class ChatDecoder implements StreamDecoder {
 
   #passOn(chunk: Untrusted<AnyCompletion>, data: string): void {
     if (this.#writer.started) this.#writer.providerEvent(textIn(chunk.object), data);
-    else this.#early.push({ chunk, data });
+    else {
+      this.#early.push({ chunk, data });
+      // No model comes any more: the stream starts with the one that was asked for.
+      if (this.#early.length > MAX_EARLY) this.#start();
+    }
   }
 
   #endOfStream(): void {

@@ -1,0 +1,122 @@
+/** Requests of moderate size that used to cost many times their size. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type AttackedSidecar, expectWithstood, useSidecars } from "./support/sidecar.ts";
+
+const attacks = useSidecars();
+const HEAP_MIB = 160;
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "outrigger-media-"));
+  await writeFile(join(folder, "large.png"), Buffer.alloc(20_000_000, 1));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Sends a request for a provider. Gives what was answered. */
+async function ask({ url }: AttackedSidecar, request: object): Promise<string> {
+  const response = await fetch(`${url}/outrigger.v1.InferenceService/Complete`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", ...request }),
+  });
+  return response.text();
+}
+
+/** A provider that nobody serves: the work of a request is done before it is sent. */
+const unserved = { base_url: "http://127.0.0.1:9/v1", api_key: "sk-unserved" };
+const providers = {
+  responses: { api: "openai-responses", ...unserved },
+  messages: { api: "anthropic-messages", ...unserved },
+  gemini: { api: "gemini", ...unserved },
+  chat: { api: "openai-chat", profile: "mistral", ...unserved },
+};
+
+const user = (text: string) => ({ role: "ROLE_USER", content: [{ text }] });
+
+const strictTool = (schema: object) => ({
+  function: { name: "f", parametersJson: JSON.stringify(schema), strict: true },
+});
+
+/** 230 KiB of definitions whose names are one and the same once their characters are replaced. */
+function definitionsOfOneName(): object {
+  const names = Array.from({ length: 4500 }, (_, index) => String.fromCharCode(0x4e00 + index));
+  const properties = names.map((name, index) => [`p${index}`, { $ref: `#/$defs/${name}` }]);
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    $defs: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+  };
+}
+
+/** 680 KB with a list of values that 2,000 properties refer to, each beside a keyword of its own. */
+function sharedValues(): object {
+  const values = Array.from({ length: 20_000 }, (_, index) => `value-number-${index}-abcdefghij`);
+  const properties = Array.from({ length: 2000 }, (_, index) => [
+    `p${index}`,
+    { $ref: "#/$defs/e", description: `d${index}` },
+  ]);
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    $defs: { e: { type: "string", enum: values } },
+  };
+}
+
+/** 600 KB of history in which every tool call has the same id. */
+function callsWithOneId(): object {
+  const calls = Array.from({ length: 4500 }, () => [
+    { role: "ROLE_ASSISTANT", content: [{ toolCall: { id: "an id", name: "f", argumentsJson: "{}" } }] },
+    {
+      role: "ROLE_TOOL",
+      toolCallId: "an id",
+      content: [{ toolResult: { toolCallId: "an id", content: [{ text: "x" }] } }],
+    },
+  ]);
+  return { messages: [user("hi"), ...calls.flat()] };
+}
+
+describe("a request to any provider", () => {
+  it.each([
+    [
+      "with definitions that all want one name",
+      { messages: [user("hi")], tools: [strictTool(definitionsOfOneName())] },
+    ],
+    [
+      "with values that many references share",
+      { messages: [user("hi")], tools: [strictTool(sharedValues())] },
+    ],
+    ["with tool calls of one id", callsWithOneId()],
+  ])("%s delays nobody", { timeout: 120_000 }, async (_what, request) => {
+    const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers });
+    const answers: string[] = [];
+    expectWithstood(
+      await sidecar.withstand(async () => {
+        for (const provider of Object.keys(providers))
+          answers.push(await ask(sidecar, { ...request, provider }));
+      }),
+    );
+    // The translation ended: by sending, or by refusing a schema that would grow too large.
+    expect(answers).toEqual(answers.map(() => expect.stringMatching(/cannot connect|expands to more than/)));
+    await sidecar.expectRecovered();
+  });
+
+  it("that names a large file many times is refused", { timeout: 120_000 }, async () => {
+    const config = { media: { allow_files_under: [folder] } };
+    const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers, config });
+    const image = { image: { url: join(folder, "large.png"), mediaType: "image/png" } };
+    const messages = [{ role: "ROLE_USER", content: Array.from({ length: 60 }, () => image) }];
+    const answers: string[] = [];
+    expectWithstood(
+      await sidecar.withstand(async () => {
+        for (const provider of Object.keys(providers))
+          answers.push(await ask(sidecar, { provider, messages }));
+      }),
+    );
+    for (const answer of answers) expect(answer).toContain("max_request_media_bytes");
+    await sidecar.expectRecovered();
+  });
+});
