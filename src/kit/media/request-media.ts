@@ -3,7 +3,7 @@ import { type Media, type ResolvedMedia, resolveMedia } from "./media.ts";
 import type { MediaReader } from "./media-reader.ts";
 
 /** Default maximum of all files of a request in bytes: as much as a request without files may have. */
-export const DEFAULT_MAX_REQUEST_MEDIA_BYTES = 32 * 1024 * 1024;
+const DEFAULT_MAX_REQUEST_MEDIA_BYTES = 32 * 1024 * 1024;
 
 /** Turns the sources of one request into forms that can be sent, see `resolveMedia`. */
 export type RequestMedia = (media: Media, fieldPath: string) => Promise<ResolvedMedia>;
