@@ -1,7 +1,7 @@
+import { ALLOCATOR_VARIABLES, NODE_OPTIONS } from "../../src/cli/process-settings.ts";
 import type { Protocol } from "../load/load.ts";
 import { type Running, startListening } from "../processes.ts";
 import { bundleAsShipped, bundleWhole } from "./bundle.ts";
-import { type ImageSettings, readImageSettings } from "./image.ts";
 
 /** The measured implementations. */
 export const IMPLEMENTATION_NAMES = ["outrigger", "stock", "minimal"] as const;
@@ -47,7 +47,7 @@ export async function buildImplementation(name: ImplementationName): Promise<Imp
   const entryPoint = ENTRY_POINTS[name];
   // The sidecar's bundler fails where it does not find the modules that it excludes.
   const bundle = name === "minimal" ? bundleWhole(name, entryPoint, true) : bundleAsShipped(name, entryPoint);
-  return implementationOf(name, await bundle, await readImageSettings());
+  return implementationOf(name, await bundle, NODE_OPTIONS);
 }
 
 /**
@@ -55,10 +55,9 @@ export async function buildImplementation(name: ImplementationName): Promise<Imp
  * @param folder Folder for the profile, which is written when it ends.
  */
 export async function buildForProfile(name: ImplementationName, folder: string): Promise<Implementation> {
-  const { nodeOptions, environment } = await readImageSettings();
-  const profiling = [...nodeOptions, "--cpu-prof", `--cpu-prof-dir=${folder}`];
+  const profiling = [...NODE_OPTIONS, "--cpu-prof", `--cpu-prof-dir=${folder}`];
   const bundle = await bundleWhole(name, ENTRY_POINTS[name], false);
-  return implementationOf(name, bundle, { nodeOptions: profiling, environment });
+  return implementationOf(name, bundle, profiling);
 }
 
 /** Starts an implementation with an upstream, in a minimal environment: no proxy, no other provider. */
@@ -89,8 +88,8 @@ const ENTRY_POINTS: Readonly<Record<ImplementationName, string>> = {
 function implementationOf(
   name: ImplementationName,
   bundle: string,
-  { nodeOptions, environment }: ImageSettings,
+  nodeOptions: readonly string[],
 ): Implementation {
   const command = name === "outrigger" ? ["serve"] : [];
-  return { name, bundle, args: [...nodeOptions, bundle, ...command], environment };
+  return { name, bundle, args: [...nodeOptions, bundle, ...command], environment: ALLOCATOR_VARIABLES };
 }

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-import { run } from "./run.ts";
+import { restartWithSettings } from "./process-settings.ts";
+
+if (process.argv[2] === "serve") restartWithSettings();
 
 // A reader that closes the pipe early, such as `head`, is not a failure. The log of `serve` does not write here.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -7,8 +9,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-// Without a listener of its own, Node opens its inspector, which can read every key. The image also turns it off by
-// --disable-sigusr1, which a program cannot give itself.
+// Without a listener of its own, Node opens its inspector, which can read every key.
 process.on("SIGUSR1", () => {});
 
-void run(process.argv.slice(2)).then((code) => process.exit(code));
+// Loaded here and not above: the process may have been replaced before.
+void import("./run.ts").then(({ run }) => run(process.argv.slice(2))).then((code) => process.exit(code));

@@ -22,6 +22,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
 import { bundleProgram, writeBundle } from "../../../scripts/build/bundle.ts";
+import { ALLOCATOR_VARIABLES, NODE_OPTIONS } from "../../../src/cli/process-settings.ts";
 import { type Bystander, type Observed, startBystander } from "./bystander.ts";
 
 /** How a sidecar under attack is started. */
@@ -56,14 +57,6 @@ export interface AttackedSidecar {
   /** What the process has logged so far. */
   log(): string;
 }
-
-/** Settings of the image (Dockerfile) besides the size of the heap. */
-const IMAGE_FLAGS = ["--max-semi-space-size=4"];
-const IMAGE_VARIABLES = {
-  MALLOC_ARENA_MAX: "2",
-  MALLOC_MMAP_THRESHOLD_: "65536",
-  MALLOC_TRIM_THRESHOLD_: "131072",
-};
 
 /**
  * Longest acceptable time of a bystander's call, in milliseconds. An idle machine needs a few hundred at most; the rest
@@ -130,13 +123,13 @@ async function startProcess(
   await writeFile(file, JSON.stringify({ ...config, default_provider: "bystander", providers: all }));
   const command = [
     process.execPath,
-    ...IMAGE_FLAGS,
+    ...NODE_OPTIONS,
     `--max-old-space-size=${heapMiB}`,
     join(folder, PROGRAM),
     ...["serve", "--config", file, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"],
   ];
   const child = spawn("/bin/sh", ["-c", `${descriptorLimit(maxDescriptors)}exec "$@"`, "sh", ...command], {
-    env: IMAGE_VARIABLES,
+    env: ALLOCATOR_VARIABLES,
     stdio: ["ignore", "pipe", "pipe"],
   });
   const closed = once(child, "close");

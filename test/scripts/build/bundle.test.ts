@@ -92,7 +92,7 @@ describe("the bundle", () => {
     const outrigger = spawnBundle(["--version"], env);
     expect(await outrigger.ended).toBe(0);
     expect(outrigger.stdout()).toMatch(/^outrigger \d+\.\d+\.\d+\n$/);
-    expect((await loaded()).sort()).toEqual(["chunks/common.cjs", "outrigger.cjs"]);
+    expect((await loaded()).sort()).toEqual(["chunks/cli-run.cjs", "chunks/common.cjs", "outrigger.cjs"]);
   });
 
   it("answers calls and health checks in a folder that holds nothing else", async () => {

@@ -1,0 +1,41 @@
+/**
+ * Settings of the process that keep a loaded sidecar small. Node takes them when it starts, so a `serve` that has not
+ * got them starts its process anew. The image gives them from the beginning.
+ */
+
+/** Options of Node. The last one keeps SIGUSR1 from opening the inspector, which can read every key. */
+export const NODE_OPTIONS: readonly string[] = [
+  // A young generation of at most 12 MB, and a collection of the old one when it has grown by 40 %: a quarter less memory
+  // under load, for a few per cent more work.
+  "--max-semi-space-size=4",
+  "--heap-growing-percent=40",
+  "--disable-sigusr1",
+];
+
+/**
+ * Variables of glibc's allocator. Two arenas instead of one for each thread; the buffers of a read of the network
+ * (64 KiB) go back to the system one by one, instead of leaving holes.
+ */
+export const ALLOCATOR_VARIABLES: Readonly<Record<string, string>> = {
+  MALLOC_ARENA_MAX: "2",
+  MALLOC_MMAP_THRESHOLD_: "65536",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+};
+
+const YOUNG_GENERATION = /--max[-_]semi[-_]space[-_]size\b/;
+
+/**
+ * Replaces this process by one with the settings: same process id, arguments and open files. Returns where that is not
+ * needed, because it runs with them or with a young generation of the operator's choice; and where the system cannot do
+ * it (Windows, Node's permission model).
+ */
+export function restartWithSettings(): void {
+  const { execPath, execArgv, argv, env } = process;
+  if (YOUNG_GENERATION.test([...execArgv, env.NODE_OPTIONS].join(" "))) return;
+  try {
+    const args = [execPath, ...execArgv, ...NODE_OPTIONS, ...argv.slice(1)];
+    process.execve?.(execPath, args, { ...ALLOCATOR_VARIABLES, ...env });
+  } catch {
+    // Serves all the same, with more memory.
+  }
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { ALLOCATOR_VARIABLES, NODE_OPTIONS } from "../../src/cli/process-settings.ts";
+import { killLeftovers, type Outrigger, spawnOutrigger } from "./support/spawn-outrigger.ts";
+
+const ADDRESSES = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+
+afterEach(killLeftovers);
+
+async function serve(env: Record<string, string> = {}): Promise<Outrigger> {
+  const outrigger = spawnOutrigger(["serve", ...ADDRESSES], { OPENAI_API_KEY: "sk-key", ...env });
+  await outrigger.printed(/"msg":"serving"/);
+  return outrigger;
+}
+
+/** A list that Linux shows of a process: `cmdline` or `environ`. */
+function listOf({ child }: Outrigger, name: "cmdline" | "environ"): string[] {
+  return readFileSync(`/proc/${child.pid}/${name}`, "utf8").split("\0");
+}
+
+describe("the settings of the process", () => {
+  it("are those with which the image starts it", () => {
+    const dockerfile = readFileSync(fileURLToPath(new URL("../../Dockerfile", import.meta.url)), "utf8");
+    const [, entryPoint = ""] = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile) ?? [];
+    expect(JSON.parse(entryPoint)).toEqual(["/nodejs/bin/node", ...NODE_OPTIONS, "/app/outrigger.cjs"]);
+    const variables = [...dockerfile.matchAll(/^ENV (\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]);
+    expect(Object.fromEntries(variables)).toEqual(ALLOCATOR_VARIABLES);
+  });
+});
+
+describe.runIf(process.platform === "linux")("outrigger serve", () => {
+  it("gives itself the settings, in the process that was started", async () => {
+    const outrigger = await serve();
+    expect(listOf(outrigger, "cmdline").slice(1, 1 + NODE_OPTIONS.length)).toEqual(NODE_OPTIONS);
+    expect(listOf(outrigger, "cmdline")).toEqual(expect.arrayContaining(["serve", ...ADDRESSES]));
+    expect(listOf(outrigger, "environ")).toEqual(
+      expect.arrayContaining(Object.entries(ALLOCATOR_VARIABLES).map(([name, value]) => `${name}=${value}`)),
+    );
+  });
+
+  it("keeps a variable of the allocator that the operator has set", async () => {
+    const variables = listOf(await serve({ MALLOC_ARENA_MAX: "8" }), "environ");
+    expect(variables.filter((text) => text.startsWith("MALLOC_ARENA_MAX="))).toEqual(["MALLOC_ARENA_MAX=8"]);
+  });
+
+  it("leaves everything as it is where the operator has chosen the size of the young generation", async () => {
+    const outrigger = await serve({ NODE_OPTIONS: "--max-semi-space-size=16" });
+    expect(listOf(outrigger, "cmdline")).not.toEqual(expect.arrayContaining([...NODE_OPTIONS]));
+    expect(listOf(outrigger, "environ").join()).not.toContain("MALLOC_");
+  });
+});
