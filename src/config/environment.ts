@@ -35,16 +35,23 @@ export const locateVariable: Locate = ([field]) => {
 };
 
 /**
- * Variables with names close to one of Outrigger's. Other `OUTRIGGER_*` variables are not mistakes: Kubernetes sets
- * `OUTRIGGER_PORT` and others in every pod where a service is named `outrigger`.
+ * What to say about variables that are no settings but look like them: all others that begin with `OUTRIGGER_`, and
+ * those whose names are close to one of Outrigger's.
+ * @param used Names that the configuration file refers to.
  */
-export function findMistypedVariables(environment: Environment): string[] {
+export function findUnknownVariables(environment: Environment, used: ReadonlySet<string>): string[] {
   return Object.keys(environment).flatMap((variable) => {
-    if (!variable.startsWith("OUTRIGGER_") || KNOWN.includes(variable)) return [];
+    if (KNOWN.includes(variable) || used.has(variable) || SERVICE_LINK.test(variable)) return [];
     const meant = closestWord(variable, KNOWN);
-    return meant === undefined ? [] : [`${variable} is set and has no meaning; did you mean ${meant}?`];
+    if (meant !== undefined) return [`${variable} is set and has no meaning; did you mean ${meant}?`];
+    return variable.startsWith("OUTRIGGER_")
+      ? [`${variable} is set and has no meaning; "outrigger serve --help" lists the variables`]
+      : [];
   });
 }
+
+/** Kubernetes sets these in every pod of a namespace with a service whose name begins with `outrigger`. */
+const SERVICE_LINK = /^OUTRIGGER_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT|PORT)(?:_\w+)?$/;
 
 function splitList(value: string): string[] {
   return value.split(",").map((item) => item.trim());

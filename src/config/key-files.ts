@@ -1,5 +1,6 @@
 /** Keys that are in files of their own. They may change while the sidecar runs: mounted secrets are rotated. */
 import { readFileSync, statSync } from "node:fs";
+import { systemCodeOf } from "./small-file.ts";
 
 /** Largest file with a key, in bytes. Tokens of cloud providers have a few thousand. */
 export const MAX_KEY_BYTES = 64 * 1024;
@@ -107,11 +108,6 @@ function readKey(path: string): { key: string } | { problem: string } {
   } catch (error) {
     return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
   }
-}
-
-/** The system code of an error, for instance `ENOENT`. */
-export function systemCodeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }
 
 /** Changes whenever the content may have: also where a symbolic link on the way leads to another file. */

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { describeMissing, type Environment, readProviders } from "../client/from-env.ts";
 import type { ModelAlias } from "../client/model-aliases.ts";
@@ -6,10 +5,11 @@ import type { ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isObject } from "../kit/json/json.ts";
 import { type Config, defaultAdminListen, defaultListen, type ListenersConfig } from "./config.ts";
-import { configVariable, findMistypedVariables, locateVariable, readVariables } from "./environment.ts";
-import { describeIssues, formatPath, type Locate } from "./problems.ts";
+import { configVariable, findUnknownVariables, locateVariable, readVariables } from "./environment.ts";
+import { type Description, describeIssues, describeWord, formatPath, type Locate } from "./problems.ts";
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
 import { compact, type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
+import { readSmallFile, systemCodeOf } from "./small-file.ts";
 
 /** The flags of the command line. */
 export interface ConfigFlags {
@@ -34,8 +34,8 @@ interface ConfigSources {
  */
 export async function loadConfig({ environment, flags = {} }: ConfigSources): Promise<Config> {
   const file = await readFileSource(flags.config ?? environment[configVariable]?.trim(), environment);
-  const variables = readSource(readVariables(environment), locateVariable);
-  const given = readSource(treeOf(flags), locateFlag);
+  const variables = readSource(readVariables(environment), { locate: locateVariable, secrets: NONE });
+  const given = readSource(treeOf(flags), { locate: locateFlag, secrets: NONE });
   const registered = readProviders(environment);
   const names = [...registered.providers.keys(), ...file.providerNames];
   const problems = [file, variables, given, registered].flatMap((source) => source.problems);
@@ -54,7 +54,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
       middleware: { modelAliases: aliasesOf(settings) },
       remedy: describeMissing(registered),
     },
-    notices: [...registered.notices, ...findMistypedVariables(environment)],
+    notices: [...registered.notices, ...findUnknownVariables(environment, file.variables)],
   };
 }
 
@@ -74,47 +74,57 @@ export function mistakes(problems: readonly string[]): ConfigurationError {
 }
 
 /** The settings of one source, or its mistakes. */
-interface Source {
+interface Source extends Description {
   readonly settings: Settings;
   readonly problems: readonly string[];
-  readonly locate: Locate;
 }
 
 interface FileSource extends Source, ProviderKeys {
   readonly providerNames: readonly string[];
+  /** Names of the variables that the file refers to. */
+  readonly variables: ReadonlySet<string>;
 }
 
-function readSource(tree: unknown, locate: Locate, unfilled: ReadonlySet<string> = new Set()): Source {
+const NONE: ReadonlySet<string> = new Set();
+
+function readSource(tree: unknown, description: Description, unfilled: ReadonlySet<string> = NONE): Source {
   const result = settingsSchema.safeParse(tree);
-  if (result.success) return { settings: result.data, problems: [], locate };
+  if (result.success) return { ...description, settings: result.data, problems: [] };
   const issues = result.error.issues.filter((issue) => !unfilled.has(formatPath(issue.path)));
-  return { settings: {}, problems: describeIssues(issues, tree, locate), locate };
+  return { ...description, settings: {}, problems: describeIssues(issues, tree, description) };
 }
 
 const NO_FILE: FileSource = {
   settings: {},
   problems: [],
   locate: () => "",
+  secrets: NONE,
+  variables: NONE,
   keys: new Map(),
   keyFiles: new Map(),
   providerNames: [],
 };
 
+/** Largest configuration file. */
+const MAX_FILE_BYTES = 256 * 1024;
+
 async function readFileSource(path: string | undefined, environment: Environment): Promise<FileSource> {
   if (path === undefined || path === "") return NO_FILE;
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    throw new ConfigurationError(`cannot read the configuration file ${path} (${code})`);
+  const text = await readSmallFile(path, MAX_FILE_BYTES).catch((error: unknown) => {
+    throw new ConfigurationError(`cannot read the configuration file ${path} (${systemCodeOf(error)})`);
   });
+  if (text === undefined)
+    throw new ConfigurationError(`the configuration file ${path} is over ${MAX_FILE_BYTES} bytes`);
   // Loaded only here: most sidecars have no file.
   const { parseYamlFile } = await import("./yaml-file.ts");
-  const { value, problems, unfilled, locate } = parseYamlFile(path, text, environment);
-  const source = readSource(value, locate, unfilled);
+  const { value, problems, unfilled, filled, variables, locate } = parseYamlFile(path, text, environment);
+  const source = readSource(value, { locate, secrets: filled }, unfilled);
   const providers = isObject(value) ? value.providers : undefined;
   const keys = await readProviderKeys(providers, dirname(resolve(path)), locate);
   return {
     ...source,
     ...keys,
+    variables,
     problems: [...problems, ...source.problems, ...keys.problems],
     providerNames: isObject(providers) ? Object.keys(providers) : [],
   };
@@ -126,15 +136,15 @@ function checkDefaultProvider(sources: readonly Source[], names: readonly string
   const chosen = source?.settings.default_provider;
   if (source === undefined || chosen === undefined || names.includes(chosen)) return [];
   const where = source.locate(["default_provider"]);
-  return [`${where}: expected ${describeNames(names)}, found ${JSON.stringify(chosen)}`];
+  return [`${where}: expected ${describeNames(names)}, found ${describeWord(chosen, source)}`];
 }
 
 /** Whether the providers of all model aliases exist. */
-function checkAliases({ settings, locate }: Source, names: readonly string[]): string[] {
-  return [...aliasesOf(settings)].flatMap(([name, { provider }]) => {
+function checkAliases(source: Source, names: readonly string[]): string[] {
+  return [...aliasesOf(source.settings)].flatMap(([name, { provider }]) => {
     if (provider === undefined || names.includes(provider)) return [];
-    const where = locate(["middleware", "model_aliases", name, "provider"]);
-    return [`${where}: expected ${describeNames(names)}, found ${JSON.stringify(provider)}`];
+    const where = source.locate(["middleware", "model_aliases", name, "provider"]);
+    return [`${where}: expected ${describeNames(names)}, found ${describeWord(provider, source)}`];
   });
 }
 

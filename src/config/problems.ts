@@ -15,17 +15,38 @@ const USER_OF_URL = /\/\/[^/]*@/;
 
 const MAX_SHOWN = 64;
 
+/** Mistakes of one kind in one source that are described. */
+export const MAX_DESCRIBED = 50;
+
+/** What values are described with. */
+export interface Description {
+  readonly locate: Locate;
+  /** Values that may hold a secret, since a variable was filled in. */
+  readonly secrets: ReadonlySet<unknown>;
+}
+
 /** One line for each mistake that a schema found in a value: where it is, what was expected and what was found. */
 export function describeIssues(
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
-  locate: Locate,
+  description: Description,
 ): string[] {
-  return issues.flatMap((issue) => {
-    if (issue.code !== "unrecognized_keys") return [describeIssue(issue, value, locate)];
-    const lines = issue.message.split("\n");
-    return issue.keys.map((key, index) => `${locate([...issue.path, key])}: ${lines[index]}`);
-  });
+  const lines: string[] = [];
+  let count = 0;
+  for (const issue of issues) {
+    count += issue.code === "unrecognized_keys" ? issue.keys.length : 1;
+    if (lines.length < MAX_DESCRIBED) lines.push(...linesOf(issue, value, description));
+  }
+  const shown = lines.slice(0, MAX_DESCRIBED);
+  return count > shown.length ? [...shown, `and ${count - shown.length} more`] : shown;
+}
+
+function linesOf(issue: z.core.$ZodIssue, value: unknown, description: Description): string[] {
+  if (issue.code !== "unrecognized_keys") return [describeIssue(issue, value, description)];
+  const messages = issue.message.split("\n");
+  return issue.keys
+    .slice(0, MAX_DESCRIBED)
+    .map((key, index) => `${description.locate([...issue.path, key])}: ${messages[index]}`);
 }
 
 /** `providers.main.timeouts.connect`, `listen[0]`. */
@@ -38,14 +59,27 @@ export function formatPath(path: Path): string {
   return formatted;
 }
 
-function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): string {
+function describeIssue(issue: z.core.$ZodIssue, value: unknown, { locate, secrets }: Description): string {
+  const found = valueAt(value, issue.path);
+  if (secrets.has(found))
+    return `${locate(issue.path)}: ${withoutText(issue.message, String(found))}, found ${HIDDEN}`;
   const where = `${locate(issue.path)}: ${issue.message}`;
   if (issue.code === "invalid_key") return where;
-  const found = valueAt(value, issue.path);
   // A text in the place of a provider's settings, or of the file, usually is a key.
   if (issue.code !== "custom" && typeof found === "string") return `${where}, found a text`;
   const hint = issue.code === "custom" ? (issue.params?.hint ?? "") : "";
   return `${where}, found ${show(found, issue.path)}${hint}`;
+}
+
+const HIDDEN = "a value from a variable, which is not shown";
+
+function withoutText(message: string, text: string): string {
+  return text === "" ? message : message.replaceAll(text, "…");
+}
+
+/** A value where one of several words was expected. */
+export function describeWord(word: string, { secrets }: Pick<Description, "secrets">): string {
+  return secrets.has(word) ? HIDDEN : JSON.stringify(word);
 }
 
 function valueAt(value: unknown, path: Path): unknown {

@@ -1,9 +1,9 @@
-import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isSelfHosted } from "../client/providers.ts";
 import { isObject } from "../kit/json/json.ts";
-import { MAX_KEY_BYTES, parseKey, systemCodeOf } from "./key-files.ts";
+import { MAX_KEY_BYTES, parseKey } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
+import { readSmallFile, systemCodeOf } from "./small-file.ts";
 
 /** The keys of the providers in a file. */
 export interface ProviderKeys {
@@ -52,10 +52,10 @@ const DOUBLE = "expected either api_key or api_key_file, found both";
 
 async function readKey(path: string): Promise<{ key: string } | { problem: string }> {
   try {
-    await using file = await open(path);
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(MAX_KEY_BYTES + 1));
-    if (bytesRead > MAX_KEY_BYTES) return { problem: `${path} is over ${MAX_KEY_BYTES} bytes` };
-    return parseKey(buffer.toString("utf8", 0, bytesRead), path);
+    const content = await readSmallFile(path, MAX_KEY_BYTES);
+    return content === undefined
+      ? { problem: `${path} is over ${MAX_KEY_BYTES} bytes` }
+      : parseKey(content, path);
   } catch (error) {
     return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
   }

@@ -6,6 +6,7 @@ export function closestWord(word: string, known: readonly string[]): string | un
   let closest: string | undefined;
   let fewest = Math.min(2, Math.floor((word.length - 1) / 2));
   for (const candidate of known) {
+    if (Math.abs(word.length - candidate.length) > fewest) continue;
     const edits = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (edits > fewest || (edits === fewest && closest !== undefined)) continue;
     closest = candidate;

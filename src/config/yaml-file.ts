@@ -9,11 +9,14 @@ import {
   LineCounter,
   type Node,
   parseDocument,
+  type Scalar,
   visit,
+  type visitorFn,
+  type YAMLMap,
   type YAMLParseError,
 } from "yaml";
 import type { Environment } from "../client/from-env.ts";
-import { formatPath, type Locate, type Path } from "./problems.ts";
+import { formatPath, type Locate, MAX_DESCRIBED, type Path } from "./problems.ts";
 
 /** The content of a configuration file. */
 export interface YamlFile {
@@ -23,6 +26,10 @@ export interface YamlFile {
   readonly problems: readonly string[];
   /** Formatted paths of values whose variables are not set, which cannot be checked. */
   readonly unfilled: ReadonlySet<string>;
+  /** Values that hold the value of a variable, which may be a key. */
+  readonly filled: ReadonlySet<unknown>;
+  /** Names of the variables that the file refers to. */
+  readonly variables: ReadonlySet<string>;
   /** Where a value is: `file:line:column` and its path. */
   readonly locate: Locate;
 }
@@ -33,51 +40,85 @@ export interface YamlFile {
  */
 export function parseYamlFile(name: string, text: string, environment: Environment): YamlFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const place = (offset: number | undefined) => placeOf(name, lines, offset);
-  const locate: Locate = (path) => `${place(offsetOf(document, path))} ${formatPath(path)}`.trimEnd();
-  if (document.errors.length > 0) {
-    const problems = meaningfulErrors(document.errors).map(
-      (error) => `${place(error.pos[0])}: ${describe(error, text)}`,
-    );
-    return { value: {}, problems, unfilled: new Set(), locate };
+  try {
+    // Duplicate names are found below: the parser compares each name with all others.
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+    const locate: Locate = (path) => `${place(offsetOf(document, path))} ${formatPath(path)}`.trimEnd();
+    const [syntaxError] = document.errors;
+    // The errors after the first one are its consequences.
+    if (syntaxError !== undefined)
+      return brokenFile(`${place(syntaxError.pos[0])}: ${describe(syntaxError, text)}`, locate);
+    const filling = new Filling(environment, locate);
+    visit(document, filling);
+    const duplicates = filling.duplicates.map((node) => `${place(startOf(node))}: map keys must be unique`);
+    return {
+      ...filling,
+      problems: [...duplicates, ...filling.problems],
+      value: document.toJS() ?? {},
+      locate,
+    };
+  } catch (error) {
+    return brokenFile(`${name}: ${describeFailure(error)}`, () => name);
   }
-  const problems: string[] = [];
-  const unfilled = new Set<string>();
-  fillVariables(document, environment, (path, what) => {
-    problems.push(`${locate(path)}: ${what}`);
-    unfilled.add(formatPath(path));
-  });
-  return { value: document.toJS() ?? {}, problems, unfilled, locate };
 }
 
-/** Replaces the variables in all values. */
-function fillVariables(
-  document: Document,
-  environment: Environment,
-  problem: (path: Path, what: string) => void,
-): void {
-  visit(document, {
-    Scalar(key, node, ancestors) {
-      if (key === "key" || typeof node.value !== "string" || !node.value.includes("${")) return;
-      const path = pathTo(key, ancestors);
-      node.value = interpolate(node.value, environment, (what) => problem(path, what));
-    },
-  });
+function brokenFile(problem: string, locate: Locate): YamlFile {
+  const none: ReadonlySet<string> = new Set();
+  return { value: {}, problems: [problem], unfilled: none, filled: none, variables: none, locate };
 }
 
-/** Fills `${NAME}`; `$${NAME}` stands for the text `${NAME}`. */
-function interpolate(text: string, environment: Environment, problem: (what: string) => void): string {
-  return text.replaceAll(/\$(\$?)\{([^}]*)\}?/g, (whole, escaped: string, name: string) => {
-    if (escaped !== "") return whole.slice(1);
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || !whole.endsWith("}")) {
-      problem(`expected "\${NAME}" with the name of an environment variable, found "${whole.slice(0, 48)}"`);
-      return "";
+/** Fills the variables of a document in, as a visitor of its nodes. */
+class Filling {
+  readonly problems: string[] = [];
+  readonly duplicates: unknown[] = [];
+  readonly unfilled = new Set<string>();
+  readonly filled = new Set<unknown>();
+  readonly variables = new Set<string>();
+  readonly #environment: Environment;
+  readonly #locate: Locate;
+
+  constructor(environment: Environment, locate: Locate) {
+    this.#environment = environment;
+    this.#locate = locate;
+  }
+
+  readonly Map = (_key: unknown, { items }: YAMLMap): void => {
+    const names = new Set<unknown>();
+    for (const { key } of items) {
+      const name = isScalar(key) ? key.value : key;
+      const isDuplicate = names.has(name) && name !== "<<";
+      if (isDuplicate && this.duplicates.length < MAX_DESCRIBED) this.duplicates.push(key);
+      names.add(name);
     }
-    const value = environment[name];
-    if (value === undefined || value === "") problem(`the environment variable ${name} is not set`);
-    return value ?? "";
-  });
+  };
+
+  readonly Scalar: visitorFn<Scalar> = (key, node, ancestors) => {
+    if (key === "key" || typeof node.value !== "string" || !node.value.includes("${")) return;
+    const path = pathTo(key, ancestors);
+    const text = this.#interpolate(node.value, (what) => {
+      if (this.problems.length < MAX_DESCRIBED) this.problems.push(`${this.#locate(path)}: ${what}`);
+      this.unfilled.add(formatPath(path));
+    });
+    node.value = text;
+    if (text !== "") this.filled.add(text);
+  };
+
+  /** Fills `${NAME}`; `$${NAME}` stands for the text `${NAME}`. */
+  #interpolate(text: string, problem: (what: string) => void): string {
+    return text.replaceAll(/\$(\$?)\{([^}]*)\}?/g, (whole, escaped: string, name: string) => {
+      if (escaped !== "") return whole.slice(1);
+      // What was found is not shown: people paste keys between the braces.
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || !whole.endsWith("}")) {
+        problem(`expected "\${NAME}" with the name of an environment variable`);
+        return "";
+      }
+      this.variables.add(name);
+      const value = this.#environment[name];
+      if (value === undefined || value === "") problem(`the environment variable ${name} is not set`);
+      return value ?? "";
+    });
+  }
 }
 
 function pathTo(
@@ -122,16 +163,22 @@ function placeOf(name: string, lines: LineCounter, offset: number | undefined): 
   return `${name}:${line}:${col}`;
 }
 
-/** Only the first syntax error: the errors after it are its consequences. */
-function meaningfulErrors(errors: readonly YAMLParseError[]): YAMLParseError[] {
-  const syntax = errors.find(({ code }) => code !== "DUPLICATE_KEY");
-  return syntax === undefined ? [...errors] : [syntax];
-}
-
 /** The message of the parser without its quotes of the file, which may contain a key. */
 function describe({ message, pos }: YAMLParseError, text: string): string {
+  // The parser reports its own stack overflow as an error of the file.
+  if (message.startsWith("Maximum call stack size exceeded")) return TOO_DEEP;
   const [what = ""] = message.split(/: "/);
   const inFlow = text.slice(Math.max(0, pos[0] - 1), pos[0] + 1) === "${";
   const hint = inFlow ? `; between { } and [ ] a variable needs quotes: "\${NAME}"` : "";
   return `${what.charAt(0).toLowerCase()}${what.slice(1)}${hint}`;
+}
+
+const TOO_DEEP = "expected fewer levels of nesting";
+
+/** Why a file that may be YAML cannot be read: too many aliases, or too many levels. */
+function describeFailure(error: unknown): string {
+  if (error instanceof RangeError) return TOO_DEEP;
+  if (error instanceof ReferenceError)
+    return "expected fewer uses of aliases (*name), which repeat a large part";
+  throw error;
 }

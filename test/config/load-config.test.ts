@@ -295,7 +295,7 @@ providers:
     expect(await mistakesIn(text, { KEY: "" })).toEqual([
       "outrigger.yaml:2:3 limits.max_concurrent_streams: the environment variable STREAMS is not set",
       "outrigger.yaml:4:34 providers.main.api_key: the environment variable KEY is not set",
-      `outrigger.yaml:4:53 providers.main.project: expected "\${NAME}" with the name of an environment variable, found "\${1}"`,
+      `outrigger.yaml:4:53 providers.main.project: expected "\${NAME}" with the name of an environment variable`,
     ]);
   });
 
@@ -397,7 +397,9 @@ providers: { main: { api: openai-responses, api_key: k } }
       OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
       OUTRIGGER_LISTN: ":1",
       OUTRIGGER_PORT: "tcp://10.0.0.1:6190",
+      OUTRIGGER_PORT_6190_TCP_ADDR: "10.0.0.1",
       OUTRIGGER_SERVICE_HOST: "10.0.0.1",
+      OUTRIGGER_METRICS_SERVICE_PORT_HTTP: "6191",
     };
     const { notices, client } = await loadConfig({ environment });
     expect(notices).toEqual([
@@ -407,6 +409,35 @@ providers: { main: { api: openai-responses, api_key: k } }
     expect(client.remedy).toBe(
       `None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL. ${notices[0]}`,
     );
+  });
+});
+
+describe("variables that are no settings", () => {
+  const noticesOf = async (environment: Record<string, string>, text = "{}") =>
+    (await loadConfig({ environment, flags: { config: await fileOf(text) } })).notices;
+
+  it.each([
+    ["OUTRIGER_LISTEN", "OUTRIGGER_LISTEN"],
+    ["OUTRIGGERS_LISTEN", "OUTRIGGER_LISTEN"],
+    ["outrigger_listen", "OUTRIGGER_LISTEN"],
+    ["OUTRIGGER_LOGLEVEL", "OUTRIGGER_LOG_LEVEL"],
+    ["OUTRIGGER_ADMIN_LISTN", "OUTRIGGER_ADMIN_LISTEN"],
+    ["OUTRIGER_COMPATIBLE_BASE_URL", "OUTRIGGER_COMPATIBLE_BASE_URL"],
+  ])("are named with what was meant: %s", async (variable, meant) => {
+    expect(await noticesOf({ [variable]: "x" })).toEqual([
+      `${variable} is set and has no meaning; did you mean ${meant}?`,
+    ]);
+  });
+
+  it("are named where nothing is close", async () => {
+    expect(await noticesOf({ OUTRIGGER_DRAIN_TIMEOUT: "1s", OUTBOUND_LISTEN: "x", PATH: "/bin" })).toEqual([
+      'OUTRIGGER_DRAIN_TIMEOUT is set and has no meaning; "outrigger serve --help" lists the variables',
+    ]);
+  });
+
+  it("are not named where the configuration file uses them", async () => {
+    const text = `log_level: \${OUTRIGGER_LEVEL}`;
+    expect(await noticesOf({ OUTRIGGER_LEVEL: "warn" }, text)).toEqual([]);
   });
 });
 

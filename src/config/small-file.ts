@@ -1,0 +1,22 @@
+import { open } from "node:fs/promises";
+
+/** The text of a file or pipe; undefined where it is larger than that. Rejects where it cannot be read. */
+export async function readSmallFile(path: string, maxBytes: number): Promise<string | undefined> {
+  await using file = await open(path);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, null);
+    if (bytesRead === 0) return Buffer.concat(chunks).toString("utf8");
+    bytes += bytesRead;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(buffer.subarray(0, bytesRead));
+  }
+}
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** The system code of an error, for instance `ENOENT`. */
+export function systemCodeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}
