@@ -29,7 +29,7 @@ export interface SidecarOptions {
 /** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
 export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
   const { config, client, logger, readDroppedLogLines, parts = [] } = options;
-  const metrics = createMetrics({ version, readDroppedLogLines });
+  const metrics = createMetrics({ version, isKnownModel: knownModels(config), readDroppedLogLines });
   const idleMemory = createIdleMemory();
   return startServer({
     listeners: config.listeners,
@@ -48,6 +48,12 @@ export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
     },
     logger,
   });
+}
+
+/** Models that the configuration names, or the catalog has. */
+function knownModels({ client }: Config): (provider: string, model: string) => boolean {
+  const configured = new Set([...client.middleware.modelAliases.values()].map(({ model }) => model));
+  return (_provider, model) => configured.has(model) || defaultCatalog.getModelInfo(model)?.id === model;
 }
 
 /** Writes the lines that wait. */

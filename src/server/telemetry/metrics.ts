@@ -11,19 +11,24 @@ export interface Metrics extends Required<CallObserver> {
 /** Media type of the rendered metrics. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Models that get a label of their own; later ones are counted as `other`. */
+/** Models that get a label of their own, whatever they are called. Later ones need to be known. */
 export const MAX_MODEL_LABELS = 100;
 
 /** What the metrics of a server depend on. */
 export interface MetricsOptions {
   /** Version of the program. */
   readonly version: string;
+  /**
+   * Whether a model is known, so that it gets a label of its own even where callers have used up all others with
+   * invented names. Must be true of finitely many. Asked only then.
+   */
+  readonly isKnownModel?: ((provider: string, model: string) => boolean) | undefined;
   /** Lines that the log has dropped so far. Default: there is no such metric. */
   readonly readDroppedLogLines?: (() => number) | undefined;
 }
 
 /** Makes the server's metrics. */
-export function createMetrics({ version, readDroppedLogLines }: MetricsOptions): Metrics {
+export function createMetrics({ version, isKnownModel, readDroppedLogLines }: MetricsOptions): Metrics {
   const requests = createCounter({
     name: "outrigger_requests_total",
     help: "Calls that ended, by RPC and status.",
@@ -60,7 +65,7 @@ export function createMetrics({ version, readDroppedLogLines }: MetricsOptions):
     { name: "outrigger_inflight", help: "Calls that have not ended." },
     () => inflight,
   );
-  const labelOf = boundedLabels(MAX_MODEL_LABELS);
+  const labelOf = boundedLabels(MAX_MODEL_LABELS, isKnownModel);
   const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens, ...processMetrics(version)];
   if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
   return {
@@ -88,11 +93,14 @@ export function createMetrics({ version, readDroppedLogLines }: MetricsOptions):
 const SECONDS_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /** Keeps the number of time series finite: callers choose model names freely. */
-function boundedLabels(limit: number): (provider: string, model: string) => readonly [string, string] {
+function boundedLabels(
+  limit: number,
+  isKnownModel: (provider: string, model: string) => boolean = () => false,
+): (provider: string, model: string) => readonly [string, string] {
   const known = new Set<string>();
   return (provider, model) => {
     const key = JSON.stringify([provider, model]);
-    if (!known.has(key) && known.size >= limit) return ["other", "other"];
+    if (!known.has(key) && known.size >= limit && !isKnownModel(provider, model)) return ["other", "other"];
     known.add(key);
     return [provider, model];
   };

@@ -16,6 +16,7 @@ export interface MetricInit {
 
 /** A count that only increases. */
 export interface Counter extends Metric {
+  /** @param amount Default 1. Less than 0 counts as 0: a provider may report anything. */
   add(labelValues: readonly string[], amount?: number): void;
 }
 
@@ -31,7 +32,7 @@ export function createCounter(init: MetricInit): Counter {
   return {
     add(labelValues, amount = 1) {
       const labels = labelsOf(labelValues);
-      samples.set(labels, (samples.get(labels) ?? 0) + amount);
+      samples.set(labels, (samples.get(labels) ?? 0) + Math.max(0, amount));
     },
     render: () =>
       head(init, "counter") +

@@ -45,6 +45,32 @@ describe("createMetrics()", () => {
     expect(lines).toContain('outrigger_tokens_total{provider="other",model="other",direction="output"} 40');
   });
 
+  it("gives known models a label of their own after invented ones have used up the others", () => {
+    const asked: string[] = [];
+    const isKnownModel = (_provider: string, model: string) => asked.push(model) > 0 && model === "gpt-5.2";
+    const metrics = createMetrics({ version: "1", isKnownModel });
+    const usage = create(UsageSchema, { inputTokens: 1 });
+    const models = Array.from({ length: MAX_MODEL_LABELS + 1 }, (_, index) => `junk-${index}`);
+    for (const model of [...models, "gpt-5.2", "gpt-5.2"]) {
+      metrics.end(CALL, outcomeOf({ provider: "acme", model, usage }));
+    }
+    const text = metrics.render();
+    expect(text).toContain('{provider="acme",model="gpt-5.2",direction="input"} 2\n');
+    expect(text).toContain('{provider="other",model="other",direction="input"} 1\n');
+    expect(asked).toEqual([`junk-${MAX_MODEL_LABELS}`, "gpt-5.2"]);
+  });
+
+  it("never counts backwards", () => {
+    const metrics = createMetrics({ version: "1" });
+    for (const inputTokens of [5, -3]) {
+      metrics.end(
+        CALL,
+        outcomeOf({ provider: "a", model: "m", usage: create(UsageSchema, { inputTokens }) }),
+      );
+    }
+    expect(metrics.render()).toContain('{provider="a",model="m",direction="input"} 5\n');
+  });
+
   it("escapes names that clients choose", () => {
     const metrics = createMetrics({ version: "1" });
     const usage = create(UsageSchema, { inputTokens: 1 });
