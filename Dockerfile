@@ -1,8 +1,16 @@
 # syntax=docker/dockerfile:1
 
+# A tag may name another image tomorrow. For a build that can be repeated, pin both by digest:
+#   docker buildx imagetools inspect node:24-bookworm-slim --format '{{.Manifest.Digest}}'
+#   docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:... \
+#                --build-arg RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot@sha256:... .
+# They stand here by tag so that whoever builds without a pin gets their security fixes.
+ARG NODE_IMAGE=node:24-bookworm-slim
+ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
+
 # Builds the program that ships. `npm ci` needs the lock file alone, so that the layer is kept
 # until a dependency changes; the image brings its own Node, so no install script has to run.
-FROM node:24-bookworm-slim AS build
+FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -12,7 +20,7 @@ COPY src src
 RUN node scripts/build/program.ts
 
 # No shell, no package manager, not root. Nothing is written: run it with a read-only root.
-FROM gcr.io/distroless/nodejs24-debian13:nonroot
+FROM ${RUNTIME_IMAGE}
 WORKDIR /app
 COPY --from=build --chown=0:0 /src/dist ./
 COPY --chown=0:0 LICENSE ./

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { buildClient, type KeyFiles, loadConfig, openKeyFiles } from "../config/index.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import { isLocal } from "../server/listen/address.ts";
 import { createLogOutput } from "../server/telemetry/log-output.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -44,6 +45,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const stopped = stopSignal();
   process.on("SIGHUP", () => reload(keyFiles, logger));
   for (const notice of config.notices) logger.warn(notice);
+  warnOfNetwork(sidecar.addresses, logger);
   const { providerNames: providers, defaultProvider } = client;
   logger.info({ version, providers, default_provider: defaultProvider }, "serving");
   logger.info({ signal: await stopped }, "stopping");
@@ -51,6 +53,14 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   await sidecar.close();
   logger.info("stopped");
   return exitCodes.ok;
+}
+
+/** Nothing authenticates callers: an address that the network reaches is to be a decision, not an accident. */
+function warnOfNetwork(addresses: readonly string[], logger: Logger): void {
+  const open = addresses.filter((address) => !isLocal(address));
+  if (open.length === 0) return;
+  const risk = "calls are not authenticated: whoever reaches these addresses can spend the providers' keys";
+  logger.warn({ addresses: open }, `${risk}; listen on loopback or a Unix socket, or limit who reaches them`);
 }
 
 function reload(keyFiles: KeyFiles, logger: Logger): void {

@@ -183,6 +183,21 @@ describe("outrigger serve", () => {
     expect(outrigger.stderr()).toBe("");
   });
 
+  it("warns where its data address is open to the network, and only there", async () => {
+    const socket = `unix://${join(folder, "local.sock")}`;
+    const addresses = ["127.0.0.1:0", "[::1]:0", "localhost:0", socket, "0.0.0.0:0"];
+    const listen = addresses.flatMap((address) => ["--listen", address]);
+    const outrigger = spawnOutrigger(["serve", "--admin-listen", "127.0.0.1:0", ...listen], provider());
+    const [line] = await outrigger.printed(/\{[^\n]*calls are not authenticated[^\n]*\}/);
+    expect(JSON.parse(line)).toMatchObject({
+      level: 40,
+      addresses: [expect.stringMatching(/^0\.0\.0\.0:\d+$/)],
+    });
+    const local = spawnOutrigger(["serve", ...anyPort], provider());
+    await local.printed(/"msg":"serving"/);
+    expect(local.stdout()).not.toContain("not authenticated");
+  });
+
   it("stops at once on a second signal", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
     const { data } = await addressesOf(outrigger);

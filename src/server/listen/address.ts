@@ -26,6 +26,11 @@ export function formatAddress(address: ListenAddress): string {
   return `${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
 
+/** Whether a bound address can be reached from this machine (in a pod: from the pod) alone. */
+export function isLocal(bound: string): boolean {
+  return /^(?:unix:|127\.|\[::1\]:)/.test(bound);
+}
+
 /** A setting of an address that cannot be used: names it, what was found, and what to do. */
 export function addressError(
   field: string,
