@@ -61,6 +61,8 @@ Environment:
   OUTRIGGER_CONFIG            like --config
   OUTRIGGER_LISTEN            like --listen; several with commas between them
   OUTRIGGER_ADMIN_LISTEN      like --admin-listen
+  OUTRIGGER_ALLOWED_HOSTS     names by which the sidecar may be called over HTTP/1.1, with commas
+                              between them, besides IP addresses and names of the own network
   OUTRIGGER_DEFAULT_PROVIDER  like --default-provider
   OUTRIGGER_LOG_LEVEL         like --log-level
   HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used for calls of the providers;

@@ -27,6 +27,10 @@ export interface ListenersConfig {
   };
   /** Health and metrics. Undefined: there is no admin listener. */
   readonly admin: { readonly address: string } | undefined;
+  /** Names by which both may be called over HTTP/1.1, besides those that are always allowed. */
+  readonly allowedHosts: readonly string[];
+  /** Permissions of Unix sockets. Undefined: the server's default. */
+  readonly unixSocketMode: number | undefined;
   /** Changes to the server's limits. */
   readonly limits: NonNullable<Settings["limits"]>;
 }

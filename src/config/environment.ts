@@ -7,9 +7,13 @@ import { closestWord } from "./suggest.ts";
 const FIELDS: Readonly<Record<string, string>> = {
   OUTRIGGER_LISTEN: "listen",
   OUTRIGGER_ADMIN_LISTEN: "admin_listen",
+  OUTRIGGER_ALLOWED_HOSTS: "allowed_hosts",
   OUTRIGGER_DEFAULT_PROVIDER: "default_provider",
   OUTRIGGER_LOG_LEVEL: "log_level",
 };
+
+/** Fields whose variable holds several values, with commas between them. */
+const LISTS: ReadonlySet<string> = new Set(["listen", "allowed_hosts"]);
 
 /** The variable that names the configuration file. */
 export const configVariable = "OUTRIGGER_CONFIG";
@@ -24,7 +28,7 @@ export function readVariables(environment: Environment): Record<string, unknown>
   const tree: Record<string, unknown> = {};
   for (const [variable, field] of Object.entries(FIELDS)) {
     const value = environment[variable]?.trim();
-    if (value) tree[field] = field === "listen" ? splitList(value) : value;
+    if (value) tree[field] = LISTS.has(field) ? splitList(value) : value;
   }
   return tree;
 }

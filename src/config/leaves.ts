@@ -72,6 +72,18 @@ export const origin = leaf('an origin such as "https://app.example.com", or "*"'
   return value === "*" || URL.parse(value)?.origin === value ? value : undefined;
 });
 
+/** A name by which the sidecar may be called: `api.example.com`, `*.example.com`, or `*`. */
+export const hostPattern = leaf('a host name such as "api.example.com", "*.example.com" or "*"', (value) => {
+  return typeof value === "string" && /^(?:\*|(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)$/.test(value)
+    ? value
+    : undefined;
+});
+
+/** Permissions of a file. A number is refused: YAML reads 0660 as a decimal. */
+export const fileMode = leaf('permissions in quotes such as "0660"', (value) => {
+  return typeof value === "string" && /^0?[0-7]{3}$/.test(value) ? Number.parseInt(value, 8) : undefined;
+});
+
 /** Base URL of a provider. Errors are those of the HTTP transport. */
 export const baseUrl = reader((found, context): string => {
   try {

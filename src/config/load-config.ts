@@ -58,10 +58,13 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   };
 }
 
-function listenersOf({ listen, admin_listen: admin, cors, limits }: Settings): ListenersConfig {
+function listenersOf(settings: Settings): ListenersConfig {
+  const { listen, admin_listen: admin, cors, limits } = settings;
   return {
     data: { addresses: listen ?? [defaultListen], cors },
     admin: admin === "off" ? undefined : { address: admin ?? defaultAdminListen },
+    allowedHosts: settings.allowed_hosts ?? [],
+    unixSocketMode: settings.unix_socket_mode,
     limits: limits ?? {},
   };
 }

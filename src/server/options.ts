@@ -76,6 +76,13 @@ export interface ListenersOptions {
     /** Default: no browser may call. */
     readonly cors?: CorsOptions | undefined;
   };
+  /**
+   * Names by which both listeners may be called over HTTP/1.1, besides those that are always allowed: see
+   * `createHostCheck`. Default none.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Permissions of Unix sockets. Default 0660: the owner and the group may connect. */
+  readonly unixSocketMode?: number | undefined;
   /** Serves health and metrics. Undefined: there is no such listener. */
   readonly admin?: { readonly address: string } | undefined;
   /** Changes to the default limits, for both listeners. */

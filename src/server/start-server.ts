@@ -2,6 +2,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import { createConnectApi } from "./connect/connect-api.ts";
 import { createGrpcTransport } from "./grpc/transport.ts";
 import { createAdminApi } from "./http/admin-api.ts";
+import { createHostCheck, type HostCheck } from "./http/host.ts";
 import { createOriginCheck } from "./http/origin.ts";
 import { createRequestHandler } from "./http/request-handler.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
@@ -62,14 +63,27 @@ function shareParts({ listeners, services, observers = [] }: ServerOptions): Sha
 }
 
 function openData(options: ServerOptions, shared: Shared): Promise<Listener> {
+  const { unixSocketMode } = options.listeners;
   const { addresses, cors } = options.listeners.data;
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
   const { limits, observers } = shared;
   const services = allServices(options, shared);
   const apis = [createConnectApi(services, limits), ...(options.apis ?? [])];
-  const handler = createRequestHandler({ apis, checkOrigin: createOriginCheck(cors), observers });
+  const handler = createRequestHandler({
+    apis,
+    checkHost: hostCheckOf(options, addresses),
+    checkOrigin: createOriginCheck(cors),
+    observers,
+  });
   const streams = createGrpcTransport({ services, limits, observers });
-  return openListener({ field: "listen", addresses, limits, handler, streams });
+  return openListener({ field: "listen", addresses, unixSocketMode, limits, handler, streams });
+}
+
+function hostCheckOf(
+  { listeners }: Pick<ServerOptions, "listeners">,
+  addresses: readonly string[],
+): HostCheck {
+  return createHostCheck(listeners.allowedHosts ?? [], addresses);
 }
 
 function allServices(
@@ -90,8 +104,19 @@ async function openAdmin(
     renderMetrics: metrics === undefined ? undefined : () => metrics.render(),
   });
   const apis = [pages, createConnectApi([healthService], limits)];
-  const handler = createRequestHandler({ apis, checkOrigin: createOriginCheck(undefined), observers });
-  return openListener({ field: "admin_listen", addresses: [listeners.admin.address], limits, handler });
+  const handler = createRequestHandler({
+    apis,
+    checkHost: hostCheckOf({ listeners }, [listeners.admin.address]),
+    checkOrigin: createOriginCheck(undefined),
+    observers,
+  });
+  return openListener({
+    field: "admin_listen",
+    addresses: [listeners.admin.address],
+    unixSocketMode: listeners.unixSocketMode,
+    limits,
+    handler,
+  });
 }
 
 /** Longest wait for the last frames of calls that are cut off: their status must arrive before the connection ends. */

@@ -69,6 +69,8 @@ describe("loadConfig()", () => {
     const config = await fileOf(`
 listen: [127.0.0.1:7000, "unix:///run/outrigger.sock"]
 admin_listen: off
+allowed_hosts: [api.example.com, "*.corp.example"]
+unix_socket_mode: "0600"
 default_provider: eu
 log_level: debug
 drain_timeout: 1m30s
@@ -117,6 +119,8 @@ providers:
           cors: { allowedOrigins: ["https://app.example.com", "*"] },
         },
         admin: undefined,
+        allowedHosts: ["api.example.com", "*.corp.example"],
+        unixSocketMode: 0o600,
         limits: {
           maxMessageBytes: 64 * 1024 * 1024,
           maxConcurrentStreams: 50,
@@ -263,7 +267,7 @@ providers:
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
       'outrigger.yaml:15:3 providers.bad name: expected a name of at most 64 letters, digits, ".", "_" or "-"',
-      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, default_provider, log_level, drain_timeout, reflection, limits, cors, timeouts, media, middleware, providers; did you mean "listen"?',
+      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, allowed_hosts, unix_socket_mode, default_provider, log_level, drain_timeout, reflection, limits, cors, timeouts, media, middleware, providers; did you mean "listen"?',
       "outrigger.yaml:11:3 providers.main: expected api_key or api_key_file, found neither",
       'OUTRIGGER_LISTEN: expected an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock", found "6190"',
       '--log-level: expected trace, debug, info, warn, error, fatal, silent, found "inf"; did you mean "info"?',
@@ -308,6 +312,27 @@ providers:
     expect(config.listeners.limits).toEqual({ maxConcurrentStreams: 12 });
     expect(config.reflection).toBe(false);
     expect(config.client.providers.get("main")?.apiKey).toBe(`a\${KEY}b`);
+  });
+
+  it.each(["0660", "660", '"0888"', '"rw"', '"07777"'])(
+    "refuses %s as permissions of a socket",
+    async (mode) => {
+      expect(await mistakesIn(`unix_socket_mode: ${mode}`)).toEqual([
+        expect.stringMatching(
+          /^outrigger\.yaml:1:1 unix_socket_mode: expected permissions in quotes such as "0660", found /,
+        ),
+      ]);
+    },
+  );
+
+  it("takes a list of hosts from a variable, and refuses what is no name", async () => {
+    const { listeners } = await loadConfig({
+      environment: { OUTRIGGER_ALLOWED_HOSTS: "a.example, *.b.example" },
+    });
+    expect(listeners.allowedHosts).toEqual(["a.example", "*.b.example"]);
+    expect(await mistakesOf({ OUTRIGGER_ALLOWED_HOSTS: "http://a.example" })).toEqual([
+      expect.stringMatching(/^OUTRIGGER_ALLOWED_HOSTS: expected a host name such as "api\.example\.com"/),
+    ]);
   });
 
   it("rejects a default provider that does not exist, and names its source", async () => {

@@ -1,9 +1,10 @@
 import type { HttpHandler, HttpRequest } from "../listen/http-types.ts";
-import { FORBIDDEN_ORIGIN } from "../status/rejection.ts";
+import { FORBIDDEN_ORIGIN, forbiddenHost } from "../status/rejection.ts";
 import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
 import { fallbackApi } from "./fallback-api.ts";
+import type { HostCheck } from "./host.ts";
 import { type HttpApi, type HttpRoute, pathOf } from "./http-api.ts";
 import { REQUEST_ID_HEADER, requestIdOf } from "./id-headers.ts";
 import type { OriginCheck } from "./origin.ts";
@@ -12,12 +13,17 @@ import type { OriginCheck } from "./origin.ts";
 export interface RequestHandlerOptions {
   /** Asked in this order for the route of a request. What none of them has is answered by `fallbackApi`. */
   readonly apis: readonly HttpApi[];
+  readonly checkHost: HostCheck;
   readonly checkOrigin: OriginCheck;
   readonly observers: readonly CallObserver[];
 }
 
-/** Handles every request of a listener: finds its route, checks its origin, serves it, and reports it to observers. */
-export function createRequestHandler({ apis, checkOrigin, observers }: RequestHandlerOptions): HttpHandler {
+/**
+ * Handles every request of a listener: finds its route, checks its host and its origin, serves it, and reports it to
+ * observers.
+ */
+export function createRequestHandler(options: RequestHandlerOptions): HttpHandler {
+  const { apis, checkHost, checkOrigin, observers } = options;
   return (request, response) => {
     // Writers get errors by a callback; without a listener the event would end the process.
     response.on("error", () => {});
@@ -29,10 +35,12 @@ export function createRequestHandler({ apis, checkOrigin, observers }: RequestHa
       protocol: protocolOf(request),
     });
     response.setHeader(REQUEST_ID_HEADER, call.requestId);
-    const verdict = checkOrigin(request, response);
+    const isForHost = checkHost(request);
+    const verdict = isForHost ? checkOrigin(request, response) : "rejected";
     if (verdict === "answered") return;
     const recorder = new CallRecorder(call, route.isObserved ? observers : []);
-    if (verdict === "rejected") recorder.end(api.reject(request, response, FORBIDDEN_ORIGIN));
+    const rejection = isForHost ? FORBIDDEN_ORIGIN : forbiddenHost(request.headers.host);
+    if (verdict === "rejected") recorder.end(api.reject(request, response, rejection));
     else void route.serve(request, response, recorder).then((outcome) => recorder.end(outcome));
   };
 }

@@ -1,26 +1,38 @@
 import type { Server } from "node:net";
 import type { ConfigurationError } from "../../core/errors.ts";
 import { addressError, formatAddress, type ListenAddress } from "./address.ts";
-import { removeStaleSocket, restrictSocket } from "./unix-socket.ts";
+import { removeStaleSocket, setSocketMode } from "./unix-socket.ts";
+
+/** How an address is bound. */
+export interface BindOptions {
+  /** Name of the setting, for the error. */
+  readonly field: string;
+  /** Permissions of a Unix socket. Default 0660: the owner and the group may connect. */
+  readonly unixSocketMode?: number | undefined;
+}
 
 /**
  * Makes a server listen.
- * @param field Name of the setting, for the error.
  * @returns The bound address, with its real port.
  * @throws ConfigurationError that names the address and says what to do.
  */
-export async function bind(server: Server, address: ListenAddress, field: string): Promise<string> {
+export async function bind(
+  server: Server,
+  address: ListenAddress,
+  { field, unixSocketMode = DEFAULT_SOCKET_MODE }: BindOptions,
+): Promise<string> {
   if (address.kind === "unix") await removeStaleSocket(address.path, field);
   try {
     await listen(server, address);
   } catch (error) {
     throw bindError(address, field, error);
   }
-  if (address.kind === "unix") await restrictSocket(address.path);
+  if (address.kind === "unix") await setSocketMode(address.path, unixSocketMode);
   return boundAddress(server, address);
 }
 
 const BACKLOG = 1024;
+const DEFAULT_SOCKET_MODE = 0o660;
 
 function listen(server: Server, address: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {

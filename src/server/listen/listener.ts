@@ -19,6 +19,8 @@ export interface ListenerOptions {
   readonly field: string;
   /** See `parseAddress`. */
   readonly addresses: readonly string[];
+  /** Permissions of Unix sockets. Default 0660. */
+  readonly unixSocketMode?: number | undefined;
   readonly limits: Limits;
   readonly handler: HttpHandler;
   /** Asked before the handler for every stream of HTTP/2. */
@@ -45,6 +47,7 @@ export interface Listener {
 export async function openListener({
   field,
   addresses,
+  unixSocketMode,
   limits,
   handler,
   streams,
@@ -53,7 +56,8 @@ export async function openListener({
   const connections = new ConnectionHandler(limits, handler, streams);
   try {
     const bound: string[] = [];
-    for (const address of parsed) bound.push(await bind(connections.createServer(), address, field));
+    for (const address of parsed)
+      bound.push(await bind(connections.createServer(), address, { field, unixSocketMode }));
     return { addresses: bound, drain: () => connections.drain(), close: () => connections.close() };
   } catch (error) {
     await connections.close();

@@ -20,9 +20,9 @@ export async function removeStaleSocket(path: string, field: string): Promise<vo
   await unlink(path);
 }
 
-/** Allows connections by the owner and the group only. */
-export async function restrictSocket(path: string): Promise<void> {
-  await chmod(path, 0o660);
+/** Sets who may connect: on Linux, those who may write to the socket. */
+export async function setSocketMode(path: string, mode: number): Promise<void> {
+  await chmod(path, mode);
 }
 
 function isAnswered(path: string): Promise<boolean> {

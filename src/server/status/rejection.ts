@@ -36,6 +36,13 @@ export const FORBIDDEN_ORIGIN: Rejection = {
   message: "the Origin of this request is not among cors.allowed_origins",
 };
 
+/** The rejection of a request to a name that may be that of a foreign site. */
+export function forbiddenHost(host = ""): Rejection {
+  const found = JSON.stringify(boundedText(host, MAX_PATH_BYTES));
+  const message = `the Host ${found} of this request is not among allowed_hosts`;
+  return { status: 403, code: Code.PermissionDenied, message };
+}
+
 /** The rejection that belongs to an HTTP status which one of Connect's handlers returned without a body. */
 export function rejectionOf(status: number, handler: UniversalHandler): Rejection {
   const rpc = handler.requestPath.slice(1);

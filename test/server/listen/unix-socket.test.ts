@@ -19,9 +19,12 @@ async function socketPath(): Promise<string> {
   return join(directory, "outrigger.sock");
 }
 
-function start(path: string) {
+function start(path: string, unixSocketMode?: number) {
   const script = { complete: async (call: Parameters<typeof textResponse>[0]) => textResponse(call, "x") };
-  return servers.start(script, { listen: [`unix://${path}`] });
+  return servers.start(script, {
+    listen: [`unix://${path}`],
+    ...(unixSocketMode === undefined ? {} : { unixSocketMode }),
+  });
 }
 
 function statusOver(path: string): Promise<number | undefined> {
@@ -51,6 +54,12 @@ describe("a Unix socket", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o660);
     await server.close();
     expect(existsSync(path)).toBe(false);
+  });
+
+  it("has the permissions that are configured", async () => {
+    const path = await socketPath();
+    await start(path, 0o600);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
   it("replaces what a killed process left", async () => {

@@ -35,6 +35,8 @@ export interface TestServerOptions {
   readonly adminListen?: string | undefined;
   readonly limits?: Partial<Limits>;
   readonly cors?: CorsOptions;
+  readonly allowedHosts?: readonly string[];
+  readonly unixSocketMode?: number;
   /** In the place of the scripted one. */
   readonly inference?: Inference;
   readonly catalog?: Catalog;
@@ -100,6 +102,8 @@ async function startTestServer(script: Script, options: TestServerOptions): Prom
     listeners: {
       data: { addresses: listen, cors },
       admin: adminListen === undefined ? undefined : { address: adminListen },
+      allowedHosts: options.allowedHosts,
+      unixSocketMode: options.unixSocketMode,
       limits,
     },
     services: [
