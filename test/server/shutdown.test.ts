@@ -52,6 +52,18 @@ describe("Shutdown", () => {
     expect(steps).toEqual(["close slow", "close quick"]);
   });
 
+  it.each([2 ** 31, 1e15, Number.POSITIVE_INFINITY])(
+    "waits for a part with a time of %d ms",
+    async (timeoutMs) => {
+      const { shutdown, lines } = shutdownOf(
+        () => [{ name: "slow", drain: () => setTimeout(30), close() {} }],
+        timeoutMs,
+      );
+      await shutdown.drain();
+      expect(lines.map(({ msg }) => msg)).toEqual(["draining", "drained"]);
+    },
+  );
+
   it("aborts the signal of a part when the time is over", async () => {
     const { shutdown, lines } = shutdownOf(
       (steps) => [

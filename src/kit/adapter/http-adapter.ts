@@ -22,6 +22,7 @@ import { StreamWriter } from "../stream/stream-writer.ts";
 import type { CallFacts } from "./call-facts.ts";
 import { KeyMask } from "./key-mask.ts";
 import { boundedId } from "./provider-error.ts";
+import { redirectError } from "./redirect.ts";
 import { ToolCallIdAllocator } from "./tool-call-id-allocator.ts";
 
 /** A request as the provider takes it. */
@@ -182,7 +183,8 @@ export class HttpAdapter implements ProviderAdapter {
   async #failureOf(request: Request, answer: HttpAnswer, { signal }: CallOptions): Promise<SDKError> {
     const { status, headers } = answer;
     const body = await readFailure(answer, signal);
-    return this.#protocol.toError({ provider: this.name, status, headers, body, request });
+    const redirect = redirectError(this.name, status, headers, this.#protocol.requestIdOf(headers));
+    return redirect ?? this.#protocol.toError({ provider: this.name, status, headers, body, request });
   }
 
   /** The failure of a call, without the keys of its request. */

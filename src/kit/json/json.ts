@@ -112,6 +112,15 @@ export function asInt32(value: unknown): number | undefined {
   return typeof value === "number" && (value | 0) === value ? value : undefined;
 }
 
+/** The value where it is a count, as of tokens: a whole number from 0 whose sums fit into an int32. Else undefined. */
+export function asCount(value: unknown): number | undefined {
+  const count = asInt32(value);
+  return count === undefined || count < 0 || count > MAX_COUNT ? undefined : count;
+}
+
+// A total is the sum of at most four counts.
+const MAX_COUNT = 2 ** 29 - 1;
+
 /**
  * Parses a `*_json` field of a request that must hold an object.
  * @param field Path of the field, for the error.

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { costOf } from "../../catalog/catalog.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { asInt32, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
+import { asCount, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
 import type {
   CacheCreation,
   OutputTokensDetails,
@@ -21,13 +21,13 @@ import { PROVIDER_NAME } from "./context.ts";
 export function usageOf(usage: unknown, model: string, includeRaw: boolean): Usage | undefined {
   const counts = asObject<WireUsage>(usage);
   if (counts === undefined) return undefined;
-  const cacheReadTokens = asInt32(counts.cache_read_input_tokens);
-  const cacheWriteTokens = asInt32(counts.cache_creation_input_tokens);
-  const reasoningTokens = asInt32(
+  const cacheReadTokens = asCount(counts.cache_read_input_tokens);
+  const cacheWriteTokens = asCount(counts.cache_creation_input_tokens);
+  const reasoningTokens = asCount(
     objectIn<OutputTokensDetails>(counts.output_tokens_details).thinking_tokens,
   );
-  const inputTokens = (asInt32(counts.input_tokens) ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
-  const outputTokens = asInt32(counts.output_tokens) ?? 0;
+  const inputTokens = (asCount(counts.input_tokens) ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
+  const outputTokens = asCount(counts.output_tokens) ?? 0;
   const result = create(UsageSchema, {
     inputTokens,
     outputTokens,
@@ -38,7 +38,7 @@ export function usageOf(usage: unknown, model: string, includeRaw: boolean): Usa
     rawJson: includeRaw ? JSON.stringify(counts) : "",
   });
   const longCacheWriteTokens =
-    asInt32(objectIn<CacheCreation>(counts.cache_creation).ephemeral_1h_input_tokens) ?? 0;
+    asCount(objectIn<CacheCreation>(counts.cache_creation).ephemeral_1h_input_tokens) ?? 0;
   const cost = costOf(result, model, PROVIDER_NAME, { longCacheWriteTokens });
   if (cost !== undefined) result.costNanoUsd = cost;
   return result;

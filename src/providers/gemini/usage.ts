@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { asInt32, asObject, objectIn } from "../../kit/json/json.ts";
+import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type { UsageMetadata } from "../../wire/gemini/response.ts";
 
 /** Counts that `usageMetadata` has when it reports usage; early events of a stream may hold only a kind of traffic. */
@@ -19,12 +19,12 @@ const COUNTS = [
  */
 export function usageOf(metadata: unknown, includeRaw: boolean): Usage | undefined {
   const counts = asObject<UsageMetadata>(metadata);
-  if (counts === undefined || COUNTS.every((name) => asInt32(counts[name]) === undefined)) return undefined;
-  const thoughts = asInt32(counts.thoughtsTokenCount);
-  const cached = asInt32(counts.cachedContentTokenCount);
+  if (counts === undefined || COUNTS.every((name) => asCount(counts[name]) === undefined)) return undefined;
+  const thoughts = asCount(counts.thoughtsTokenCount);
+  const cached = asCount(counts.cachedContentTokenCount);
   const inputTokens =
-    (asInt32(counts.promptTokenCount) ?? 0) + (asInt32(counts.toolUsePromptTokenCount) ?? 0);
-  const outputTokens = (asInt32(counts.candidatesTokenCount) ?? 0) + (thoughts ?? 0);
+    (asCount(counts.promptTokenCount) ?? 0) + (asCount(counts.toolUsePromptTokenCount) ?? 0);
+  const outputTokens = (asCount(counts.candidatesTokenCount) ?? 0) + (thoughts ?? 0);
   const usage = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
   if (thoughts !== undefined) usage.reasoningTokens = thoughts;
   if (cached !== undefined) usage.cacheReadTokens = cached;
@@ -39,6 +39,6 @@ export function usageOf(metadata: unknown, includeRaw: boolean): Usage | undefin
  */
 export function isContradictory(metadata: unknown, usage: Usage): boolean {
   const { inputTokens, totalTokens, cacheReadTokens = 0 } = usage;
-  const total = asInt32(objectIn<UsageMetadata>(metadata).totalTokenCount) ?? totalTokens;
+  const total = asCount(objectIn<UsageMetadata>(metadata).totalTokenCount) ?? totalTokens;
   return total !== totalTokens || cacheReadTokens > inputTokens;
 }

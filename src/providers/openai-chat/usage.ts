@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
-import { asInt32, asObject, objectIn } from "../../kit/json/json.ts";
+import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type {
   CompletionExtensions,
   PromptTokensDetails,
@@ -40,8 +40,8 @@ export function countsIn(
  */
 export function usageOf(counts: Counts | undefined, includeRaw: boolean): Usage | undefined {
   if (counts === undefined) return undefined;
-  const input = asInt32(counts.prompt_tokens) ?? asInt32(counts.input_tokens);
-  const written = asInt32(counts.completion_tokens) ?? asInt32(counts.output_tokens);
+  const input = asCount(counts.prompt_tokens) ?? asCount(counts.input_tokens);
+  const written = asCount(counts.completion_tokens) ?? asCount(counts.output_tokens);
   if (input === undefined && written === undefined) return undefined;
   const reasoning = reasoningIn(counts);
   const inputTokens = input ?? 0;
@@ -60,7 +60,7 @@ export function usageOf(counts: Counts | undefined, includeRaw: boolean): Usage 
 
 /** Reasoning tokens that the server does not include in the written ones: its total is then larger by their number. */
 function separateReasoning(counts: Counts, input: number, written: number, reasoning = 0): number {
-  const total = asInt32(counts.total_tokens) ?? 0;
+  const total = asCount(counts.total_tokens) ?? 0;
   return reasoning > 0 && total - input - written === reasoning ? reasoning : 0;
 }
 
@@ -94,7 +94,7 @@ function cacheWriteIn(counts: Counts): number | undefined {
 }
 
 function firstCount(...values: readonly unknown[]): number | undefined {
-  return values.map(asInt32).find((count) => count !== undefined);
+  return values.map(asCount).find((count) => count !== undefined);
 }
 
 const NANOS_PER_USD = 1e9;
@@ -117,7 +117,7 @@ export function mismatchesIn(counts: Counts | undefined, usage: Usage | undefine
   if (counts === undefined || usage === undefined) return [];
   const { inputTokens, outputTokens, totalTokens, reasoningTokens = 0 } = usage;
   const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
-  const total = asInt32(counts.total_tokens) ?? totalTokens;
+  const total = asCount(counts.total_tokens) ?? totalTokens;
   return [
     ...(total === totalTokens
       ? []

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Usage as UsageMessage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
-import { asInt32, asObject } from "../../kit/json/json.ts";
+import { asCount, asObject } from "../../kit/json/json.ts";
 import type { InputTokensDetails, OutputTokensDetails, Usage } from "../../wire/openai-responses/response.ts";
 
 /**
@@ -11,8 +11,8 @@ import type { InputTokensDetails, OutputTokensDetails, Usage } from "../../wire/
 export function usageOf(usage: unknown, includeRaw: boolean): UsageMessage | undefined {
   const counts = asObject<Usage>(usage);
   if (counts === undefined) return undefined;
-  const input = asInt32(counts.input_tokens) ?? asInt32(counts.prompt_tokens);
-  const output = asInt32(counts.output_tokens) ?? asInt32(counts.completion_tokens);
+  const input = asCount(counts.input_tokens) ?? asCount(counts.prompt_tokens);
+  const output = asCount(counts.output_tokens) ?? asCount(counts.completion_tokens);
   if (input === undefined && output === undefined) return undefined;
   const [inputTokens, outputTokens] = [input ?? 0, output ?? 0];
   const result = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
@@ -34,6 +34,6 @@ function setCount(
   field: "reasoningTokens" | "cacheReadTokens" | "cacheWriteTokens",
   value: unknown,
 ): void {
-  const count = asInt32(value);
+  const count = asCount(value);
   if (count !== undefined) usage[field] = count;
 }

@@ -36,6 +36,8 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
     },
     streamResetBurst: limits.streamResetBurst,
     streamResetRate: limits.streamResetRate,
+    // Metadata is limited by its bytes. Node's limit of 128 fields ends a call without a word.
+    maxHeaderListPairs: Math.ceil(limits.maxHeaderListBytes / MIN_FIELD_BYTES),
     maxSessionMemory: limits.maxSessionMemoryMiB,
     // Cancelled streams count as open until Node has cleaned up, so a client that cancels often exceeds its limit
     // without knowing. Refused streams are retried; by default the 101st would end the connection.
@@ -47,6 +49,9 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
   server.on("session", (session) => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
   return server;
 }
+
+// What HTTP/2 counts for a field besides its name and value (RFC 9113 §6.5.2).
+const MIN_FIELD_BYTES = 32;
 
 const MAX_CHECK_INTERVAL_MS = 5000;
 

@@ -66,6 +66,26 @@ describe("a failed answer", () => {
     }
   });
 
+  it.each([
+    [
+      301,
+      "https://user:pw@other.example:8443/v1/?key=hush#x",
+      "a redirect to https://other.example:8443/v1/;",
+    ],
+    [307, "/v2/chat?key=hush", "a redirect to /v2/chat;"],
+    [308, undefined, "a redirect that names no target;"],
+  ])("of status %d names where it leads, and is not retryable", async (status, location, found) => {
+    const server = await serveHttp(async (request, response) => {
+      await text(request);
+      response.writeHead(status, location === undefined ? {} : { location }).end("moved");
+    });
+    for (const error of await failures(server, ask("m"))) {
+      expect(error).toMatchObject({ kind: ErrorKind.PROVIDER, httpStatusCode: status, retryable: false });
+      expect(String(error)).toContain(`answered ${status}, ${found} redirects are not followed`);
+      expect(String(error)).not.toMatch(/hush|pw/);
+    }
+  });
+
   it("keeps its connection for the next call", async () => {
     const server = await refusing(400, complaint("no"));
     await failures(server, ask("m"));

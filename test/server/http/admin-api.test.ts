@@ -12,6 +12,8 @@ describe("the admin listener", () => {
     for (const [path, text] of [
       ["/livez", "ok\n"],
       ["/readyz", "ready\n"],
+      ["/readyz?verbose=1", "ready\n"],
+      ["/livez?", "ok\n"],
     ]) {
       const response = await fetch(`${server.adminUrl}${path}`);
       expect([response.status, await response.text()]).toEqual([200, text]);

@@ -198,6 +198,13 @@ describe("by grpc-js", () => {
     expect(detailOf(status, RetryInfoSchema) !== undefined).toBe(failure.retryable);
   });
 
+  it("a call may have more than a thousand entries of metadata", async () => {
+    const server = await servers.start({ complete: async (call) => textResponse(call, "x") });
+    const metadata = Object.fromEntries(Array.from({ length: 1200 }, (_, index) => [`x-${index}`, "v"]));
+    const { code } = await callGrpc(grpcTo(server), complete, { model: "m-1" }, { metadata });
+    expect(code).toBe(grpc.status.OK);
+  });
+
   it("a message arrives as it was written", async () => {
     const text = "messages[0].role: 100% wrong, see https://x/y?a=b&c#d; grüße 😀\ttab";
     const server = await servers.start({ complete: () => Promise.reject(new ServerError(text)) });

@@ -1,0 +1,38 @@
+import { ProviderError, type SDKError } from "../../core/errors.ts";
+import type { HttpHeaders } from "../http/transport.ts";
+import { boundedId } from "./provider-error.ts";
+
+/**
+ * The error of an answer that sends the request to another address; undefined for other answers. It is not followed,
+ * since the other address would get the key. The same request gets the same answer, so a retry does not help.
+ */
+export function redirectError(
+  provider: string,
+  status: number,
+  headers: HttpHeaders,
+  requestId: string,
+): SDKError | undefined {
+  if (status < 300 || status >= 400) return undefined;
+  const target = targetOf(headers.get("location") ?? "");
+  const found = target === undefined ? "a redirect that names no target" : `a redirect to ${target}`;
+  const advice = "redirects are not followed, so the provider's base URL has to be the address that answers";
+  return new ProviderError(`${provider} answered ${status}, ${found}; ${advice}`, {
+    provider,
+    httpStatusCode: status,
+    requestId: boundedId(requestId),
+    retryable: false,
+  });
+}
+
+const MAX_TARGET_CHARS = 256;
+
+/** Where a redirect leads, without a user name, a password and the query, which may hold secrets. */
+function targetOf(location: string): string | undefined {
+  const url = URL.parse(location, RELATIVE);
+  if (location === "" || url === null) return undefined;
+  const target = url.origin === RELATIVE ? url.pathname : `${url.protocol}//${url.host}${url.pathname}`;
+  return target.slice(0, MAX_TARGET_CHARS);
+}
+
+// Stands for the origin of the request, whose host is not repeated.
+const RELATIVE = "http://relative.invalid";
