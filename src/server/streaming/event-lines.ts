@@ -4,12 +4,13 @@
  * that fails before its first message has an HTTP status and Connect's JSON for errors, one that fails later ends with
  * that JSON as a message named `status`.
  */
-import type { IncomingHttpHeaders } from "node:http2";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { compressionNegotiate } from "@connectrpc/connect/protocol";
+import { compressionNegotiate, mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { ByteSink } from "../grpc/byte-sink.ts";
+import { Metadata } from "../grpc/metadata.ts";
 import { writeRaw } from "../grpc/scalar-formats.ts";
 import { connectTimeoutOf } from "./connect-protocol.ts";
 import { headerIn } from "./enveloped.ts";
@@ -120,9 +121,11 @@ function encodeLines(
 }
 
 function failureOf(error: ConnectError, { jsonOptions }: StreamSettings): FailedResponse {
-  return {
-    status: codeToHttpStatus(error.code),
-    headers: { ...Object.fromEntries(error.metadata), "content-type": "application/json" },
-    body: errorToJsonBytes(error, jsonOptions),
-  };
+  const metadata = new Metadata();
+  // An error may carry the headers of a response that a service got from another server.
+  mergeNonProtocolHeaders(metadata, error.metadata);
+  const headers: OutgoingHttpHeaders = {};
+  metadata.writeTo(headers);
+  headers["content-type"] = "application/json";
+  return { status: codeToHttpStatus(error.code), headers, body: errorToJsonBytes(error, jsonOptions) };
 }

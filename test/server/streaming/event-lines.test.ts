@@ -1,12 +1,14 @@
 import http2 from "node:http2";
 import { gzipSync } from "node:zlib";
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { AbortError, RateLimitError, ServerError } from "../../../src/core/errors.ts";
 import { StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { openStream, readAnswer } from "../support/raw-http2.ts";
 import { type ScriptedCall, silence, textEvents } from "../support/scripted-inference.ts";
 import { type TestServer, useTestServers } from "../support/test-server.ts";
+import { startTestService } from "../support/test-service.ts";
 
 const servers = useTestServers();
 
@@ -155,6 +157,44 @@ describe("a stream as server-sent events", () => {
     const { headers, body } = await readAnswer(stream);
     expect(headers).toMatchObject({ ":status": 200, "content-type": SSE });
     expect(eventsIn(String(body)).at(-1)?.name).toBe("finish");
+  });
+});
+
+describe("a stream of another contract", () => {
+  const post = (url: string) =>
+    fetch(`${url}/grpc.testing.TestService/StreamingOutputCall`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: SSE },
+      body: "{}",
+    });
+
+  it("has events without names where its messages are of one kind", async () => {
+    const service = await startTestService({
+      async *streamingOutputCall() {
+        yield { payload: { body: new Uint8Array(3) } };
+      },
+    });
+    servers.onEnd(() => service.close());
+    expect(await (await post(service.url)).text()).toBe('data: {"payload":{"body":"AAAA"}}\n\n');
+  });
+
+  it("keeps the metadata of an error that is no header of HTTP's own", async () => {
+    const service = await startTestService({
+      // biome-ignore lint/correctness/useYield: it fails before its first message.
+      async *streamingOutputCall() {
+        throw new ConnectError("no", Code.NotFound, {
+          "content-length": "1",
+          "content-encoding": "gzip",
+          "content-type": "text/html",
+          "x-reason": "none",
+        });
+      },
+    });
+    servers.onEnd(() => service.close());
+    const response = await post(service.url);
+    expect(response.status).toBe(404);
+    expect(response.headers.get("x-reason")).toBe("none");
+    expect(await response.json()).toEqual({ code: "not_found", message: "no" });
   });
 });
 
