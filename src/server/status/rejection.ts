@@ -4,7 +4,7 @@ import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { endWithHeaders } from "../http/paced-writer.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
-import { LINE_TYPES } from "../streaming/event-lines.ts";
+import { EVENT_STREAM, NDJSON } from "../streaming/line-types.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 import { boundedText } from "./bounded-text.ts";
 import { encodeGrpcMessage } from "./grpc-message.ts";
@@ -104,7 +104,7 @@ function pageOf({ code, message, plain = false }: Rejection): { type: string; bo
 /** What makes a stream readable without a library, for programs that send plain JSON to it. */
 function linesHint({ method }: UniversalHandler): string {
   if (method.methodKind !== "server_streaming") return "";
-  return `; and application/json where Accept is ${LINE_TYPES.join(" or ")}`;
+  return `; and application/json where Accept is ${EVENT_STREAM} or ${NDJSON}`;
 }
 
 function contentTypesOf({ method }: UniversalHandler): string[] {

@@ -14,6 +14,7 @@ import { Metadata } from "../grpc/metadata.ts";
 import { writeRaw } from "../grpc/scalar-formats.ts";
 import { connectTimeoutOf } from "./connect-protocol.ts";
 import { headerIn } from "./enveloped.ts";
+import { EVENT_STREAM, NDJSON } from "./line-types.ts";
 import type { FailedResponse, StreamMethod, StreamProtocol, StreamSettings } from "./protocol.ts";
 import { WholeBody } from "./whole-body.ts";
 
@@ -28,13 +29,13 @@ interface LineFormat {
 const NOTHING = Buffer.alloc(0);
 
 const SERVER_SENT_EVENTS: LineFormat = {
-  contentType: "text/event-stream",
+  contentType: EVENT_STREAM,
   before: beginningOfEvent,
   after: Buffer.from("\n\n"),
 };
 
 const JSON_LINES: LineFormat = {
-  contentType: "application/x-ndjson",
+  contentType: NDJSON,
   before: () => NOTHING,
   after: Buffer.from("\n"),
 };
@@ -51,9 +52,6 @@ function beginningOfEvent(name: string | undefined): Buffer {
   beginnings.set(name, beginning);
   return beginning;
 }
-
-/** The content types that these streams have. */
-export const LINE_TYPES: readonly string[] = FORMATS.map(({ contentType }) => contentType);
 
 /** The protocol of a call; undefined where the header `accept` names none of the types. */
 export function linesProtocol(
