@@ -37,13 +37,17 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
   return exitCodes.ok;
 }
 
-/** Its address, and the variables that point Outrigger and the providers' SDKs at it. */
+/**
+ * Its address, and the variables that point Outrigger and the providers' SDKs at it. Google's SDKs have another name for
+ * the address than Outrigger.
+ */
 function announce({ url, openaiBaseUrl, anthropicBaseUrl, geminiBaseUrl }: Simulator): string {
   const lines = [
     `Simulated provider at ${url}`,
     `OPENAI_BASE_URL=${openaiBaseUrl} OPENAI_API_KEY=any`,
     `ANTHROPIC_BASE_URL=${anthropicBaseUrl} ANTHROPIC_API_KEY=any`,
     `GEMINI_BASE_URL=${geminiBaseUrl} GEMINI_API_KEY=any`,
+    `GOOGLE_GEMINI_BASE_URL=${geminiBaseUrl} GEMINI_API_KEY=any`,
     `OUTRIGGER_COMPATIBLE_BASE_URL=${openaiBaseUrl} OUTRIGGER_COMPATIBLE_API_KEY=any`,
   ];
   return `${lines.join("\n")}\n`;

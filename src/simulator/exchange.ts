@@ -78,6 +78,7 @@ async function answerCall(
   const failed = failedStatus(format, request, options);
   if (failed !== undefined) return sendWhole(exchange, failed, options);
   const prepared = call.prepare(choice);
+  if ("status" in prepared) return sendWhole(exchange, prepared, options);
   const turn = composeTurn(prepared.prompt, { ...choice, options }, context.cache);
   if (prepared.stream) await sendStream(exchange, prepared, turn, options);
   else await sendTurn(exchange, prepared, turn, options);

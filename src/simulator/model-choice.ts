@@ -1,5 +1,5 @@
 import { type ModelOptions, type OptionName, optionDefinitions } from "./model-options.ts";
-import { defaultsOf, isScriptName, type ScriptName } from "./script/scripts.ts";
+import { defaultsOf, isScriptName, type ScriptName, scripts } from "./script/scripts.ts";
 
 /** What a model string selects. */
 export interface ModelChoice {
@@ -34,6 +34,11 @@ export function chooseModel(model: string, naming: ModelNaming): ModelChoice | M
   const options = readOptions(colon === -1 ? "" : meaning.slice(colon + 1));
   if (isModelMistake(options)) return options;
   return { model, script, options: { ...defaultsOf(script), ...naming.defaults, ...options } };
+}
+
+/** The names that lists of models show: each script without options, and the aliases. */
+export function modelNames({ aliases }: Pick<ModelNaming, "aliases">): string[] {
+  return [...Object.keys(scripts).map((script) => `sim-${script}`), ...Object.keys(aliases)];
 }
 
 /** Whether the result of reading a model string is an error. */

@@ -5,3 +5,13 @@ export function namedModel({ body }: ReceivedRequest): string {
   const model = typeof body === "object" && body !== null && "model" in body ? body.model : "";
   return typeof model === "string" ? model : "";
 }
+
+/** The model string that follows a prefix in the path of a request, percent-encoded or not; undefined for other paths. */
+export function modelInPath({ path }: Pick<ReceivedRequest, "path">, prefix: string): string | undefined {
+  if (!path.startsWith(prefix) || path.length === prefix.length) return undefined;
+  try {
+    return decodeURIComponent(path.slice(prefix.length));
+  } catch {
+    return undefined;
+  }
+}

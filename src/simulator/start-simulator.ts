@@ -2,10 +2,14 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAnthropicMessages } from "./anthropic-messages/format.ts";
+import { createAnthropicModels } from "./anthropic-messages/models.ts";
 import { createFaultCounter } from "./fault-counter.ts";
 import { createGemini } from "./gemini/format.ts";
+import { createGeminiModels } from "./gemini/models.ts";
 import { handleRequest } from "./handle-request.ts";
-import { isModelMistake, type ModelNaming, readOptions } from "./model-choice.ts";
+import { isModelMistake, type ModelNaming, modelNames, readOptions } from "./model-choice.ts";
+import { createOpenAIEmbeddings } from "./openai/embeddings.ts";
+import { createOpenAIModels } from "./openai/models.ts";
 import { createOpenAIChat } from "./openai-chat/format.ts";
 import { createOpenAIResponses } from "./openai-responses/format.ts";
 import {
@@ -16,6 +20,7 @@ import {
 } from "./request-log.ts";
 import { createPromptCache } from "./script/prompt-cache.ts";
 import type { SimulatorLogLine, SimulatorState } from "./simulator-state.ts";
+import type { WireFormat } from "./wire-format.ts";
 
 /** Time after which an idle connection is closed, in milliseconds. */
 const keepAliveTimeout = 75_000;
@@ -94,10 +99,11 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 function createState(options: SimulatorOptions): SimulatorState {
   const log = createRequestLog(options.requestLog);
   const faults = createFaultCounter();
+  const naming = readNaming(options);
   return {
-    context: { naming: readNaming(options), faults, cache: createPromptCache() },
+    context: { naming, faults, cache: createPromptCache() },
     log,
-    formats: [createOpenAIResponses(), createOpenAIChat(), createAnthropicMessages(), createGemini()],
+    formats: createFormats(modelNames(naming)),
     report: options.log ?? (() => {}),
     forget: () => {
       log.clear();
@@ -106,6 +112,21 @@ function createState(options: SimulatorOptions): SimulatorState {
     count: 0,
     closing: false,
   };
+}
+
+/** The first that matches a request answers it. */
+function createFormats(names: readonly string[]): WireFormat[] {
+  return [
+    createOpenAIResponses(),
+    createOpenAIChat(),
+    createOpenAIEmbeddings(),
+    createAnthropicMessages(),
+    createGemini(),
+    // OpenAI's last, since the others tell their requests from OpenAI's.
+    createAnthropicModels(names),
+    createGeminiModels(names),
+    createOpenAIModels(names),
+  ];
 }
 
 function readNaming(options: SimulatorOptions): ModelNaming {

@@ -50,8 +50,11 @@ export interface ReceivedRequest {
 export interface ModelCall {
   /** The model string. */
   readonly model: string;
-  /** Checks the call as the provider does and reads its prompt. Throws a {@link Rejection}. */
-  prepare(choice: ModelChoice): PreparedCall;
+  /**
+   * Checks the call as the provider does and reads its prompt, or answers it at once where the model has nothing to
+   * say: tokens are counted, the model is described. Throws a {@link Rejection}.
+   */
+  prepare(choice: ModelChoice): PreparedCall | WholeAnswer;
 }
 
 /** A call of a model that the provider would accept. */

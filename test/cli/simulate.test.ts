@@ -1,3 +1,6 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
+import OpenAI from "openai";
 import {
   AnthropicAdapter,
   Client,
@@ -7,10 +10,11 @@ import {
   textOf,
   userMessage,
 } from "outrigger";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { killLeftovers, runHere, spawnOutrigger, withBusyPort } from "./support/spawn-outrigger.ts";
 
 afterEach(killLeftovers);
+afterEach(() => vi.unstubAllEnvs());
 
 describe("outrigger simulate", () => {
   it("answers as each provider would, under other names too, and prints a line for each request", async () => {
@@ -41,6 +45,25 @@ describe("outrigger simulate", () => {
     outrigger.child.kill("SIGTERM");
     expect(await outrigger.ended).toBe(0);
     expect(outrigger.stdout()).not.toContain("parrot");
+  });
+
+  it("prints the variables that the providers' SDKs read", async () => {
+    const outrigger = spawnOutrigger(["simulate", "--port", "0"]);
+    await outrigger.printed(/OUTRIGGER_COMPATIBLE_API_KEY=any\n/);
+    for (const [, name = "", value] of outrigger.stdout().matchAll(/(\w+)=(\S+)/g)) vi.stubEnv(name, value);
+    const [model, content] = ["sim-echo", "parrot"];
+    const messages = [{ role: "user" as const, content }];
+    const { output_text } = await new OpenAI().responses.create({ model, input: content });
+    const { content: blocks } = await new Anthropic().messages.create({ model, messages, max_tokens: 9 });
+    const { text } = await new GoogleGenAI({ vertexai: false }).models.generateContent({
+      model,
+      contents: content,
+    });
+    expect([output_text, blocks, text]).toEqual([
+      content,
+      [expect.objectContaining({ text: content })],
+      content,
+    ]);
   });
 
   it("says that its port is busy and exits with 4", async () => {

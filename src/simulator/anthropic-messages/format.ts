@@ -1,7 +1,8 @@
 import type { ModelChoice } from "../model-choice.ts";
 import { namedModel } from "../named-model.ts";
+import { countPromptTokens } from "../script/prompt.ts";
 import type { Turn } from "../script/turn.ts";
-import type { ModelCall, PreparedCall, ReceivedRequest, WireFormat } from "../wire-format.ts";
+import type { ModelCall, PreparedCall, ReceivedRequest, WholeAnswer, WireFormat } from "../wire-format.ts";
 import { type RenderedBlock, renderBlocks } from "./answer-blocks.ts";
 import { authenticate, readVersion } from "./authenticate.ts";
 import { missing, string } from "./check.ts";
@@ -12,21 +13,22 @@ import { rejectAsAnthropic, renderFailed } from "./failure.ts";
 import { anthropicHeaders } from "./headers.ts";
 import { withoutOptions } from "./ids.ts";
 import { finishedMessage } from "./message-object.ts";
-import { checkCreateRequest } from "./parameters.ts";
-import { invalidRequest, Problem, rejectingProblems } from "./problem.ts";
+import { checkCountRequest, checkCreateRequest } from "./parameters.ts";
+import { invalidRequest, methodNotAllowed, rejectingProblems } from "./problem.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { renderEvents } from "./stream.ts";
 import { checkThinkingBlocks } from "./thinking-checks.ts";
 import { checkToolUse } from "./tool-checks.ts";
 
 const messagesPath = "/v1/messages";
+const countPath = `${messagesPath}/count_tokens`;
 
-/** Anthropic's Messages API: `POST /v1/messages`, streaming and not. */
+/** Anthropic's Messages API: `POST /v1/messages`, streaming and not, and `POST /v1/messages/count_tokens`. */
 export function createAnthropicMessages(): WireFormat {
   return {
     name: "anthropic-messages",
-    endpoints: [`POST ${messagesPath}`],
-    matches: ({ path }) => path === messagesPath,
+    endpoints: [`POST ${messagesPath}`, `POST ${countPath}`],
+    matches: ({ path }) => path === messagesPath || path === countPath,
     modelOf: namedModel,
     read: (request) => rejectingProblems(request, () => read(request)),
     reject: rejectAsAnthropic,
@@ -34,13 +36,12 @@ export function createAnthropicMessages(): WireFormat {
 }
 
 function read(request: ReceivedRequest): ModelCall {
-  if (request.method !== "POST") {
-    throw new Problem(405, { type: "invalid_request_error", message: "Method Not Allowed" });
-  }
+  if (request.method !== "POST") throw methodNotAllowed();
   authenticate(request.headers);
   readVersion(request.headers);
   const model = readModel(request);
-  return { model, prepare: (choice) => rejectingProblems(request, () => prepare(request, choice)) };
+  const answer = request.path === countPath ? countTokens : prepare;
+  return { model, prepare: (choice) => rejectingProblems(request, () => answer(request, choice)) };
 }
 
 function readModel({ body }: ReceivedRequest): string {
@@ -75,6 +76,16 @@ function prepare(received: ReceivedRequest, choice: ModelChoice): PreparedCall {
         headersOf(call, turn, "text/event-stream; charset=utf-8"),
       ),
   };
+}
+
+function countTokens(received: ReceivedRequest, choice: ModelChoice): WholeAnswer {
+  const request = checkCountRequest(received);
+  checkToolUse(request);
+  const turns = checkConversation(request);
+  checkThinkingBlocks(request, turns, choice);
+  const headers = anthropicHeaders(received, { contentType: "application/json", usage: undefined });
+  const body = { input_tokens: countPromptTokens(readPrompt(request, turns)) };
+  return { status: 200, headers, body: JSON.stringify(body) };
 }
 
 interface Call {

@@ -114,6 +114,35 @@ export function checkCreateRequest({ body, headers }: ReceivedRequest): CreateRe
   return request;
 }
 
+/** What a request may have whose tokens are counted. */
+const countedNames = [
+  "model",
+  "messages",
+  "cache_control",
+  "output_config",
+  "speed",
+  "system",
+  "thinking",
+  "tool_choice",
+  "tools",
+  "user_profile_id",
+];
+
+const countedFields: Fields = Object.fromEntries(
+  Object.entries(fields).filter(([name]) => countedNames.includes(name)),
+);
+
+/** Checks the body of `POST /v1/messages/count_tokens`, as `checkCreateRequest` does. */
+export function checkCountRequest({ body, headers }: ReceivedRequest): CreateRequest {
+  const hasBeta = headers["anthropic-beta"] !== undefined;
+  object({ ...countedFields, ...(hasBeta ? betas : {}) })(body, "");
+  // A budget of thinking tokens has no limit to fit into.
+  const request = { ...(body as Omit<CreateRequest, "max_tokens">), max_tokens: Infinity };
+  checkThinking(request);
+  checkClosedSchema(request.output_config?.format?.schema, "output_config.format.schema");
+  return request;
+}
+
 function checkThinking({ thinking: config, max_tokens: limit, temperature }: CreateRequest): void {
   if (config?.type !== "enabled" && config?.type !== "adaptive") return;
   if (limit <= (config.type === "enabled" ? config.budget_tokens : 0)) {

@@ -31,6 +31,11 @@ export function invalidAt(path: string, message: string): Problem {
   return invalidRequest(`${path}: ${message}`);
 }
 
+/** A request with another method than the endpoint's. */
+export function methodNotAllowed(): Problem {
+  return new Problem(405, { type: "invalid_request_error", message: "Method Not Allowed" });
+}
+
 /** Runs a check, and turns a problem that it throws into the answer to the request. */
 export function rejectingProblems<Result>(request: ReceivedRequest, run: () => Result): Result {
   try {

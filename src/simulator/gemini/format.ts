@@ -5,24 +5,24 @@ import type { ModelCall, PreparedCall, ReceivedRequest, WholeAnswer, WireFormat 
 import { type PartSettings, wholeParts } from "./answer-parts.ts";
 import { authenticate } from "./authenticate.ts";
 import { checkConversation } from "./conversation.ts";
+import { countTokens } from "./count-tokens.ts";
+import { embedAll, embedOne } from "./embeddings.ts";
 import { describeFailure, rejectAsGemini } from "./failure.ts";
-import { geminiHeaders } from "./headers.ts";
+import { geminiHeaders, jsonAnswer, jsonType } from "./headers.ts";
 import { checkGenerateRequest } from "./parameters.ts";
-import { Problem, rejectingProblems, renderError } from "./problem.ts";
+import { notFound, rejectingProblems, renderError } from "./problem.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { blockedObject, finalObject, isBlocked, type ResponseOrigin } from "./response-object.ts";
 import { renderStream } from "./stream.ts";
-import { readTarget, type Target } from "./target.ts";
+import { methods, readTarget, type Target } from "./target.ts";
 import { checkSignatures } from "./thought-signatures.ts";
 import { checkToolUse } from "./tool-checks.ts";
 
-/** Gemini's `generateContent` and `streamGenerateContent`. */
+/** Gemini's `generateContent` and `streamGenerateContent`, token counts and embeddings. */
 export function createGemini(): WireFormat {
   return {
     name: "gemini",
-    endpoints: ["generateContent", "streamGenerateContent"].map(
-      (method) => `POST /v1beta/models/{model}:${method}`,
-    ),
+    endpoints: methods.map((method) => `POST /v1beta/models/{model}:${method}`),
     matches: (request) => readTarget(request) !== undefined,
     modelOf: (request) => readTarget(request)?.model ?? "",
     read: (request) => rejectingProblems(request, () => read(request)),
@@ -33,7 +33,7 @@ export function createGemini(): WireFormat {
 function read(request: ReceivedRequest): ModelCall {
   const target = readTarget(request);
   if (target === undefined || request.method !== "POST") {
-    throw new Problem({ code: 404, message: "Requested entity was not found.", status: "NOT_FOUND" });
+    throw notFound();
   }
   authenticate(request);
   return {
@@ -42,7 +42,20 @@ function read(request: ReceivedRequest): ModelCall {
   };
 }
 
-function prepare(received: ReceivedRequest, target: Target, choice: ModelChoice): PreparedCall {
+function prepare(received: ReceivedRequest, target: Target, choice: ModelChoice): PreparedCall | WholeAnswer {
+  switch (target.method) {
+    case "countTokens":
+      return countTokens(received);
+    case "embedContent":
+      return embedOne(received);
+    case "batchEmbedContents":
+      return embedAll(received);
+    default:
+      return prepareAnswer(received, target, choice);
+  }
+}
+
+function prepareAnswer(received: ReceivedRequest, target: Target, choice: ModelChoice): PreparedCall {
   const request = checkGenerateRequest(received.body);
   checkToolUse(request);
   const contents = checkConversation(request);
@@ -69,8 +82,6 @@ function prepare(received: ReceivedRequest, target: Target, choice: ModelChoice)
   };
 }
 
-const jsonType = "application/json; charset=UTF-8";
-
 function settingsOf(
   { number: requestNumber }: ReceivedRequest,
   { generationConfig: { thinkingConfig, responseModalities = [] } = {} }: GenerateContentRequest,
@@ -87,6 +98,5 @@ function settingsOf(
 function renderWhole(received: ReceivedRequest, origin: ResponseOrigin, settings: PartSettings): WholeAnswer {
   const { turn } = origin;
   const answer = isBlocked(turn) ? blockedObject(origin) : finalObject(origin, wholeParts(turn, settings));
-  const body = `${JSON.stringify(answer, undefined, 2)}\n`;
-  return { status: 200, headers: geminiHeaders(received, jsonType), body };
+  return jsonAnswer(received, answer);
 }

@@ -9,9 +9,6 @@ const maxStopSequences = 5;
 
 /** Reads and checks the settings of a body. Throws the error that Google returns. */
 export function checkGenerateRequest(body: unknown): GenerateContentRequest {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    throw invalidArgument('Invalid JSON payload received. Unknown name "": Root element must be a message.');
-  }
   const request = readMessage<GenerateContentRequest>(generateContentRequest, body);
   const { generationConfig = {} } = request;
   checkRanges(generationConfig);

@@ -1,6 +1,6 @@
 import type { ErrorDetail, RpcStatus } from "../../wire/gemini/error.ts";
 import { type ReceivedRequest, Rejection, type WholeAnswer } from "../wire-format.ts";
-import { geminiHeaders } from "./headers.ts";
+import { geminiHeaders, jsonType } from "./headers.ts";
 import { readTarget } from "./target.ts";
 
 /** Thrown by the checks of a request: the error that Google returns. */
@@ -31,6 +31,11 @@ export function detail(type: string, fields: FieldsOf<ErrorDetail>): ErrorDetail
   return { "@type": `type.googleapis.com/google.rpc.${type}`, ...fields };
 }
 
+/** What Google answers where nothing is served under a path. */
+export function notFound(): Problem {
+  return new Problem({ code: 404, message: "Requested entity was not found.", status: "NOT_FOUND" });
+}
+
 /** Runs a check, and turns the problem that it throws into the answer to the request. */
 export function rejectingProblems<Result>(request: ReceivedRequest, run: () => Result): Result {
   try {
@@ -47,7 +52,7 @@ export function renderError(request: ReceivedRequest, error: RpcStatus): WholeAn
   const body = JSON.stringify(isList ? [{ error }] : { error }, undefined, 2);
   return {
     status: error.code,
-    headers: geminiHeaders(request, "application/json; charset=UTF-8"),
+    headers: geminiHeaders(request, jsonType),
     body: `${body}\n`,
   };
 }

@@ -1,4 +1,4 @@
-import { detail, Problem } from "./problem.ts";
+import { detail, invalidArgument, Problem } from "./problem.ts";
 
 /**
  * Reads a JSON value as Google's servers read the JSON form of a protobuf message: fields by their JSON or proto name,
@@ -23,6 +23,8 @@ interface Violation {
 /** The fields of a message by their names in JSON. @typeParam Message Its type on the wire. */
 export type Fields<Message> = { readonly [Field in keyof Message]?: Read };
 
+const NO_MESSAGE = 'Invalid JSON payload received. Unknown name "": Root element must be a message.';
+
 const types = "type.googleapis.com/google.ai.generativelanguage.v1beta";
 
 /** Maximum characters of an invalid value in an error. */
@@ -30,6 +32,7 @@ const maxQuotedChars = 100;
 
 /** Reads a body. Throws a 400 with all its violations. */
 export function readMessage<Message>(read: Read, body: unknown): Message {
+  if (!isObject(body)) throw invalidArgument(NO_MESSAGE);
   const violations: Violation[] = [];
   const message = read(body, { parent: "", path: "", violations });
   if (violations.length === 0) return message as Message;

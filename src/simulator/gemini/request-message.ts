@@ -66,7 +66,8 @@ const part: Read = message<Part>("Part", () => ({
   mediaResolution: anything,
 }));
 
-const content = message<Content>("Content", () => ({ role: string, parts: repeated(part) }));
+/** Reads a content: the parts of a turn. */
+export const content = message<Content>("Content", () => ({ role: string, parts: repeated(part) }));
 
 /** A schema in Google's own dialect, a subset of OpenAPI's. */
 const schema: Read = message<Schema>("Schema", () => ({

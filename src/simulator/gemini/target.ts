@@ -8,23 +8,33 @@ export interface Target {
   readonly resource: string;
   /** The model string. */
   readonly model: string;
+  readonly method: string;
   readonly streams: boolean;
   /** Whether a stream is sent as server-sent events; else it is one JSON list. */
   readonly sse: boolean;
 }
 
-const pattern =
-  /^\/(v1|v1beta|v1alpha)\/((?:models|tunedModels)\/[^/]+):(generateContent|streamGenerateContent)$/;
+/** The methods of a model. */
+export const methods = [
+  "generateContent",
+  "streamGenerateContent",
+  "countTokens",
+  "embedContent",
+  "batchEmbedContents",
+];
+
+const pattern = /^\/(v1|v1beta|v1alpha)\/((?:models|tunedModels)\/[^/]+):(\w+)$/;
 
 /** Reads the target of a request. Returns undefined where it is not one of this API. */
 export function readTarget({ path, query }: Pick<ReceivedRequest, "path" | "query">): Target | undefined {
   const [, version = "", encoded = "", method = ""] = pattern.exec(path) ?? [];
   const resource = decode(encoded);
-  if (version === "" || resource === undefined) return undefined;
+  if (version === "" || resource === undefined || !methods.includes(method)) return undefined;
   return {
     version,
     resource,
     model: resource.slice(resource.indexOf("/") + 1),
+    method,
     streams: method === "streamGenerateContent",
     sse: query.get("alt") === "sse",
   };

@@ -1,5 +1,5 @@
 import type { Content, Part } from "../../wire/gemini/request.ts";
-import { sealText, unsealText } from "../seal.ts";
+import { sealText, unseal } from "../seal.ts";
 import { hasResponses } from "./conversation.ts";
 import { invalidArgument } from "./problem.ts";
 
@@ -31,7 +31,8 @@ export function checkSignatures(contents: readonly Content[], required: boolean)
 function checkSignature(part: Part): void {
   const { thoughtSignature: signature } = part;
   if (signature === undefined || placeholders.includes(signature)) return;
-  const signed = unsealText(header, signature) as { kind: string } | undefined;
+  // Bytes in the JSON form of protobuf may be in either alphabet of base64: Google's Python SDK sends the URL-safe one.
+  const signed = unseal(header, Buffer.from(signature, "base64")) as { kind: string } | undefined;
   if (signed?.kind !== kindOf(part)) throw invalidArgument("Corrupted thought signature.");
 }
 

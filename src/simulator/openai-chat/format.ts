@@ -49,7 +49,7 @@ function prepare(received: ReceivedRequest, { script, options }: ModelChoice): P
   const request = checkChatRequest(received.body, options);
   const hidesReasoning = script === "reasoning" && options.reasoning_field === "none";
   if (hidesReasoning) refuseForReasoning(request);
-  checkToolUse(request);
+  checkToolUse(request, options);
   checkConversation(request.messages, options);
   const call: ChatCall = { received, request, options, hidesReasoning };
   return {

@@ -20,7 +20,7 @@ export const chatQuirks = {
   ),
   lenient: quirk(
     flag,
-    "Accepts parameters that OpenAI does not know, applies those of other servers that control reasoning, and accepts ids of any length.",
+    "Accepts parameters that OpenAI does not know, applies those of other servers that control reasoning, and accepts ids of any length and JSON mode without the word `json`.",
   ),
   usage_style: quirk(
     oneOf(["last", "bare", "finish", "every", "x_groq", "none"]),

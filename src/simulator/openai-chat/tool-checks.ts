@@ -1,5 +1,6 @@
 import type { ToolCall } from "../../wire/openai-chat/parts.ts";
 import type { ChatRequest, FunctionTool, NamedToolChoice, Tool } from "../../wire/openai-chat/request.ts";
+import type { ModelOptions } from "../model-options.ts";
 import {
   anything,
   array,
@@ -68,11 +69,12 @@ export const toolChoice: Check = (value, path) => {
 };
 
 /** Checks the parameters about tools and formats against each other. Throws the problem that OpenAI would report. */
-export function checkToolUse(request: ChatRequest): void {
+export function checkToolUse(request: ChatRequest, { lenient }: ModelOptions): void {
   checkPresence(request);
   checkChoice(request);
   checkSchemas(request);
   checkFormat(request);
+  if (lenient !== true) checkJsonMode(request);
 }
 
 function checkPresence(request: ChatRequest): void {
@@ -115,13 +117,17 @@ function mistakeOf(declared: FunctionTool["function"]): string | undefined {
   return declared.strict === true ? findStrictnessViolation(declared.parameters) : undefined;
 }
 
-function checkFormat({ response_format: format, messages }: ChatRequest): void {
+function checkFormat({ response_format: format }: ChatRequest): void {
   const wanted = format?.type === "json_schema" ? format.json_schema : undefined;
   const violation = wanted?.strict === true ? findStrictnessViolation(wanted.schema) : undefined;
   if (violation !== undefined) {
     const message = `Invalid schema for response_format '${wanted?.name}': ${violation}`;
     throw invalidRequest(message, "response_format", null);
   }
+}
+
+/** Without the word, models of OpenAI write white space until the token limit. */
+function checkJsonMode({ response_format: format, messages }: ChatRequest): void {
   if (format?.type === "json_object" && !/json/i.test(JSON.stringify(messages))) {
     const message =
       "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.";

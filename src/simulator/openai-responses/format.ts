@@ -4,35 +4,40 @@ import { authenticate } from "../openai/authenticate.ts";
 import { missingParameter } from "../openai/check.ts";
 import { rejectAsOpenAI } from "../openai/failure.ts";
 import { openaiHeaders } from "../openai/headers.ts";
-import { listModels } from "../openai/models.ts";
 import { rejectingProblems } from "../openai/problem.ts";
 import { checkMethod, readModel } from "../openai/receive.ts";
+import { countPromptTokens } from "../script/prompt.ts";
 import type { Turn } from "../script/turn.ts";
 import type { ModelCall, PreparedCall, ReceivedRequest, WholeAnswer, WireFormat } from "../wire-format.ts";
 import type { CheckedItem, CheckedRequest } from "./checked-request.ts";
 import { gatherConversation } from "./conversation.ts";
-import { responseIdOf } from "./item-ids.ts";
 import { finishedItem, itemSettingsOf } from "./output-items.ts";
-import { checkCreateRequest, rejectSampling } from "./parameters.ts";
+import { checkCountRequest, checkCreateRequest, rejectSampling } from "./parameters.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { createResponseStates, type ResponseStates, type SimulatedResponse } from "./response-object.ts";
+import { answerStored, wholeBody } from "./retrieve.ts";
 import { createStoredResponses, type StoredResponses } from "./stored-responses.ts";
 import { renderEvents } from "./stream.ts";
 import { checkToolUse } from "./tool-checks.ts";
 
 const createPath = "/v1/responses";
-const modelsPath = "/v1/models";
+const countPath = `${createPath}/input_tokens`;
 
 /**
- * OpenAI's Responses API: `POST /v1/responses`, streaming and not, and `GET /v1/models`. It remembers responses for
- * `previous_response_id` unless the request has `store: false`.
+ * OpenAI's Responses API: `POST /v1/responses`, streaming and not, and `POST /v1/responses/input_tokens`. Unless a
+ * request has `store: false`, its response can be continued with `previous_response_id`, fetched and deleted.
  */
 export function createOpenAIResponses(): WireFormat {
   const stored = createStoredResponses();
   return {
     name: "openai-responses",
-    endpoints: [`POST ${createPath}`, `GET ${modelsPath}`],
-    matches: ({ path }) => path === createPath || path === modelsPath,
+    endpoints: [
+      `POST ${createPath}`,
+      `POST ${countPath}`,
+      `GET ${createPath}/{id}`,
+      `DELETE ${createPath}/{id}`,
+    ],
+    matches: (request) => request.path === createPath || idIn(request) !== undefined,
     modelOf: namedModel,
     read: (request) => rejectingProblems(request, () => read(request, stored)),
     reject: rejectAsOpenAI,
@@ -41,10 +46,27 @@ export function createOpenAIResponses(): WireFormat {
 
 function read(request: ReceivedRequest, stored: StoredResponses): ModelCall | WholeAnswer {
   authenticate(request.headers);
-  checkMethod(request, request.path === modelsPath ? "GET" : "POST");
-  if (request.path === modelsPath) return listModels(request);
+  const isCount = request.path === countPath;
+  const id = idIn(request);
+  if (id !== undefined && !isCount) return answerStored(request, id, stored);
+  checkMethod(request, "POST");
   const model = readModel(request, () => missingParameter("model"));
-  return { model, prepare: (choice) => rejectingProblems(request, () => prepare(request, choice, stored)) };
+  const answer = isCount ? countTokens : prepare;
+  return { model, prepare: (choice) => rejectingProblems(request, () => answer(request, choice, stored)) };
+}
+
+/** The last part of a path below `/v1/responses`. */
+function idIn({ path }: ReceivedRequest): string | undefined {
+  return /^\/v1\/responses\/([^/]+)$/.exec(path)?.[1];
+}
+
+function countTokens(received: ReceivedRequest, _choice: ModelChoice, stored: StoredResponses): WholeAnswer {
+  const request = checkCountRequest(received.body);
+  checkToolUse(request);
+  const prompt = readPrompt(request, gatherConversation(request, stored));
+  const body = { object: "response.input_tokens", input_tokens: countPromptTokens(prompt) };
+  const headers = openaiHeaders(received, { contentType: "application/json", inputTokens: 0 });
+  return { status: 200, headers, body: JSON.stringify(body) };
 }
 
 function prepare(received: ReceivedRequest, choice: ModelChoice, stored: StoredResponses): PreparedCall {
@@ -81,26 +103,24 @@ interface Call {
 function finish(call: Call, turn: Turn): SimulatedResponse {
   const settings = itemSettingsOf(call.received.number, call.request, turn);
   const output = turn.parts.map((part, index) => finishedItem(part, index, settings, "completed"));
-  keep(call, output);
-  return call.states.finished(turn, output);
+  const response = call.states.finished(turn, output);
+  keep(call, response);
+  return response;
 }
 
-function keep(call: Call, output: readonly CheckedItem[]): void {
-  if (call.request.store === false) return;
-  call.stored.keep(responseIdOf(call.received.number), [...call.items, ...output]);
+function keep(call: Call, response: SimulatedResponse): void {
+  if (call.request.store !== false) call.stored.keep(response, call.items);
 }
 
-/** Whole answers have the field `billing`, which streams do not have. */
 function wholeAnswer(call: Call, turn: Turn, response: SimulatedResponse): WholeAnswer {
-  const body = JSON.stringify({ ...response, billing: { payer: "developer" } });
-  return { status: 200, headers: headersOf(call, turn, "application/json"), body };
+  return { status: 200, headers: headersOf(call, turn, "application/json"), body: wholeBody(response) };
 }
 
 function renderStream(call: Call, turn: Turn): ReturnType<PreparedCall["renderStream"]> {
   const items = itemSettingsOf(call.received.number, call.request, turn);
   const obfuscates = call.request.stream_options?.include_obfuscation ?? true;
   const headers = headersOf(call, turn, "text/event-stream; charset=utf-8");
-  const onFinished = (output: readonly CheckedItem[]): void => keep(call, output);
+  const onFinished = (response: SimulatedResponse): void => keep(call, response);
   return renderEvents({ turn, items, states: call.states, obfuscates, onFinished }, headers);
 }
 

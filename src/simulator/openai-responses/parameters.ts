@@ -4,6 +4,7 @@ import {
   boolean,
   type Check,
   decimal,
+  type Fields,
   integer,
   missingParameter,
   nullable,
@@ -56,11 +57,13 @@ const toolChoice: Check = (value, path) => {
   else namedToolChoice(value, path);
 };
 
-const body = object({
+const fields: Fields = {
   model: required(string({ minimum: 1 })),
   input,
   access_programs: anything,
   background: nullable(boolean),
+  // OpenAI's own clients, such as Codex, describe themselves with it.
+  client_metadata: nullable(openObject()),
   context_management: anything,
   conversation: anything,
   image: anything,
@@ -100,6 +103,28 @@ const body = object({
   top_p: nullable(decimal(0, 1)),
   truncation: nullable(oneOf(["auto", "disabled"])),
   user: nullable(string()),
+};
+
+const body = object(fields);
+
+/** What a request may have whose tokens are counted. */
+const countedNames = [
+  "model",
+  "input",
+  "conversation",
+  "instructions",
+  "parallel_tool_calls",
+  "previous_response_id",
+  "reasoning",
+  "text",
+  "tool_choice",
+  "tools",
+  "truncation",
+];
+
+const countedBody = object({
+  ...Object.fromEntries(Object.entries(fields).filter(([name]) => countedNames.includes(name))),
+  personality: nullable(string()),
 });
 
 /** Parameters of OpenAI that need what the simulator does not have, such as stored conversations. */
@@ -110,7 +135,16 @@ const notSimulated = ["background", "conversation", "prompt"] as const;
  * that OpenAI would report.
  */
 export function checkCreateRequest(value: unknown): CheckedRequest {
-  body(value, "");
+  return checkRequest(value, body);
+}
+
+/** Checks the body of `POST /v1/responses/input_tokens`, as `checkCreateRequest` does. */
+export function checkCountRequest(value: unknown): CheckedRequest {
+  return checkRequest(value, countedBody);
+}
+
+function checkRequest(value: unknown, check: Check): CheckedRequest {
+  check(value, "");
   const request = value as CheckedRequest & Readonly<Record<string, unknown>>;
   for (const name of notSimulated) {
     if (request[name] === undefined || request[name] === null || request[name] === false) continue;

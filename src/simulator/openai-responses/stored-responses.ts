@@ -1,20 +1,27 @@
 import type { CheckedItem } from "./checked-request.ts";
+import type { SimulatedResponse } from "./response-object.ts";
 
-/** Most responses and most bytes of their items that are kept; the oldest are removed. */
+/** Most responses and most bytes of their items and of themselves that are kept; the oldest are removed. */
 const limits = { responses: 500, bytes: 32 * 1024 * 1024 };
 
 /** A stored response: the conversation up to and including it. */
 interface StoredResponse {
+  readonly response: SimulatedResponse;
+  /** The items of the conversation, those of the response at its end. */
   readonly items: readonly CheckedItem[];
   readonly bytes: number;
 }
 
 /** Responses that requests with `previous_response_id` continue, and whose items they refer to. */
 export interface StoredResponses {
-  /** Keeps a response: the items of its request and of its answer. */
-  keep(responseId: string, items: readonly CheckedItem[]): void;
+  /** Keeps a response, and the items of the conversation before it. */
+  keep(response: SimulatedResponse, before: readonly CheckedItem[]): void;
+  /** Returns a response. */
+  get(responseId: string): SimulatedResponse | undefined;
   /** Returns the conversation up to and including a response. */
   find(responseId: string): readonly CheckedItem[] | undefined;
+  /** Removes a response. */
+  delete(responseId: string): void;
 }
 
 /** Creates an empty store. */
@@ -26,16 +33,19 @@ export function createStoredResponses(): StoredResponses {
     stored.delete(responseId);
   };
   return {
-    keep: (responseId, items) => {
-      const size = JSON.stringify(items).length;
+    keep: (response, before) => {
+      const items = [...before, ...(response.output ?? [])];
+      const size = JSON.stringify([response, items]).length;
       if (size > limits.bytes) return;
-      stored.set(responseId, { items, bytes: size });
+      stored.set(response.id, { response, items, bytes: size });
       bytes += size;
       for (const oldest of stored.keys()) {
         if (stored.size <= limits.responses && bytes <= limits.bytes) break;
         remove(oldest);
       }
     },
+    get: (responseId) => stored.get(responseId)?.response,
     find: (responseId) => stored.get(responseId)?.items,
+    delete: remove,
   };
 }

@@ -22,17 +22,16 @@ import {
   openItem,
   summaryOf,
   textContent,
-  type WrittenItem,
 } from "./output-items.ts";
-import type { ResponseStates } from "./response-object.ts";
+import type { ResponseStates, SimulatedResponse } from "./response-object.ts";
 
 /** What a stream is rendered from. */
 export interface StreamSource {
   readonly turn: Turn;
   readonly items: ItemSettings;
   readonly states: ResponseStates;
-  /** Called with the items when the answer is complete, before its last event is rendered. */
-  readonly onFinished: (output: readonly WrittenItem[]) => void;
+  /** Called with the response when it is complete, before its last event is rendered. */
+  readonly onFinished: (response: SimulatedResponse) => void;
   /** Whether deltas are padded, so that their sizes do not reveal their content. */
   readonly obfuscates: boolean;
 }
@@ -101,8 +100,9 @@ function* responseEvents(renderer: Renderer): Generator<WireEvent, undefined> {
   }
   const output = turn.parts.map((part, index) => finishedItem(part, index, items, "completed"));
   const last = turn.stop === "end" ? "response.completed" : "response.incomplete";
-  source.onFinished(output);
-  yield event(last, { response: states.finished(turn, output) });
+  const response = states.finished(turn, output);
+  source.onFinished(response);
+  yield event(last, { response });
 }
 
 /** Tokens that an item costs before any of it shows: reasoning without a summary takes time as well. */

@@ -1,12 +1,11 @@
 import type { ModelChoice } from "../model-choice.ts";
 import type { ModelOptions } from "../model-options.ts";
 import { countPartTokens, limitParts } from "./limit-parts.ts";
-import { countAttachmentTokens, type Prompt } from "./prompt.ts";
+import { countPromptTokens, type Prompt } from "./prompt.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 import { createScriptInput } from "./script-input.ts";
 import { scripts } from "./scripts.ts";
 import { stopAtSequences } from "./stop-sequences.ts";
-import { estimatePromptTokens } from "./tokens.ts";
 import type { Part, Turn } from "./turn.ts";
 
 /** Runs the chosen script for a prompt, within the prompt's token limit. */
@@ -14,14 +13,13 @@ export function composeTurn(prompt: Prompt, choice: ModelChoice, cache: PromptCa
   const { options } = choice;
   const written = scripts[choice.script].write(createScriptInput(prompt, options));
   const { parts, stop, stopSequence } = truncate(written, prompt, options.stop);
-  const inputTokens = estimatePromptTokens(prompt.segments.join("\n")) + countAttachmentTokens(prompt);
   const reasoning = parts.filter((part) => part.kind === "reasoning");
   return {
     parts: padFirstDelta(parts, options.frame_bytes ?? 0),
     stop,
     stopSequence,
     usage: {
-      inputTokens,
+      inputTokens: countPromptTokens(prompt),
       ...cache.use(choice.script, prompt),
       outputTokens: sumTokens(parts),
       reasoningTokens: sumTokens(reasoning),

@@ -1,3 +1,5 @@
+import { estimatePromptTokens } from "./tokens.ts";
+
 /** A request as a script sees it, independent of any provider's wire format. */
 export interface Prompt {
   /** Text of the last message of the user; empty when the request has none. */
@@ -95,7 +97,8 @@ type AnswerFormat =
 /** How much a model should reason. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** Number of tokens of a prompt's attachments. */
-export function countAttachmentTokens(prompt: Prompt): number {
-  return prompt.attachments.reduce((sum, attachment) => sum + attachment.tokens, 0);
+/** Number of tokens of a prompt, attachments included. */
+export function countPromptTokens({ segments, attachments }: Prompt): number {
+  const text = estimatePromptTokens(segments.join("\n"));
+  return attachments.reduce((sum, { tokens }) => sum + tokens, text);
 }

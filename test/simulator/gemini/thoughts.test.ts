@@ -105,6 +105,15 @@ describe("thought signatures", () => {
     });
   });
 
+  it("are accepted in the URL-safe alphabet of base64, which Google's Python SDK sends", async () => {
+    const first = await ask(simulator(), "sim-reasoning:calls=2", { contents: [question], tools });
+    const [call, ...rest] = partsOf(first);
+    const thoughtSignature = Buffer.from(call?.thoughtSignature ?? "", "base64").toString("base64url");
+    expect(thoughtSignature).not.toBe(call?.thoughtSignature);
+    const parts = [{ ...call, thoughtSignature }, ...rest];
+    expect(textOf(await ask(simulator(), "sim-reasoning", continuing(first, parts)))).toContain("rain");
+  });
+
   it("are returned by no other script", async () => {
     expect(JSON.stringify(await ask(simulator(), "sim-tools", { tools }))).not.toContain("thoughtSignature");
   });
@@ -145,10 +154,6 @@ describe("thought signatures", () => {
     [
       "a character differs",
       (text: string) => `${text.slice(0, 40)}${text[40] === "A" ? "B" : "A"}${text.slice(41)}`,
-    ],
-    [
-      "its base64 alphabet differs",
-      (text: string) => text.replaceAll("+", "-").replaceAll("/", "_").replace(/=*$/, ""),
     ],
     ["it is invented", () => "AAAA"],
   ])("are refused where %s", async (_, change) => {

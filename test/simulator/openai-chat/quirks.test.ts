@@ -184,6 +184,13 @@ describe("lenient", () => {
     expect((await post(simulator(), { model: "sim-text", messages })).status).toBe(400);
     expect((await post(simulator(), { model: "sim-text:lenient=1", messages })).status).toBe(200);
   });
+
+  it("accepts JSON mode without the word json", async () => {
+    const jsonMode = { response_format: { type: "json_object" } };
+    expect((await post(simulator(), say("sim-text", "Hello", jsonMode))).status).toBe(400);
+    const { choices } = await ask(simulator(), say("sim-text:lenient=1", "Hello", jsonMode));
+    expect(JSON.parse(String(choices[0]?.message.content))).toBeTypeOf("object");
+  });
 });
 
 describe("pieces of tool calls", () => {
