@@ -6,12 +6,12 @@ import { exchangeKey } from "./exchange.ts";
  * also aborts the context exactly once, with the error where there is one, before it writes that error. So every
  * failure of every protocol passes here while its details can still be added.
  */
-export function watchContext({ values, signal }: HandlerContext): void {
+export function watchContext({ method, values, signal }: HandlerContext): void {
   const exchange = values.get(exchangeKey);
   if (exchange === undefined) return;
   exchange.signal = signal;
   const onEnd = () => {
-    if (!isPlainEnd(signal.reason)) exchange.fail(signal.reason);
+    if (!isPlainEnd(signal.reason)) exchange.fail(signal.reason, method);
   };
   if (signal.aborted) onEnd();
   else signal.addEventListener("abort", onEnd, { once: true });

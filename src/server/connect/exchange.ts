@@ -1,5 +1,6 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
-import { type Failure, failureOf } from "../status/status.ts";
+import { describeJsonFault, type Failure, failureOf } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 
@@ -11,13 +12,29 @@ export class ConnectExchange {
   /** Whether the client closed the stream before the response was complete. */
   disconnected = false;
   #failure: Failure | undefined;
+  #json: Uint8Array[] = [];
 
   constructor(recorder: CallRecorder) {
     this.recorder = recorder;
   }
 
+  /** Passes the JSON of a request on, and keeps it for the case that it is refused: the error names what is wrong in it. */
+  async *keepJson(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      this.#json.push(chunk);
+      yield chunk;
+    }
+  }
+
+  /** The request was read: its JSON is not needed any more. */
+  dropJson(): void {
+    this.#json = [];
+  }
+
   /** The call failed. The details of our contract are added to what was thrown, before Connect writes it. */
-  fail(thrown: unknown): void {
+  fail(thrown: unknown, { input }: DescMethod): void {
+    if (this.#json.length > 0) describeJsonFault(thrown, input, Buffer.concat(this.#json));
+    this.dropJson();
     if (!this.disconnected) this.#failure = failureOf(thrown, this.recorder.call.rpc);
   }
 

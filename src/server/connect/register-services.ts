@@ -1,5 +1,6 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Service } from "../services/service.ts";
+import { exchangeKey } from "./exchange.ts";
 
 /** Registers all methods of services with one of Connect's routers. */
 export function registerServices(router: ConnectRouter, services: readonly Service[]): void {
@@ -7,7 +8,10 @@ export function registerServices(router: ConnectRouter, services: readonly Servi
     for (const spec of methods) {
       switch (spec.kind) {
         case "unary":
-          router.rpc(spec.method, spec.impl);
+          router.rpc(spec.method, (request, context) => {
+            context.values.get(exchangeKey)?.dropJson();
+            return spec.impl(request, context);
+          });
           break;
         case "client_streaming":
           router.rpc(spec.method, spec.impl);

@@ -24,10 +24,15 @@ export function universalRequestOf(
     // Only path and query are read; the authority is chosen by the client.
     url: new URL(request.url ?? "/", "http://localhost").href,
     header,
-    body: isText ? decodeBody(body) : body,
+    body: isText ? decodeBody(body) : isJson(request) ? exchange.keepJson(body) : body,
     signal: disconnectSignalOf(exchange, response),
     contextValues: createContextValues().set(exchangeKey, exchange).set(recorderKey, exchange.recorder),
   };
+}
+
+/** Whether the body is one message in JSON. */
+function isJson({ headers }: HttpRequest): boolean {
+  return /^application\/json(?:$|;)/.test(headers["content-type"] ?? "");
 }
 
 function headersOf({ headers }: HttpRequest): Headers {

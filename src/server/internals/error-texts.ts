@@ -5,6 +5,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
 const PARSE_FAULT = "parse binary: ";
+const JSON_FAULT = /^cannot decode \w+ [\w.]+ from JSON: /;
 const WRITE_FAULT = /^(?:serialize binary: |cannot encode )/;
 
 /** Connect: the error of a message that does not parse. Made here, too, by the gRPC transport, with the same words. */
@@ -16,6 +17,11 @@ export function parseFault(error: unknown): ConnectError {
 /** Connect: whether an error says that a message does not parse. */
 export function isParseFault({ rawMessage }: ConnectError): boolean {
   return rawMessage.startsWith(PARSE_FAULT);
+}
+
+/** protobuf-es: whether an error says that the JSON of a message does not fit its type. */
+export function isJsonFault({ rawMessage }: ConnectError): boolean {
+  return JSON_FAULT.test(rawMessage);
 }
 
 /** Connect and protobuf-es: whether an error says that a message of a service cannot be encoded. */

@@ -1,7 +1,9 @@
 /** The one place where failures become RPC statuses: our errors, and those that a transport found. */
+import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { InvalidRequestError, RequestTimeoutError, type SDKError } from "../../core/errors.ts";
-import { isParseFault, isWriteFault } from "../internals/error-texts.ts";
+import { InvalidRequestError, invalidFields, RequestTimeoutError, type SDKError } from "../../core/errors.ts";
+import { isJsonFault, isParseFault, isWriteFault } from "../internals/error-texts.ts";
+import { findJsonViolations } from "./json-violations.ts";
 import { protocolMessage } from "./protocol-message.ts";
 import { codeOf } from "./status-code.ts";
 import { detailsOf, type ErrorFacts, publicMessage, retryDelayOf } from "./status-details.ts";
@@ -54,16 +56,45 @@ export function failureOf(thrown: unknown, rpc: string): Failure {
 export function describeProtocolError(error: ConnectError, rpc: string): void {
   if (error.details.length > 0) return;
   const ours = protocolErrorOf(error);
-  if (ours === undefined) return;
-  const { details, metadata, message, rawMessage, cause } = connectErrorOf(ours);
+  if (ours !== undefined) replace(error, connectErrorOf(ours), OUR_RPC.test(rpc));
+}
+
+/**
+ * Rewrites the status of a request whose JSON does not fit its type, in place: names all fields that are wrong, where
+ * they are, and what was found and expected. Other errors, and messages of foreign services, are left alone.
+ * @param desc Type of the request.
+ * @param json What was refused, in UTF-8.
+ */
+export function describeJsonFault(error: unknown, desc: DescMessage, json: Uint8Array): void {
+  const isOurs = error instanceof ConnectError && isJsonFault(error) && OUR_RPC.test(desc.typeName);
+  if (!isOurs || json.byteLength > MAX_SEARCHED_BYTES) return;
+  const parsed = parsedJson(json);
+  const violations = parsed === undefined ? [] : findJsonViolations(desc, parsed);
+  if (violations.length > 0) replace(error, connectErrorOf(invalidFields(violations)), true);
+}
+
+/** Undefined where the bytes are no JSON. */
+function parsedJson(json: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(json).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Larger JSON is not searched, since that takes about as long as decoding it. */
+const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
+
+const OUR_RPC = /^outrigger\./;
+
+function replace(error: ConnectError, by: ConnectError, withDetails: boolean): void {
+  const { details, metadata, message, rawMessage, cause } = by;
   const code = error.code === Code.Internal ? Code.InvalidArgument : error.code;
   Object.assign(error, { code, message, rawMessage, cause });
-  if (!OUR_RPC.test(rpc)) return;
+  if (!withDetails) return;
   error.details = details;
   for (const [name, value] of metadata) error.metadata.set(name, value);
 }
-
-const OUR_RPC = /^outrigger\./;
 
 function protocolErrorOf(error: ConnectError): SDKError | undefined {
   const message = protocolMessage(error.rawMessage);

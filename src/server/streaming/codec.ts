@@ -2,6 +2,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { createMethodSerializationLookup } from "@connectrpc/connect/protocol";
 import { messageEncoderOf } from "../grpc/message-encoder.ts";
 import { parseBinary } from "../grpc/request.ts";
+import { describeJsonFault } from "../status/status.ts";
 import { jsonEncoderOf } from "./json-encoder.ts";
 import type { StreamMethod, StreamSettings, StreamSpec } from "./protocol.ts";
 
@@ -18,7 +19,18 @@ export function streamMethodOf(spec: StreamSpec, settings: StreamSettings): Stre
       encode: messageEncoderOf(output),
       parse: (bytes) => parseBinary(input, bytes),
     },
-    json: { isJson: true, encode: jsonEncoderOf(output, jsonOptions), parse: (bytes) => json.parse(bytes) },
+    json: {
+      isJson: true,
+      encode: jsonEncoderOf(output, jsonOptions),
+      parse(bytes) {
+        try {
+          return json.parse(bytes);
+        } catch (error) {
+          describeJsonFault(error, input, bytes);
+          throw error;
+        }
+      },
+    },
     nameOf: messageNamer(output),
   };
 }

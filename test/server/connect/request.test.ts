@@ -3,10 +3,11 @@ import http2 from "node:http2";
 import net from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { ConnectError, createClient } from "@connectrpc/connect";
 import * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
+import { BadRequestSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -38,13 +39,20 @@ function grpcStatusOf(trailers: http2.IncomingHttpHeaders) {
   return { code: Number(trailers["grpc-status"]), message, kind };
 }
 
-async function postJson(server: TestServer, method: string, body: string) {
+/** The body of a failed call as Connect writes it. */
+interface FailedCall {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: readonly { readonly type: string; readonly value: string }[];
+}
+
+async function postJson(server: TestServer, method: string, body: string, accept = "application/json") {
   const response = await fetch(`${server.url}${inferencePath(method)}`, {
     method: "POST",
-    headers: JSON_TYPE,
+    headers: { ...JSON_TYPE, accept },
     body,
   });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  return { status: response.status, body: (await response.json()) as FailedCall };
 }
 
 /** Sends a request in chunks and another one behind it on the same connection; gives all that is answered. */
@@ -194,19 +202,32 @@ describe("a message that is malformed", () => {
     expect(stream.rstCode).toBe(http2.constants.NGHTTP2_NO_ERROR);
   });
 
-  it("in JSON names the field, what was found and what was expected", async () => {
+  it.each([
+    ["Complete", "application/json"],
+    ["Stream", "text/event-stream"],
+  ])("in JSON of %s names all fields, what was found and what was expected", async (method, accept) => {
     const server = await startAnswering();
-    const wrongType = await postJson(server, "Complete", `{"model": 7}`);
-    expect(wrongType).toMatchObject({ status: 400, body: { code: "invalid_argument" } });
-    expect(wrongType.body.message).toMatch(/outrigger\.v1\.Request\.model.*7/);
-    const unknownField = await postJson(server, "Complete", `{"model": "m", "max_token": 7}`);
-    expect(unknownField.status).toBe(400);
-    expect(unknownField.body.message).toContain("max_token");
-    const badRole = await postJson(server, "Complete", `{"messages": [{"role": "user"}]}`);
-    expect(badRole.status).toBe(400);
-    expect(badRole.body.message).toMatch(/Role.*"user"; expected one of ROLE_SYSTEM, ROLE_USER, /);
-    const noJson = await postJson(server, "Complete", `{"model"`);
-    expect(noJson.status).toBe(400);
+    const json = `{"model": 7, "max_token": 7, "messages": [{"role": "user"}, {"content": [{"text": "a", "image": {}}]}]}`;
+    const { status, body } = await postJson(server, method, json, accept);
+    expect([status, body.code]).toEqual([400, "invalid_argument"]);
+    expect(body.message).toContain("model: expected a string, found 7; max_token: is no field of Request");
+    const badRequest = body.details?.find(({ type }) => type === "google.rpc.BadRequest");
+    const { fieldViolations } = fromBinary(BadRequestSchema, Buffer.from(badRequest?.value ?? "", "base64"));
+    expect(fieldViolations.map(({ field, description }) => [field, description])).toEqual([
+      ["model", "expected a string, found 7"],
+      ["max_token", 'is no field of Request; did you mean "maxTokens"?'],
+      ["messages[0].role", expect.stringMatching(/^expected one of ROLE_SYSTEM, ROLE_USER, .*found "user"$/)],
+      ["messages[1].content[0].image", "expected once, found beside text, which sets the same oneof (part)"],
+    ]);
+  });
+
+  it("as text that is no JSON is rejected with a message", async () => {
+    const server = await startAnswering();
+    const { status, body } = await postJson(server, "Complete", `{"model"`);
+    expect([status, body.message]).toEqual([
+      400,
+      expect.stringContaining("cannot decode message outrigger.v1.Request from JSON: "),
+    ]);
   });
 
   it("in JSON does not come back whole", async () => {

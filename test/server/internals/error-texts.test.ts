@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import {
   enumTypeIn,
+  isJsonFault,
   isParseFault,
   isWriteFault,
   parseFault,
@@ -93,6 +94,17 @@ describe("the errors of Connect's handlers", () => {
 });
 
 describe("the errors of protobuf-es and V8 about JSON", () => {
+  it.each([
+    '{"model":5}',
+    '{"x":1}',
+    "[]",
+    '{"messages":[{"role":"x"}]}',
+    '{"messages":[{"content":[{"image":{"data":"%"}}]}]}',
+  ])("are recognized: %s", (json) => {
+    const text = messageOf(() => fromJsonString(RequestSchema, json));
+    expect(isJsonFault(new ConnectError(text, Code.InvalidArgument))).toBe(true);
+  });
+
   const parse = (json: string) => messageOf(() => fromJsonString(RequestSchema, json));
 
   it("lose the texts that they quote", () => {
