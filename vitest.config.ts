@@ -1,10 +1,19 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+function pathOf(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url));
+}
+
 export default defineConfig({
   resolve: {
     // The library's own name leads to its source, so that tests read like a user's code.
-    alias: { outrigger: fileURLToPath(new URL("./src/index.ts", import.meta.url)) },
+    alias: [
+      { find: /^outrigger$/, replacement: pathOf("./src/index.ts") },
+      { find: /^outrigger\/proto$/, replacement: pathOf("./src/proto.ts") },
+      { find: /^outrigger\/kit$/, replacement: pathOf("./src/kit/index.ts") },
+      { find: /^outrigger\/simulator$/, replacement: pathOf("./src/simulator/index.ts") },
+    ],
   },
   test: {
     include: ["test/**/*.test.ts"],

@@ -1,22 +1,14 @@
-/** The public API of Outrigger as a TypeScript library. */
+/** `outrigger`: the library. See docs/library.md. Schemas are in `outrigger/proto`, what adapters share in `outrigger/kit`. */
 
-// The contract: its messages are the data model, and `create(RequestSchema, {...})` makes them.
-export { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
-export {
-  Catalog,
-  costOf,
-  createCatalog,
-  defaultCatalog,
-  sameModel,
-  traitsOf,
-} from "./catalog/catalog.ts";
+// The catalog.
+export { Catalog, costOf, createCatalog, defaultCatalog } from "./catalog/catalog.ts";
 export type { CatalogEntry } from "./catalog/catalog-data.ts";
 export type { CostOptions } from "./catalog/model-cost.ts";
 export type { ModelTraits } from "./catalog/model-traits.ts";
-// The client.
 export { getLatestModel, getModelInfo, listModels } from "./client/catalog.ts";
 export { Client, type ClientOptions } from "./client/client.ts";
 export { getDefaultClient, setDefaultClient } from "./client/default-client.ts";
+export type { FieldPaths } from "./client/field-paths.ts";
 export type { Environment } from "./client/from-env.ts";
 export type {
   CompleteNext,
@@ -25,28 +17,98 @@ export type {
   MiddlewareMethods,
   StreamNext,
 } from "./client/middleware.ts";
-export type { RequestInput } from "./client/request-input.ts";
-// The adapter interface, its errors, and the laws of its streams.
+export type { RequestInput, ToolInput } from "./client/request-input.ts";
+// Answers.
 export { accumulate, StreamAccumulator } from "./core/accumulator.ts";
+// The client.
 export type { CallOptions, ProviderAdapter } from "./core/adapter.ts";
 export * from "./core/errors.ts";
 export { EventStream } from "./core/event-stream.ts";
-export { LawChecker } from "./core/laws.ts";
-export * from "./core/message.ts";
-export * from "./core/parts.ts";
+export { messageFromJson, responseFromJson, toJson } from "./core/json-form.ts";
+// Requests.
+export {
+  assistantMessage,
+  developerMessage,
+  type MessageInput,
+  reasoningOf,
+  systemMessage,
+  textOf,
+  toolCallsOf,
+  userMessage,
+} from "./core/message.ts";
+export type { JsonObject, JsonValue, ParseResult } from "./core/parse-json.ts";
+export {
+  audioPart,
+  type Content,
+  type DocumentOptions,
+  documentPart,
+  type ImageOptions,
+  imagePart,
+  type MediaOptions,
+  type MediaSource,
+  type PartInput,
+  type ReasoningInput,
+  reasoningPart,
+  type SignedReasoningInput,
+  textPart,
+} from "./core/parts.ts";
 export { type CompleteResponse, type FinishReasonName, finishReasonOf } from "./core/response.ts";
-export * from "./core/response-format.ts";
-export * from "./core/tools.ts";
+export { type JsonSchemaOptions, jsonObject, jsonOf, jsonSchema } from "./core/response-format.ts";
+export type { JsonSchema, StandardIssue, StandardResult, StandardSchema } from "./core/schema.ts";
+export {
+  argumentsOf,
+  type CustomToolInput,
+  customTool,
+  type FunctionToolInput,
+  functionTool,
+  type HostedToolInput,
+  hostedTool,
+  type ToolChoiceInput,
+  type ToolChoiceOptions,
+  type ToolResultOptions,
+  toolChoice,
+  toolInputOf,
+  toolResult,
+} from "./core/tools.ts";
 export { addUsage } from "./core/usage.ts";
-export * from "./gen/outrigger/v1/catalog_service_pb.ts";
-export * from "./gen/outrigger/v1/error_pb.ts";
-export * from "./gen/outrigger/v1/inference_service_pb.ts";
-export * from "./gen/outrigger/v1/message_pb.ts";
-export * from "./gen/outrigger/v1/request_pb.ts";
-export * from "./gen/outrigger/v1/response_pb.ts";
-export * from "./gen/outrigger/v1/stream_event_pb.ts";
-export * from "./gen/outrigger/v1/tool_pb.ts";
-export * from "./gen/outrigger/v1/usage_pb.ts";
+// The messages and enums of the contract, as types and values without their schemas.
+export { Capability, type ModelInfo, type Price } from "./gen/outrigger/v1/catalog_service_pb.ts";
+export { ErrorKind, type InferenceError, type ProviderFailure } from "./gen/outrigger/v1/error_pb.ts";
+export {
+  type Audio,
+  type Citation,
+  type ContentPart,
+  type Document,
+  type Image,
+  type Message,
+  type NativePart,
+  type ProviderState,
+  type Reasoning,
+  Role,
+  type ToolCall,
+  type ToolResult,
+} from "./gen/outrigger/v1/message_pb.ts";
+export {
+  FinalResponse,
+  LossPolicy,
+  type Request,
+  type ResponseFormat,
+  ResponseFormat_Type,
+  StatePolicy,
+  type Timeouts,
+  type ToolChoice,
+  ToolChoice_Mode,
+} from "./gen/outrigger/v1/request_pb.ts";
+export {
+  type FinishReason,
+  FinishReason_Reason,
+  type RateLimitInfo,
+  type Response,
+  type Warning,
+} from "./gen/outrigger/v1/response_pb.ts";
+export type { Finish, StreamEvent, StreamStart } from "./gen/outrigger/v1/stream_event_pb.ts";
+export type { CustomTool, FunctionTool, HostedTool, Tool } from "./gen/outrigger/v1/tool_pb.ts";
+export type { Usage } from "./gen/outrigger/v1/usage_pb.ts";
 // Retries: `complete` and `stream` themselves never retry.
 export {
   DEFAULT_RETRY_POLICY,
@@ -55,13 +117,10 @@ export {
   retry,
   retryDelayOf,
 } from "./generation/retry.ts";
-export type { HttpTimeouts } from "./kit/http/transport.ts";
 // The adapters.
+export type { HttpTimeouts } from "./kit/http/transport.ts";
 export { AnthropicAdapter, type AnthropicAdapterOptions } from "./providers/anthropic-messages/adapter.ts";
 export { GeminiAdapter, type GeminiAdapterOptions } from "./providers/gemini/adapter.ts";
-export {
-  OpenAIChatAdapter,
-  type OpenAIChatAdapterOptions,
-} from "./providers/openai-chat/adapter.ts";
+export { OpenAIChatAdapter, type OpenAIChatAdapterOptions } from "./providers/openai-chat/adapter.ts";
 export type { ServerProfile } from "./providers/openai-chat/profile.ts";
 export { OpenAIAdapter, type OpenAIAdapterOptions } from "./providers/openai-responses/adapter.ts";

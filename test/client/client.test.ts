@@ -2,17 +2,16 @@ import {
   accumulate,
   Client,
   ConfigurationError,
-  create,
   type EventStream,
   InvalidRequestError,
-  LawChecker,
   NetworkError,
-  RequestSchema,
   type StreamEvent,
   ToolChoice_Mode,
   textOf,
   userMessage,
 } from "outrigger";
+import { LawChecker } from "outrigger/kit";
+import { create, RequestSchema } from "outrigger/proto";
 import { describe, expect, it } from "vitest";
 import { ScriptedAdapter } from "./support/scripted-adapter.ts";
 

@@ -3,23 +3,20 @@ import {
   accumulate,
   Client,
   ConfigurationError,
-  create,
   type EventStream,
   InvalidRequestError,
-  LawChecker,
   type Middleware,
   NetworkError,
   type Request,
-  RequestSchema,
   type Response,
   StreamError,
   type StreamEvent,
-  StreamEventSchema,
   textOf,
   textPart,
-  UsageSchema,
   userMessage,
 } from "outrigger";
+import { LawChecker } from "outrigger/kit";
+import { create, RequestSchema, StreamEventSchema, UsageSchema } from "outrigger/proto";
 import { describe, expect, it, vi } from "vitest";
 import { type Script, ScriptedAdapter } from "./support/scripted-adapter.ts";
 

@@ -1,4 +1,5 @@
-import { create, type StreamEvent, StreamEventSchema } from "outrigger";
+import type { StreamEvent } from "outrigger";
+import { create, StreamEventSchema } from "outrigger/proto";
 import { describe, expect, it, vi } from "vitest";
 import { lazyBatches } from "../../src/core/batches.ts";
 

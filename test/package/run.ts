@@ -9,16 +9,18 @@
 import { existsSync, readFileSync } from "node:fs";
 import { copyFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { CatalogService } from "../../src/gen/outrigger/v1/catalog_service_pb.ts";
 import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { root } from "../clients/runner/client.ts";
 import { build, run } from "../clients/runner/process.ts";
+import { programFiles, runPrograms } from "./programs.ts";
 
 interface Manifest {
   readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
@@ -31,15 +33,32 @@ const STEPS: readonly (readonly [name: string, step: (folder: string) => Promise
     "compile with moduleResolution bundler",
     (folder) => compile(folder, { module: "esnext", moduleResolution: "bundler" }),
   ],
-  ["run a program", (folder) => build({ file: process.execPath, args: ["consumer.ts"], cwd: folder })],
+  ["run a program", (folder) => runFile(folder, "consumer.ts")],
+  ["run an adapter for another provider", (folder) => runFile(folder, "adapter.ts")],
+  ["run the programs of docs/library.md", runPrograms],
   ["outrigger --version", printVersion],
   ["describe the contract", describeContract],
 ];
 
-const { version, devDependencies }: Manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+const { version, dependencies, devDependencies }: Manifest = JSON.parse(
+  readFileSync(`${root}package.json`, "utf8"),
+);
 
 /** What a user's project has beside the package. */
 const TOOLS = ["typescript", "@types/node"];
+
+/** A library that the programs use, in the version that the project itself has. */
+const LIBRARY = "zod";
+
+/** Pages whose TypeScript must compile. */
+const SNIPPETS_OF = ["README.md", "docs/library.md"];
+
+/** Programs that are not part of the documentation. */
+const OWN_PROGRAMS = ["consumer.ts", "adapter.ts"];
+
+/** A picture of one pixel. */
+const CHART =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const stepTimeoutMs = 30_000;
 
@@ -53,6 +72,7 @@ async function install(folder: string): Promise<void> {
   const packages = [
     ...tarballs.map((name) => `./${name}`),
     ...TOOLS.map((name) => `${name}@${devDependencies[name]}`),
+    `${LIBRARY}@${dependencies[LIBRARY]}`,
   ];
   await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   const flags = ["--prefer-offline", "--no-audit", "--no-fund"];
@@ -62,14 +82,27 @@ async function install(folder: string): Promise<void> {
   if (installed.length > 0) throw new Error(`a user would not have ${installed.join(", ")}`);
 }
 
-/** Compiles a program that uses the package, and the snippets of the README. */
+function snippetsIn(page: string): string[] {
+  const snippets = [...readFileSync(`${root}${page}`, "utf8").matchAll(/^```ts\n(.*?)^```$/gms)];
+  if (snippets.length === 0) throw new Error(`${page} has no snippet of TypeScript`);
+  return snippets.map(([, code = ""]) => code);
+}
+
+async function runFile(folder: string, name: string): Promise<void> {
+  await build({ file: process.execPath, args: [name], cwd: folder });
+}
+
+/** Compiles programs that use the package, and the snippets of the documentation. */
 async function compile(folder: string, resolution: Readonly<Record<string, string>>): Promise<void> {
-  await copyFile(join(import.meta.dirname, "consumer.ts"), join(folder, "consumer.ts"));
-  const readme = readFileSync(`${root}README.md`, "utf8");
-  const snippets = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
-  if (snippets.length === 0) throw new Error("README.md has no snippet of TypeScript");
-  const files = ["consumer.ts", ...snippets.map((_, index) => `readme-${index + 1}.ts`)];
-  await Promise.all(snippets.map((code, index) => writeFile(join(folder, `readme-${index + 1}.ts`), code)));
+  const programs = [...OWN_PROGRAMS.map((name) => join(import.meta.dirname, name)), ...programFiles];
+  await Promise.all(programs.map((file) => copyFile(file, join(folder, basename(file)))));
+  await writeFile(join(folder, "chart.png"), Buffer.from(CHART, "base64"));
+  const snippets = SNIPPETS_OF.flatMap(snippetsIn);
+  const files = [
+    ...programs.map((file) => basename(file)),
+    ...snippets.map((_, index) => `snippet-${index + 1}.ts`),
+  ];
+  await Promise.all(snippets.map((code, index) => writeFile(join(folder, `snippet-${index + 1}.ts`), code)));
   const compilerOptions = {
     ...resolution,
     target: "es2024",

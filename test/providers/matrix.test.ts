@@ -4,7 +4,6 @@
  */
 import {
   AuthenticationError,
-  create,
   imagePart,
   RateLimitError,
   FinishReason_Reason as Reason,
@@ -16,9 +15,9 @@ import {
   textOf,
   textPart,
   toolCallsOf,
-  UsageSchema,
   userMessage,
 } from "outrigger";
+import { create, UsageSchema } from "outrigger/proto";
 import { expect } from "vitest";
 import {
   callModel,

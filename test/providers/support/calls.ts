@@ -2,7 +2,6 @@
 import {
   type Client,
   type FinishReason_Reason,
-  LawChecker,
   type Message,
   type RequestInput,
   type Response,
@@ -11,6 +10,7 @@ import {
   toolCallsOf,
   toolResult,
 } from "outrigger";
+import { LawChecker } from "outrigger/kit";
 import { expect } from "vitest";
 import type { Column } from "./columns.ts";
 import { type Json, objects } from "./facts.ts";

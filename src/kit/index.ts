@@ -1,0 +1,76 @@
+/**
+ * `outrigger/kit`: what adapters are made of. An adapter for a provider that Outrigger does not know describes the
+ * provider's wire API as a `Protocol` and hands it to `HttpAdapter`, which does the rest; or it implements
+ * `ProviderAdapter` by itself and writes its events with a `StreamWriter`.
+ */
+export { type Batched, type Batches, BatchStream, lazyBatches } from "../core/batches.ts";
+export { inferenceIdOf } from "../core/inference-id.ts";
+export { LawChecker } from "../core/laws.ts";
+export { withTerminalEvent } from "../core/terminal-event.ts";
+export { type Answer, type CallFacts, responseOf } from "./adapter/call-facts.ts";
+export { kindOfStatus, type ProviderMessage, readMessage, repeatableMessage } from "./adapter/classify.ts";
+export { createUsage, type UsageCounts } from "./adapter/create-usage.ts";
+export { checkOptionalKey, requireCredential } from "./adapter/credentials.ts";
+export { effortFor } from "./adapter/effort.ts";
+export { type FailureBody, readFailureBody } from "./adapter/failure-body.ts";
+export { finishReason } from "./adapter/finish-reason.ts";
+export { replaceForeignPart } from "./adapter/foreign-state.ts";
+export {
+  HttpAdapter,
+  type HttpAdapterParts,
+  type Protocol,
+  type WireFailure,
+  type WireRequest,
+} from "./adapter/http-adapter.ts";
+export { LossReport, type WarningCode, warning } from "./adapter/loss-report.ts";
+export { dataOfState, PartStateWriter } from "./adapter/part-state.ts";
+export { type FailureSource, providerErrorOf, type ReportedFailure } from "./adapter/provider-error.ts";
+export { type AskedModel, type Origin, originOf } from "./adapter/state-origin.ts";
+export { ToolCallIdAllocator } from "./adapter/tool-call-id-allocator.ts";
+export { ToolCallIdMapper, type ToolCallIdRule } from "./adapter/tool-call-id-mapper.ts";
+export { type ToolCallNameRule, wireToolCallName } from "./adapter/tool-call-names.ts";
+export { rateLimitOf } from "./http/rate-limit.ts";
+export { retryAfterOf } from "./http/retry-after.ts";
+export {
+  createHeaders,
+  createHttpTransport,
+  DEFAULT_HTTP_TIMEOUTS,
+  type HttpAnswer,
+  type HttpGetOptions,
+  type HttpHeaders,
+  type HttpPostOptions,
+  type HttpTimeouts,
+  type HttpTransport,
+  type HttpTransportOptions,
+} from "./http/transport.ts";
+export {
+  asInt32,
+  asObject,
+  asString,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  mergeObjects,
+  objectIn,
+  objectsIn,
+  parseJson,
+  parseObjectField,
+  textIn,
+  tryParseJson,
+} from "./json/json.ts";
+export { sourceObject, stringifyJson } from "./json/json-source.ts";
+export { type Media, type MediaOptions, type ResolvedMedia, resolveMedia } from "./media/media.ts";
+export { createMediaReader, type MediaReader, type MediaReaderOptions } from "./media/media-reader.ts";
+export { decodeStream, type StreamDecoder } from "./stream/decode-stream.ts";
+export { replayResponse } from "./stream/replay-response.ts";
+export { SseDecoder, type SseEvent } from "./stream/sse.ts";
+export {
+  type BlockEnd,
+  type ReasoningBlock,
+  type StreamedAnswer,
+  StreamWriter,
+  type TextBlock,
+  type ToolCallBlock,
+  type ToolInputKind,
+  toolCallOf,
+} from "./stream/stream-writer.ts";

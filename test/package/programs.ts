@@ -1,0 +1,82 @@
+/** The first programs of docs/library.md: where they are, what they run against, and what they print. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type SimulatedRequest, startSimulator } from "../../src/simulator/index.ts";
+import { run } from "../clients/runner/process.ts";
+
+/** What a program must show. */
+interface Expectation {
+  /** What the model does. */
+  readonly script: string;
+  /** What the program prints. */
+  readonly output: RegExp;
+  /** What its last request holds, beside a status of 200. */
+  readonly sends: RegExp;
+}
+
+/** The programs by name. */
+const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
+  chat: {
+    script: "sim-echo",
+    output: /^What is an outrigger\? \(\d+ tokens\)\nWho invented it\? \(\d+ tokens\)\n$/,
+    sends: /What is an outrigger\?.*"assistant".*Who invented it\?/s,
+  },
+  tools: {
+    script: "sim-tools",
+    output: /^\n.+\n$/s,
+    sends: /"function_call_output".*\{\\"city\\":\\"Paris\\",\\"degrees\\":21/s,
+  },
+  "structured-output": {
+    script: "sim-text",
+    output: /^.+ is -?\d+\.\n$/,
+    sends: /"json_schema".*"strict":true/s,
+  },
+  "image-input": {
+    script: "sim-text",
+    output: /\S/,
+    sends: /data:image\/png;base64,.*"detail":"high".*last-year\.png/s,
+  },
+  reasoning: {
+    script: "sim-reasoning",
+    output: /^Reasoning: \S.*\nAnswer: .*\nAnswer: \S/s,
+    sends: /"thinking".*"signature":"[^"]+"/s,
+  },
+  middleware: { script: "sim-echo", output: /^Hello\nHello$/, sends: /"max_output_tokens":1000/ },
+};
+
+const folder = join(import.meta.dirname, "programs");
+
+/** Paths of the programs. */
+export const programFiles: readonly string[] = readdirSync(folder).map((name) => join(folder, name));
+
+const timeoutMs = 60_000;
+
+/** Runs every program in a folder that has the package, and checks what it prints and sends. */
+export async function runPrograms(cwd: string): Promise<void> {
+  for (const [name, expected] of Object.entries(EXPECTATIONS)) await runProgram(cwd, name, expected);
+}
+
+async function runProgram(cwd: string, name: string, { script, output, sends }: Expectation): Promise<void> {
+  const aliases = { "gpt-5.2": script, "claude-opus-5": script };
+  const simulator = await startSimulator({ aliases });
+  try {
+    const env = {
+      OPENAI_API_KEY: "any",
+      OPENAI_BASE_URL: simulator.openaiBaseUrl,
+      ANTHROPIC_API_KEY: "any",
+      ANTHROPIC_BASE_URL: simulator.anthropicBaseUrl,
+    };
+    const command = { file: process.execPath, args: [`${name}.ts`], cwd, env };
+    const { code, stdout, stderr } = await run(command, timeoutMs);
+    if (code !== 0 || !output.test(stdout)) throw new Error(`${name} printed ${stdout}${stderr}`);
+    const last = simulator.requests.at(-1);
+    if (last === undefined || !sends.test(textOf(last)))
+      throw new Error(`${name} sent ${last && textOf(last)}`);
+  } finally {
+    await simulator.close();
+  }
+}
+
+function textOf({ body }: SimulatedRequest): string {
+  return JSON.stringify(body);
+}
