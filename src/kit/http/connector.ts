@@ -1,7 +1,7 @@
 import { Socket } from "node:net";
 import { type buildConnector, errors } from "undici";
 import { inMicrotask } from "./microtask.ts";
-import { interceptReads } from "./socket-reads.ts";
+import { changeReads, interceptReads } from "./socket-reads.ts";
 
 /** Cancels one attempt to connect: its socket closes at once and the attempt fails. */
 type GiveUp = (error: Error) => void;
@@ -17,6 +17,8 @@ export class Connector {
   readonly #connect: buildConnector.connector;
   #giveUp: GiveUp | undefined;
   #isHeld = false;
+  #isWaiting = false;
+  #socket: Socket | undefined;
   /** The read that the socket asked for while it was held. */
   #heldRead: (() => void) | undefined;
 
@@ -43,6 +45,26 @@ export class Connector {
     read?.();
   }
 
+  /** The head of an answer is expected, until `gotHead`. */
+  expectHead(): void {
+    this.#isWaiting = true;
+  }
+
+  /** The head of the answer has come. */
+  gotHead(): void {
+    this.#isWaiting = false;
+  }
+
+  /** Closes the connection, which no other exchange may use. */
+  retire(): void {
+    this.#socket?.destroy();
+  }
+
+  /** Whether a part of the request has not been sent. */
+  get hasUnsent(): boolean {
+    return (this.#socket?.writableLength ?? 0) > 0;
+  }
+
   /** Opens a connection. For undici, which makes one attempt at a time. */
   readonly connect: buildConnector.connector = (options, callback) => {
     const canceller = new AbortController();
@@ -57,7 +79,7 @@ export class Connector {
       if (this.#giveUp !== giveUp) return void outcome[1]?.destroy();
       this.#giveUp = undefined;
       clearTimeout(timer);
-      if (outcome[1] instanceof Socket) this.#readOnDemand(outcome[1]);
+      if (outcome[1] instanceof Socket) this.#attach(outcome[1]);
       callback(...outcome);
     };
     const timer = this.#startTimer(giveUp);
@@ -66,6 +88,12 @@ export class Connector {
     const cancellable = { ...options, signal: canceller.signal };
     socket = this.#connect(cancellable, settle);
   };
+
+  #attach(socket: Socket): void {
+    this.#socket = socket;
+    changeReads(socket, (bytes) => (this.#isWaiting ? withoutContinue(bytes) : bytes));
+    this.#readOnDemand(socket);
+  }
 
   /** Delays each read of the socket by one step after undici has taken data, so that the response can be paused first. */
   #readOnDemand(socket: Socket): void {
@@ -81,4 +109,17 @@ export class Connector {
     if (this.limitMs === 0) return undefined;
     return setTimeout(() => giveUp(new errors.ConnectTimeoutError("connect time-out")), this.limitMs);
   }
+}
+
+const CONTINUE = /^HTTP\/1\.[01] 100[ \r]/;
+
+/** Bytes without the heads `100 Continue` at their beginning, which no request asks for and undici takes for an error. */
+function withoutContinue(bytes: Buffer): Buffer {
+  let rest = bytes;
+  while (CONTINUE.test(rest.toString("latin1", 0, 16))) {
+    const end = rest.indexOf("\r\n\r\n");
+    if (end < 0) return rest;
+    rest = rest.subarray(end + 4);
+  }
+  return rest;
 }

@@ -36,6 +36,9 @@ export interface HttpAnswer {
 /** How long a released answer may take to end, in milliseconds: a round trip and a margin. */
 const LINGER_MS = 500;
 
+/** Bytes of a request that a server has in its buffers anyway; a connection is not closed for fewer. */
+const READ_BY_SERVERS = 64 * 1024;
+
 /** Options of an exchange beside its request. */
 export interface ExchangeOptions {
   /** Host and port, for errors. */
@@ -61,6 +64,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #requestTimer: NodeJS.Timeout | undefined;
   #silenceTimer: NodeJS.Timeout | undefined;
   #request: Dispatcher.DispatchOptions | undefined;
+  #bodyLength = 0;
+  /** Whether the server may have answered without reading the request. */
+  #isRefused = false;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -87,6 +93,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     signal?.addEventListener("abort", this.#onAbort);
     if (timeouts.requestMs > 0) this.#requestTimer = setTimeout(this.#onTimeout, timeouts.requestMs);
     this.#request = request;
+    this.#bodyLength = lengthOf(request.body);
     dispatcher.dispatch(request, this);
     return this.#head.promise;
   }
@@ -100,11 +107,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#request = undefined;
     this.#controller = controller;
     this.#phase = "waiting";
+    this.#connector?.expectHead();
     if (this.#ended) controller.abort(new AbortError("the call has ended"));
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, fields: HeaderRecord): void {
-    if (this.#ended || status < 200) return;
+    if (status < 200) return;
+    this.#connector?.gotHead();
+    if (this.#ended) return;
+    this.#isRefused = status >= 300 && this.#bodyLength > READ_BY_SERVERS;
     // Views on what was read first: they would keep 64 KiB for as long as the answer lasts.
     controller.rawHeaders = null;
     const headers = createHeaders(fields);
@@ -127,6 +138,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#ended) return;
+    // A server that answered before it had read the request may never read it, and the next request would wait behind it.
+    if (this.#isRefused || this.#connector?.hasUnsent === true) this.#connector?.retire();
     this.#end();
     this.#body.end();
   }
@@ -223,4 +236,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
       { retryable: false },
     );
   }
+}
+
+/** About the length of a body in bytes. */
+function lengthOf(body: Dispatcher.DispatchOptions["body"]): number {
+  return typeof body === "string" || body instanceof Uint8Array ? body.length : 0;
 }

@@ -1,6 +1,23 @@
 import type { Socket } from "node:net";
 
 /**
+ * Lets `change` change the bytes that are read from a socket; where nothing is left of them, the next ones are read.
+ * Replaces `read`, since a library that has attached to the socket calls it by itself. Written for undici 8, which reads
+ * on `readable`; test/kit/http/socket-reads.test.ts checks it.
+ */
+export function changeReads(socket: Socket, change: (bytes: Buffer) => Buffer): void {
+  const read = socket.read.bind(socket);
+  socket.read = (size?: number) => {
+    for (;;) {
+      const bytes: unknown = read(size);
+      if (!Buffer.isBuffer(bytes)) return bytes;
+      const changed = change(bytes);
+      if (changed.byteLength > 0) return changed;
+    }
+  };
+}
+
+/**
  * Lets `onRead` decide when a socket is read: it is called for each read that Node asks for.
  * @returns Starts a read.
  *

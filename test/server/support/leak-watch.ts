@@ -35,10 +35,14 @@ function watchTimers(): void {
     if (origin !== undefined) timers.set(timer, `timer of ${origin}`);
     return timer;
   };
-  const setWatchedTimeout = (callback: () => void, delay?: number) => {
+  const setWatchedTimeout = <Args extends unknown[]>(
+    callback: (...args: Args) => void,
+    delay?: number,
+    ...args: Args
+  ) => {
     const timer = setTimeout(() => {
       forget(timer);
-      callback();
+      callback(...args);
     }, delay);
     return remember(timer);
   };

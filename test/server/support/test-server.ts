@@ -92,7 +92,8 @@ export function useTestServers(): {
   };
 }
 
-async function startTestServer(script: Script, options: TestServerOptions): Promise<TestServer> {
+/** Starts a server that the caller closes. */
+export async function startTestServer(script: Script, options: TestServerOptions): Promise<TestServer> {
   const inference = scriptedInference(script);
   const { logger, lines } = recordingLogger();
   const { listen = ["127.0.0.1:0"], catalog = emptyCatalog, drainTimeoutMs, parts, cors, limits } = options;
