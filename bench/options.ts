@@ -40,7 +40,7 @@ export const USAGE = `node bench/run.ts [options]
   --cases a,b            ${CASE_NAMES.join(", ")}; default all
   --quick                a tenth of the calls: checks that everything works, measures little
   --whole                the upstream writes each stream at once instead of event by event
-  --write                writes the results into bench/RESULTS.md
+  --write                writes the results into bench/RESULTS.md, and their chart into bench/results.svg
   --profile CASE         instead of measuring, shows where an implementation spends its time
   --implementation NAME      implementation to profile: ${IMPLEMENTATION_NAMES.join(", ")}; default outrigger`;
 

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { BenchCase, Round } from "./cases/case.ts";
 import { CASES } from "./cases/cases.ts";
 import { measureCeiling } from "./ceiling.ts";
+import { writeChart } from "./chart.ts";
 import {
   buildImplementation,
   IMPLEMENTATION_NAMES,
@@ -58,7 +59,9 @@ async function measureAll(options: BenchOptions, args: readonly string[]): Promi
   for (const name of options.cases) cases.set(name, await runCase(CASES[name], implementations, options));
   const results = describeRun({ date: new Date(), machine, args, ceiling, cases });
   print(results);
-  if (options.write) await writeFile(join(PROJECT_FOLDER, "bench/RESULTS.md"), results);
+  if (!options.write) return;
+  await writeFile(join(PROJECT_FOLDER, "bench/RESULTS.md"), results);
+  writeChart();
 }
 
 async function runCase(

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { drawChart } from "../../bench/chart.ts";
+
+function read(name: string): string {
+  return readFileSync(new URL(`../../bench/${name}`, import.meta.url), "utf8");
+}
+
+/** A case of the results with one row. */
+function section(title: string, row: string, values: readonly number[]): string {
+  const cells = values.map((value) => ` ${value} `).join("|");
+  return `\n## ${title}\n\n|  | outrigger | stock | minimal |\n|---|--:|--:|--:|\n| ${row} |${cells}|\n`;
+}
+
+/** The widths of the bars, in order. */
+function widthsIn(svg: string): number[] {
+  return [...svg.matchAll(/<rect [^>]*width="([\d.]+)"/g)].map(([, width]) => Number(width));
+}
+
+describe("the chart of the benchmark", () => {
+  it("shows the results that are kept", () => {
+    expect(read("results.svg")).toBe(drawChart(read("RESULTS.md")));
+  });
+
+  it("has three bars for each measure, in proportion to the values", () => {
+    const svg = drawChart(section("Complete: 50 calls at once", "CPU per call, µs", [200, 400, 100]));
+    const [ours = 0, stock = 0, minimal = 0, ...others] = widthsIn(svg);
+    expect(others).toEqual([]);
+    expect(stock / ours).toBeCloseTo(2);
+    expect(ours / minimal).toBeCloseTo(2);
+    expect(svg).toContain("200 µs");
+  });
+
+  it("leaves out what a run did not measure", () => {
+    const row = "CPU per call, µs";
+    const svg = drawChart(
+      section("Complete: x", row, [1, 2, 3]) +
+        section("Stream of 100 events as JSON, unpaced", row, [4, 5, 6]),
+    );
+    expect(widthsIn(svg)).toHaveLength(3);
+    expect(() => drawChart("# Benchmark results\n")).toThrow("none of the measures");
+  });
+});
