@@ -15,6 +15,8 @@ export interface IdleMemory extends CallObserver {
 export interface IdleMemoryOptions {
   /** Collects garbage. */
   readonly collect?: () => void;
+  /** Bytes that JavaScript holds, garbage included. */
+  readonly readHeldBytes?: () => number;
   /** The share of the time since its last call in which the event loop was busy, from 0 to 1. */
   readonly readBusyShare?: () => number;
 }
@@ -24,6 +26,9 @@ export const QUIET_MS = 3000;
 
 /** Calls that arrived or ended, after which a collection is worth its time. */
 export const MIN_CHANGES = 200;
+
+/** Bytes held since the last collection, after which another one is worth its time, however few calls there were. */
+export const MIN_GROWTH_BYTES = 16 * 1024 * 1024;
 
 /** Busy share of the event loop up to which the process counts as idle: pings, probes, a stream of a few tokens. */
 const MAX_QUIET_SHARE = 0.02;
@@ -35,9 +40,11 @@ const MAX_QUIET_SHARE = 0.02;
  */
 export function createIdleMemory({
   collect = collectGarbage,
+  readHeldBytes = heldBytes,
   readBusyShare = createBusyShare(),
 }: IdleMemoryOptions = {}): IdleMemory {
   let changes = 0;
+  let keptBytes = readHeldBytes();
   let isWatching = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -47,9 +54,10 @@ export function createIdleMemory({
       return;
     }
     isWatching = false;
-    if (changes < MIN_CHANGES) return;
+    if (changes < MIN_CHANGES && readHeldBytes() < keptBytes + MIN_GROWTH_BYTES) return;
     changes = 0;
     collect();
+    keptBytes = readHeldBytes();
   };
   const countCall = ({ rpc }: Call) => {
     if (isProbe(rpc)) return;
@@ -68,6 +76,12 @@ export function createIdleMemory({
       clearTimeout(timer);
     },
   };
+}
+
+/** Objects, and the buffers outside of V8's heap, which requests are made of. */
+function heldBytes(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 function createBusyShare(): () => number {

@@ -4,6 +4,7 @@ import {
   createIdleMemory,
   type IdleMemory,
   MIN_CHANGES,
+  MIN_GROWTH_BYTES,
   QUIET_MS,
 } from "../../../src/server/telemetry/idle-memory.ts";
 import { outcomeOf } from "../support/outcome.ts";
@@ -23,8 +24,13 @@ function begin(memory: IdleMemory, count: number, call = CALL): void {
 function watched() {
   const collect = vi.fn();
   const loop = { busyShare: 0 };
-  const memory = createIdleMemory({ collect, readBusyShare: () => loop.busyShare });
-  return { memory, collect, loop };
+  const heap = { bytes: 0 };
+  const memory = createIdleMemory({
+    collect,
+    readHeldBytes: () => heap.bytes,
+    readBusyShare: () => loop.busyShare,
+  });
+  return { memory, collect, loop, heap };
 }
 
 describe("createIdleMemory()", () => {
@@ -57,6 +63,18 @@ describe("createIdleMemory()", () => {
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).not.toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(0);
+    begin(memory, 1);
+    vi.advanceTimersByTime(QUIET_MS);
+    expect(collect).toHaveBeenCalledOnce();
+  });
+
+  it("collects after a single call that left much behind, once", () => {
+    const { memory, collect, heap } = watched();
+    heap.bytes = MIN_GROWTH_BYTES;
+    begin(memory, 1);
+    vi.advanceTimersByTime(QUIET_MS);
+    expect(collect).toHaveBeenCalledOnce();
+    // What is still in use is no reason for another collection.
     begin(memory, 1);
     vi.advanceTimersByTime(QUIET_MS);
     expect(collect).toHaveBeenCalledOnce();
