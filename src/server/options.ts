@@ -1,27 +1,34 @@
 import type { Logger } from "pino";
 import type { HttpApi } from "./http/http-api.ts";
+import { type MemoryLimits, memoryLimitsFor } from "./memory-limits.ts";
 import type { Service } from "./services/service.ts";
 import type { ShutdownPart } from "./shutdown.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
-/** Limits of connections and messages. */
-export interface Limits {
+/** Limits of connections, requests and messages. What each defends against is in docs/operations.md. */
+export interface Limits extends MemoryLimits {
+  /** Connections that the data listener has open; further ones are closed at once. Default 1024. */
+  readonly maxConnections: number;
+  /** The same for the admin listener. Default 64. */
+  readonly maxAdminConnections: number;
   /** Largest message of a client, after decompression. Default 32 MiB: images travel in requests. */
   readonly maxMessageBytes: number;
+  /** Fields and values of a message, those of the messages in it included. Default 250000. */
+  readonly maxMessageElements: number;
+  /** How many times larger a message may become by decompression. Default 100; up to 1 MiB any ratio is fine. */
+  readonly maxCompressionRatio: number;
   /** Streams that one HTTP/2 connection may have open. Default 1000. */
   readonly maxConcurrentStreams: number;
   /** Largest header list of a request. Default 64 KiB. */
   readonly maxHeaderListBytes: number;
   /**
-   * Resets that one HTTP/2 connection may send at once before it is closed as an attack. Default 100000: Node's 1000
+   * Resets that one HTTP/2 connection may send at once before it is closed as an attack. Default 20000: Node's 1000
    * closes the connection of a client that cancels often, and all its streams.
    */
   readonly streamResetBurst: number;
-  /** Resets per second by which the burst refills. Default 10000. */
+  /** Resets per second by which the burst refills. Default 2000. */
   readonly streamResetRate: number;
-  /** Memory that the HTTP/2 state of one connection may hold, in MiB. Default 128. */
-  readonly maxSessionMemoryMiB: number;
   /** A peer that has not answered one HTTP/2 ping when the next is due is dead. Default 30 s. */
   readonly keepaliveIntervalMs: number;
   /**
@@ -37,20 +44,26 @@ export interface Limits {
   readonly protocolTimeoutMs: number;
   /** Longest wait for all headers of an HTTP/1.1 request. Default 10 s. */
   readonly headersTimeoutMs: number;
-  /** Longest wait for the whole of an HTTP/1.1 request. Default 300 s. */
+  /** Longest wait for the whole of a request, or for each message of a stream of them. Default 300 s. */
   readonly requestTimeoutMs: number;
+  /** Longest wait for the next bytes of a request that is not complete. Default 30 s. */
+  readonly stallTimeoutMs: number;
   /** How long an idle HTTP/1.1 connection is kept. Default 75 s. */
   readonly idleTimeoutMs: number;
 }
 
-/** The limits of a server without settings of its own. */
+/** The limits of a server without settings of its own. Those of memory fit the heap of this process. */
 export const DEFAULT_LIMITS: Limits = {
+  ...memoryLimitsFor(),
+  maxConnections: 1024,
+  maxAdminConnections: 64,
   maxMessageBytes: 32 * 1024 * 1024,
+  maxMessageElements: 250_000,
+  maxCompressionRatio: 100,
   maxConcurrentStreams: 1000,
   maxHeaderListBytes: 64 * 1024,
-  streamResetBurst: 100_000,
-  streamResetRate: 10_000,
-  maxSessionMemoryMiB: 128,
+  streamResetBurst: 20_000,
+  streamResetRate: 2_000,
   keepaliveIntervalMs: 30_000,
   maxConnectionIdleMs: 1_800_000,
   maxConnectionAgeMs: Number.POSITIVE_INFINITY,
@@ -58,6 +71,7 @@ export const DEFAULT_LIMITS: Limits = {
   protocolTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 300_000,
+  stallTimeoutMs: 30_000,
   idleTimeoutMs: 75_000,
 };
 
@@ -85,7 +99,7 @@ export interface ListenersOptions {
   readonly unixSocketMode?: number | undefined;
   /** Serves health and metrics. Undefined: there is no such listener. */
   readonly admin?: { readonly address: string } | undefined;
-  /** Changes to the default limits, for both listeners. */
+  /** Changes to the default limits. Those of the admin listener that are stricter stay. */
   readonly limits?: Partial<Limits> | undefined;
 }
 
@@ -99,7 +113,7 @@ export interface ServerOptions {
   /** Follow all calls of both listeners, probes included. */
   readonly observers?: readonly CallObserver[] | undefined;
   /** What `/metrics` of the admin listener shows. Undefined: there is no such page. */
-  readonly metrics?: Pick<Metrics, "render"> | undefined;
+  readonly metrics?: Pick<Metrics, "render" | "connectionRefused"> | undefined;
   readonly shutdown?: {
     /** Longest wait for work under way when the server drains. Default 30 s. */
     readonly timeoutMs?: number | undefined;

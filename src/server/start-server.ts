@@ -1,12 +1,16 @@
 import { ConfigurationError } from "../core/errors.ts";
+import { adminLimitsOf } from "./admin-limits.ts";
 import { createConnectApi } from "./connect/connect-api.ts";
 import { createGrpcTransport } from "./grpc/transport.ts";
 import { createAdminApi } from "./http/admin-api.ts";
 import { createHostCheck, type HostCheck } from "./http/host.ts";
 import { createOriginCheck } from "./http/origin.ts";
 import { createRequestHandler } from "./http/request-handler.ts";
+import { UnsentResponses } from "./http/unsent-responses.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
+import { createRefusalReport } from "./listen/refusal-report.ts";
 import { DEFAULT_LIMITS, type Limits, type RunningServer, type ServerOptions } from "./options.ts";
+import { createIntake } from "./requests/intake.ts";
 import { createHealthService, createReflectionServices } from "./services/built-in-services.ts";
 import { createHealth, type Health } from "./services/health-service.ts";
 import type { Service } from "./services/service.ts";
@@ -68,15 +72,18 @@ function openData(options: ServerOptions, shared: Shared): Promise<Listener> {
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
   const { limits, observers } = shared;
   const services = allServices(options, shared);
-  const apis = [createConnectApi(services, limits), ...(options.apis ?? [])];
+  const intake = createIntake(limits);
+  const unsent = new UnsentResponses(limits.maxUnsentBytes);
+  const connect = createConnectApi({ services, intake, unsent, compressions: ["gzip", "br"] });
   const handler = createRequestHandler({
-    apis,
+    apis: [connect, ...(options.apis ?? [])],
     checkHost: hostCheckOf(options, addresses),
     checkOrigin: createOriginCheck(cors),
     observers,
   });
-  const streams = createGrpcTransport({ services, limits, observers });
-  return openListener({ field: "listen", addresses, unixSocketMode, limits, handler, streams });
+  const streams = createGrpcTransport({ services, intake, unsent, observers });
+  const onRefused = createRefusalReport("data", limits.maxConnections, options);
+  return openListener({ field: "listen", addresses, unixSocketMode, intake, handler, streams, onRefused });
 }
 
 function hostCheckOf(
@@ -95,28 +102,29 @@ function allServices(
 }
 
 async function openAdmin(
-  { listeners, metrics }: ServerOptions,
+  options: ServerOptions,
   { limits, health, healthService, observers }: Shared,
 ): Promise<Listener | undefined> {
+  const { listeners, metrics } = options;
   if (listeners.admin === undefined) return undefined;
   const pages = createAdminApi({
     isReady: () => health.serving,
     renderMetrics: metrics === undefined ? undefined : () => metrics.render(),
   });
-  const apis = [pages, createConnectApi([healthService], limits)];
+  const intake = createIntake(adminLimitsOf(limits));
+  const unsent = new UnsentResponses(intake.limits.maxUnsentBytes);
+  // Probes and scrapes have no reason to compress.
+  const connect = createConnectApi({ services: [healthService], intake, unsent, compressions: [] });
+  const addresses = [listeners.admin.address];
   const handler = createRequestHandler({
-    apis,
-    checkHost: hostCheckOf({ listeners }, [listeners.admin.address]),
+    apis: [pages, connect],
+    checkHost: hostCheckOf({ listeners }, addresses),
     checkOrigin: createOriginCheck(undefined),
     observers,
   });
-  return openListener({
-    field: "admin_listen",
-    addresses: [listeners.admin.address],
-    unixSocketMode: listeners.unixSocketMode,
-    limits,
-    handler,
-  });
+  const { unixSocketMode } = listeners;
+  const onRefused = createRefusalReport("admin", intake.limits.maxConnections, options);
+  return openListener({ field: "admin_listen", addresses, unixSocketMode, intake, handler, onRefused });
 }
 
 /** Longest wait for the last frames of calls that are cut off: their status must arrive before the connection ends. */

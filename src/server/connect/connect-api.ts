@@ -1,13 +1,16 @@
 import { createRegistry, type Registry } from "@bufbuild/protobuf";
 import { Code, createConnectRouter } from "@connectrpc/connect";
-import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import type { Compression as ConnectCompression, UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { takesTextResponse } from "../http/grpc-web-text.ts";
 import type { HttpApi, HttpRoute } from "../http/http-api.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import { discardBody } from "../http/request-body.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
-import type { Limits } from "../options.ts";
+import { BINARY_OPTIONS } from "../requests/codec.ts";
+import type { Compression } from "../requests/decompress.ts";
+import type { Intake } from "../requests/intake.ts";
 import { withImports } from "../services/descriptor-files.ts";
 import type { Service } from "../services/service.ts";
 import { rejectionOf, sendRejection } from "../status/rejection.ts";
@@ -19,44 +22,68 @@ import { ConnectExchange } from "./exchange.ts";
 import { textResponseOf } from "./grpc-web-text.ts";
 import { registerServices } from "./register-services.ts";
 import { universalRequestOf } from "./request.ts";
+import type { BodyOptions } from "./request-body.ts";
 import { sendResponse } from "./response.ts";
+
+/** What Connect's handlers serve, and how. */
+export interface ConnectApiOptions {
+  readonly services: readonly Service[];
+  readonly intake: Intake;
+  readonly unsent: UnsentResponses;
+  /** Compressions of requests that are accepted. */
+  readonly compressions: readonly Compression[];
+}
 
 /**
  * Serves gRPC-Web, Connect and JSON, and gRPC where the gRPC transport does not take it, over HTTP/1.1 and HTTP/2.
  * Calls that are answered with a stream go to `streaming/`, all others to Connect's handlers. Both are made for the first
  * request: a server whose clients all speak gRPC never needs them.
  */
-export function createConnectApi(services: readonly Service[], limits: Limits): HttpApi {
+export function createConnectApi(options: ConnectApiOptions): HttpApi {
   let routes: ReadonlyMap<string, HttpRoute> | undefined;
   return {
     find(path) {
-      routes ??= routesOf(services, limits);
+      routes ??= routesOf(options);
       return routes.get(path);
     },
     reject: sendRejection,
   };
 }
 
-function routesOf(services: readonly Service[], limits: Limits): ReadonlyMap<string, HttpRoute> {
+function routesOf(options: ConnectApiOptions): ReadonlyMap<string, HttpRoute> {
+  const { services, intake, unsent } = options;
+  const { maxMessageBytes, maxHeaderListBytes } = intake.limits;
   // A misspelt field in hand-written JSON is an error that names it.
   const jsonOptions = { ignoreUnknownFields: false, registry: typesOf(services) };
-  const compressions = [compressionGzip, compressionBrotli];
-  const { maxMessageBytes } = limits;
+  const compressions = options.compressions.map((name) => queryCompression(name, maxHeaderListBytes));
   const router = createConnectRouter({
     acceptCompression: compressions,
     compressMinBytes: NEVER_COMPRESS,
     readMaxBytes: maxMessageBytes,
+    binaryOptions: BINARY_OPTIONS,
     jsonOptions,
     requestGate: watchContext,
   });
   registerServices(router, services);
-  const streams = streamServersOf(services, { compressions, jsonOptions, maxMessageBytes });
+  const streams = streamServersOf(services, { compressions, jsonOptions, intake, unsent });
   return new Map(
     router.handlers.map((handler) => [
       handler.requestPath,
-      routeOf(handler, streams.get(handler.requestPath)),
+      routeOf(handler, streams.get(handler.requestPath), options),
     ]),
   );
+}
+
+/**
+ * A compression as Connect takes it. Connect decompresses only the messages of GET requests, which travel in the query
+ * and may be no larger than any other one.
+ */
+function queryCompression(name: Compression, maxBytes: number): ConnectCompression {
+  const compression = name === "gzip" ? compressionGzip : compressionBrotli;
+  return {
+    ...compression,
+    decompress: (bytes, readMaxBytes) => compression.decompress(bytes, Math.min(maxBytes, readMaxBytes)),
+  };
 }
 
 /** The types that an Any may hold in JSON, which names them: all that the files of the services declare. */
@@ -67,36 +94,45 @@ function typesOf(services: readonly Service[]): Registry {
 // Clients are on the same machine, where bytes cost less than compressing them.
 const NEVER_COMPRESS = Number.MAX_SAFE_INTEGER;
 
-function routeOf(handler: UniversalHandler, stream: ServeStream | undefined): HttpRoute {
+function routeOf(
+  handler: UniversalHandler,
+  stream: ServeStream | undefined,
+  options: ConnectApiOptions,
+): HttpRoute {
   return {
     name: handler.requestPath.slice(1),
     isObserved: true,
     serve: (request, response, recorder) =>
-      stream?.(request, response, recorder) ?? serveByHandler(handler, request, response, recorder),
+      stream?.(request, response, recorder) ?? serveByHandler(handler, options, request, response, recorder),
   };
 }
 
 async function serveByHandler(
   handler: UniversalHandler,
+  { intake, compressions }: ConnectApiOptions,
   request: HttpRequest,
   response: HttpResponse,
   recorder: CallRecorder,
 ): Promise<TransportOutcome> {
-  const exchange = new ConnectExchange(recorder);
+  const exchange = new ConnectExchange(recorder, intake.memory);
   try {
-    return await serve(handler, exchange, request, response);
+    const body = { exchange, intake, method: handler.method, compressions };
+    return await serve(handler, body, request, response);
   } catch (error) {
     return outcomeOfBreak(exchange, error, response);
+  } finally {
+    exchange.share?.release();
   }
 }
 
 async function serve(
   handler: UniversalHandler,
-  exchange: ConnectExchange,
+  body: BodyOptions,
   request: HttpRequest,
   response: HttpResponse,
 ): Promise<TransportOutcome> {
-  const answered = await handler(universalRequestOf(exchange, request, response));
+  const { exchange } = body;
+  const answered = await handler(universalRequestOf(body, request, response));
   const answer = takesTextResponse(request.headers) ? textResponseOf(answered) : answered;
   if (answer.status !== OK && answer.body === undefined)
     return sendRejection(request, response, rejectionOf(answer.status, handler));

@@ -15,6 +15,7 @@ export function watchContext({ method, values, signal }: HandlerContext): void {
   };
   if (signal.aborted) onEnd();
   else signal.addEventListener("abort", onEnd, { once: true });
+  exchange.begin();
 }
 
 /** Connect ends a call that succeeded by an abort without a reason, which makes an AbortError. */

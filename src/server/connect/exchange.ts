@@ -1,5 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
+import type { RequestMemory, RequestShare } from "../requests/request-memory.ts";
 import { describeJsonFault, type Failure, failureOf } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
@@ -11,11 +12,20 @@ export class ConnectExchange {
   signal: AbortSignal | undefined;
   /** Whether the client closed the stream before the response was complete. */
   disconnected = false;
+  /** Pays for the request. Undefined until the call has begun. */
+  share: RequestShare | undefined;
+  readonly #memory: RequestMemory;
   #failure: Failure | undefined;
   #json: Uint8Array[] = [];
 
-  constructor(recorder: CallRecorder) {
+  constructor(recorder: CallRecorder, memory: RequestMemory) {
     this.recorder = recorder;
+    this.#memory = memory;
+  }
+
+  /** Begins the call. Throws ConnectError where as many are under way as may be. */
+  begin(): void {
+    this.share = this.#memory.begin();
   }
 
   /** Passes the JSON of a request on, and keeps it for the case that it is refused: the error names what is wrong in it. */

@@ -1,30 +1,30 @@
 import { createContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { isTextRequest } from "../http/grpc-web-text.ts";
-import { readBody } from "../http/request-body.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import { recorderKey } from "../telemetry/call-recorder.ts";
 import { withoutEndlessDeadline } from "./deadline.ts";
 import { type ConnectExchange, exchangeKey } from "./exchange.ts";
-import { decodeBody, setBinaryType } from "./grpc-web-text.ts";
+import { setBinaryType } from "./grpc-web-text.ts";
+import { BODY_ENCODING, type BodyOptions, checkedBody, compressionOf } from "./request-body.ts";
 
 /** The request in the form of Connect's handlers, with the exchange and its recorder in the context values. */
 export function universalRequestOf(
-  exchange: ConnectExchange,
+  options: BodyOptions,
   request: HttpRequest,
   response: HttpResponse,
 ): UniversalServerRequest {
-  const header = withoutEndlessDeadline(headersOf(request));
-  const body = { [Symbol.asyncIterator]: () => readBody(request, exchange) };
-  const isText = isTextRequest(request.headers);
-  if (isText) setBinaryType(header);
+  const { exchange } = options;
+  const header = withoutEndlessDeadline(headersOf(request, options));
+  if (isTextRequest(request.headers)) setBinaryType(header);
+  const body = { [Symbol.asyncIterator]: () => checkedBody(request, options) };
   return {
     httpVersion: request.httpVersion,
     method: request.method ?? "",
     // Only path and query are read; the authority is chosen by the client.
     url: new URL(request.url ?? "/", "http://localhost").href,
     header,
-    body: isText ? decodeBody(body) : isJson(request) ? exchange.keepJson(body) : body,
+    body: isJson(request) ? exchange.keepJson(body) : body,
     signal: disconnectSignalOf(exchange, response),
     contextValues: createContextValues().set(exchangeKey, exchange).set(recorderKey, exchange.recorder),
   };
@@ -35,11 +35,16 @@ function isJson({ headers }: HttpRequest): boolean {
   return /^application\/json(?:$|;)/.test(headers["content-type"] ?? "");
 }
 
-function headersOf({ headers }: HttpRequest): Headers {
+function headersOf({ headers, method }: HttpRequest, { compressions }: BodyOptions): Headers {
   const result = new Headers();
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || name.startsWith(":")) continue;
     for (const each of typeof value === "string" ? [value] : value) result.append(name, each);
+  }
+  // The body is decompressed before Connect reads it.
+  if (method === "POST" && compressionOf(headers[BODY_ENCODING], compressions) !== undefined) {
+    result.delete(BODY_ENCODING);
+    result.delete("content-length");
   }
   return result;
 }

@@ -4,21 +4,26 @@ import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf"
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
 import { batchesOf } from "../../core/batches.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
-import type { Limits } from "../options.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
+import type { Codec } from "../requests/codec.ts";
+import type { Intake } from "../requests/intake.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
 import { failureOf } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import { CallContext, DISCONNECTED } from "./context.ts";
 import { timeoutOf } from "./deadline.ts";
 import { FrameReader } from "./frames.ts";
-import { acceptsGzip, decompress, encodingOf } from "./gzip.ts";
+import { acceptsGzip, encodingOf } from "./gzip.ts";
 import type { MessageEncoder } from "./message-encoder.ts";
-import { parseBinary, RequestMessages } from "./request.ts";
+import { RequestMessages } from "./request.ts";
 import { ResponseWriter } from "./response.ts";
 
 /** A method of a service, prepared for calls. */
 export interface GrpcMethod {
   readonly spec: MethodImplSpec;
+  /** Decodes its request messages. */
+  readonly codec: Codec;
   /** Encodes its response messages. */
   readonly encode: MessageEncoder;
 }
@@ -29,7 +34,8 @@ export interface ExchangeOptions {
   readonly recorder: CallRecorder;
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-  readonly limits: Limits;
+  readonly intake: Intake;
+  readonly unsent: UnsentResponses;
 }
 
 /** Serves a call. Resolves with its outcome when its stream is closed; never rejects. */
@@ -43,16 +49,21 @@ export async function serveExchange(options: ExchangeOptions): Promise<Transport
   const response = new ResponseWriter(stream, recorder, context, {
     encode: method.encode,
     contentType: headers["content-type"] ?? "",
+    unsent: options.unsent,
   });
   const closed = watchPeer(stream, context, response);
   let outcome = OK;
+  let share: RequestShare | undefined;
   try {
-    await run(options, context, response);
+    share = options.intake.memory.begin();
+    await run(options, share, context, response);
   } catch (thrown) {
     outcome = sendFailure(thrown, options, response);
   }
+  share?.release();
   context.finish();
   await closed;
+  response.closed();
   return response.disconnected ? disconnectedOutcome() : outcome;
 }
 
@@ -77,7 +88,8 @@ function watchPeer(stream: ServerHttp2Stream, context: CallContext, response: Re
 }
 
 async function run(
-  { method, stream, headers, limits }: ExchangeOptions,
+  { method, stream, headers, intake }: ExchangeOptions,
+  share: RequestShare,
   context: CallContext,
   response: ResponseWriter,
 ): Promise<void> {
@@ -85,12 +97,17 @@ async function run(
   const encoding = encodingOf(singleValueOf(headers["grpc-encoding"]));
   // Compress only for clients that compress: accepting gzip is not a request for it.
   response.gzip = encoding === "gzip" && acceptsGzip(headers["grpc-accept-encoding"]);
-  const { maxMessageBytes } = limits;
   const requests = new RequestMessages(stream, {
-    frames: new FrameReader(maxMessageBytes),
-    decompress: encoding === "gzip" ? decompress : undefined,
-    parse: (bytes) => parseBinary(method.spec.method.input, bytes),
-    maxMessageBytes,
+    frames: new FrameReader({
+      maxMessageBytes: intake.limits.maxMessageBytes,
+      strictFlags: true,
+      onLength: (bytes) => share.expect(bytes),
+    }),
+    compression: encoding === "gzip" ? encoding : undefined,
+    codec: method.codec,
+    intake,
+    share,
+    isSingle: method.spec.kind === "unary" || method.spec.kind === "server_streaming",
   });
   context.onAbort = (reason) => requests.fail(reason);
   try {

@@ -8,6 +8,7 @@ import {
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
+import type { UnsentResponse, UnsentResponses } from "../http/unsent-responses.ts";
 import { hasSentLastFrame } from "../internals/node-http.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { CallContext } from "./context.ts";
@@ -21,13 +22,15 @@ export interface ResponseOptions {
   readonly encode: MessageEncoder;
   /** The content type of the request, which the response repeats. */
   readonly contentType: string;
+  /** Limits what waits for all readers together. */
+  readonly unsent: UnsentResponses;
 }
 
 /**
  * Writes one response. At most one write is unflushed at any time, so that a reader that stops reading costs the bytes
  * of one read of the provider's socket.
  */
-export class ResponseWriter {
+export class ResponseWriter implements UnsentResponse {
   readonly #stream: ServerHttp2Stream;
   readonly #recorder: CallRecorder;
   readonly #context: CallContext;
@@ -88,6 +91,7 @@ export class ResponseWriter {
   #write(chunk: Buffer): void {
     this.#begin();
     this.#unflushed = true;
+    this.#options.unsent.add(this, chunk.byteLength);
     this.#stream.write(chunk, this.#flush);
   }
 
@@ -96,7 +100,8 @@ export class ResponseWriter {
     const chunk = await this.#encode([message]);
     this.#begin();
     this.#end(undefined);
-    this.#stream.end(chunk);
+    this.#options.unsent.add(this, chunk.byteLength);
+    this.#stream.end(chunk, this.#flush);
   }
 
   /**
@@ -121,6 +126,19 @@ export class ResponseWriter {
   disconnect(): void {
     this.disconnected = true;
     this.#flush();
+  }
+
+  /** Resets the stream. A peer that does not even read that loses its connection. */
+  cutOff(): void {
+    this.disconnected = true;
+    const stream = this.#stream;
+    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    setTimeout(() => stream.closed || stream.session?.destroy(), MAX_RESET_MS).unref();
+  }
+
+  /** The stream is closed: nothing of it waits any more. */
+  closed(): void {
+    this.#options.unsent.remove(this);
   }
 
   /** Whether nothing more can be sent. The state of a stream changes before it emits the event. */
@@ -176,6 +194,7 @@ export class ResponseWriter {
 
   readonly #flush = (): void => {
     this.#unflushed = false;
+    this.#options.unsent.remove(this);
     const onFlush = this.#onFlush;
     this.#onFlush = undefined;
     onFlush?.();
@@ -186,6 +205,9 @@ export class ResponseWriter {
 // stopped. In milliseconds.
 const FIRST_CHECK_MS = 5;
 const LONGEST_CHECK_MS = 1000;
+
+/** Longest wait until a reset has left, in milliseconds. */
+const MAX_RESET_MS = 1000;
 
 // The date header is for caches, which gRPC does not use.
 const NO_DATE = { sendDate: false };

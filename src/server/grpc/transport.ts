@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import { REQUEST_ID_HEADER, requestIdOf } from "../http/id-headers.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { StreamHandler } from "../listen/http-types.ts";
-import type { Limits } from "../options.ts";
+import { binaryCodec } from "../requests/codec.ts";
+import type { Intake } from "../requests/intake.ts";
 import type { Service } from "../services/service.ts";
 import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
@@ -12,7 +14,8 @@ import { messageEncoderOf } from "./message-encoder.ts";
 /** What a gRPC transport is made of. */
 export interface GrpcTransportOptions {
   readonly services: readonly Service[];
-  readonly limits: Limits;
+  readonly intake: Intake;
+  readonly unsent: UnsentResponses;
   readonly observers: readonly CallObserver[];
 }
 
@@ -20,7 +23,12 @@ export interface GrpcTransportOptions {
  * Serves gRPC directly on the streams of HTTP/2. Takes calls of methods that exist, and leaves every other request to
  * the HTTP APIs, which have the answers for unknown methods and wrong content types.
  */
-export function createGrpcTransport({ services, limits, observers }: GrpcTransportOptions): StreamHandler {
+export function createGrpcTransport({
+  services,
+  intake,
+  unsent,
+  observers,
+}: GrpcTransportOptions): StreamHandler {
   const methods = methodsOf(services);
   return (stream, headers) => {
     if (!isGrpc(headers)) return false;
@@ -33,7 +41,7 @@ export function createGrpcTransport({ services, limits, observers }: GrpcTranspo
       protocol: "grpc",
     });
     const recorder = new CallRecorder(call, observers);
-    void serveExchange({ method, recorder, stream, headers, limits }).then((outcome) =>
+    void serveExchange({ method, recorder, stream, headers, intake, unsent }).then((outcome) =>
       recorder.end(outcome),
     );
     return true;
@@ -55,8 +63,12 @@ function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHtt
 function methodsOf(services: readonly Service[]): ReadonlyMap<string, GrpcMethod> {
   const methods = new Map<string, GrpcMethod>();
   for (const spec of services.flatMap((service) => service.methods)) {
-    const { name, parent, output } = spec.method;
-    methods.set(`/${parent.typeName}/${name}`, { spec, encode: messageEncoderOf(output) });
+    const { name, parent, input, output } = spec.method;
+    methods.set(`/${parent.typeName}/${name}`, {
+      spec,
+      codec: binaryCodec(input),
+      encode: messageEncoderOf(output),
+    });
   }
   return methods;
 }

@@ -1,22 +1,31 @@
 import { constants } from "node:http2";
 import type { HttpRequest } from "../listen/http-types.ts";
+import type { Arrival, ArrivalWatch } from "../requests/arrival-watch.ts";
 
-/** What may end the reading of a body early. */
+/** How a body is read. */
 export interface BodyReader {
   /** Aborted when the call is over, or its deadline. May be set while the body is read. */
   readonly signal: AbortSignal | undefined;
+  readonly arrivals: ArrivalWatch;
+  /** Whether the client is in the middle of something: it may pause between the messages of a stream. */
+  isIncomplete(): boolean;
 }
 
 /**
- * The bytes of a body, until it ends or the reader's signal is aborted: a client that stalls is not waited for beyond
- * the deadline. Leaving the iteration early does not destroy the request, unlike `for await` over the request: on
- * HTTP/1.1 that would close the connection before the error response is sent.
+ * The bytes of a body, until it ends, the reader's signal is aborted, or the bytes come too slowly: a client that stalls
+ * is not waited for beyond its deadline and our limits. Leaving the iteration early does not destroy the request, unlike
+ * `for await` over the request: on HTTP/1.1 that would close the connection before the error response is sent.
  */
 export async function* readBody(request: HttpRequest, reader: BodyReader): AsyncGenerator<Uint8Array> {
-  while (!request.readableEnded) {
-    const chunk: Uint8Array | null = request.read();
-    if (chunk === null) await nextRead(request, reader.signal);
-    else yield chunk;
+  const wait = new BodyWait(request, reader);
+  try {
+    while (!request.readableEnded) {
+      const chunk: Uint8Array | null = request.read();
+      if (chunk === null) await wait.forMore();
+      else yield chunk;
+    }
+  } finally {
+    wait.end();
   }
 }
 
@@ -29,24 +38,63 @@ export function discardBody(request: HttpRequest): void {
   else request.resume();
 }
 
-/** Resolves when there is more to read, or the end. Rejects when the request breaks or the signal is aborted. */
-function nextRead(request: HttpRequest, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      request.off("readable", onRead).off("end", onRead).off("error", onError);
-      signal?.removeEventListener("abort", onAbort);
-    };
-    const onRead = () => {
-      stop();
-      resolve();
-    };
-    const onError = (error: Error) => {
-      stop();
-      reject(error);
-    };
-    const onAbort = () => onError(signal?.reason);
-    request.on("readable", onRead).on("end", onRead).on("error", onError);
-    signal?.addEventListener("abort", onAbort);
-    if (signal?.aborted) onAbort();
-  });
+/** The waits for the bytes of one body. The time between them, in which its reader is busy, does not count. */
+class BodyWait implements Arrival {
+  readonly #request: HttpRequest;
+  readonly #reader: BodyReader;
+  #onFail: ((reason: unknown) => void) | undefined;
+  #isWatched = false;
+
+  constructor(request: HttpRequest, reader: BodyReader) {
+    this.#request = request;
+    this.#reader = reader;
+  }
+
+  /** Resolves when there is more to read, or the end. Rejects when the request breaks, or is not waited for any more. */
+  async forMore(): Promise<void> {
+    const { arrivals, signal } = this.#reader;
+    if (this.#reader.isIncomplete()) this.#watch();
+    else this.end();
+    await this.#nextRead(signal);
+    arrivals.touch(this);
+  }
+
+  fail(reason: unknown): void {
+    this.#onFail?.(reason);
+  }
+
+  end(): void {
+    if (this.#isWatched) this.#reader.arrivals.end(this);
+    this.#isWatched = false;
+  }
+
+  #watch(): void {
+    if (this.#isWatched) return;
+    this.#isWatched = true;
+    this.#reader.arrivals.begin(this);
+  }
+
+  #nextRead(signal: AbortSignal | undefined): Promise<void> {
+    const request = this.#request;
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        this.#onFail = undefined;
+        request.off("readable", onRead).off("end", onRead).off("error", onFail);
+        signal?.removeEventListener("abort", onAbort);
+      };
+      const onRead = () => {
+        stop();
+        resolve();
+      };
+      const onFail = (error: unknown) => {
+        stop();
+        reject(error);
+      };
+      const onAbort = () => onFail(signal?.reason);
+      this.#onFail = onFail;
+      request.on("readable", onRead).on("end", onRead).on("error", onFail);
+      signal?.addEventListener("abort", onAbort);
+      if (signal?.aborted) onAbort();
+    });
+  }
 }

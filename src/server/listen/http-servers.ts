@@ -38,7 +38,7 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
     streamResetRate: limits.streamResetRate,
     // Metadata is limited by its bytes. Node's limit of 128 fields ends a call without a word.
     maxHeaderListPairs: Math.ceil(limits.maxHeaderListBytes / MIN_FIELD_BYTES),
-    maxSessionMemory: limits.maxSessionMemoryMiB,
+    maxSessionMemory: NO_LIMIT_MIB,
     // Cancelled streams count as open until Node has cleaned up, so a client that cancels often exceeds its limit
     // without knowing. Refused streams are retried; by default the 101st would end the connection.
     maxSessionRejectedStreams: limits.streamResetBurst,
@@ -54,6 +54,11 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
 const MIN_FIELD_BYTES = 32;
 
 const MAX_CHECK_INTERVAL_MS = 5000;
+
+// Node never takes the unsent bytes of a cancelled stream off the memory that it counts for a connection, which would
+// be refused all streams one day. What a connection may use is limited by its streams, `RequestMemory` and
+// `UnsentResponses` instead. Node multiplies the value by a million.
+const NO_LIMIT_MIB = 1_000_000;
 
 // Requests carry images. With HTTP/2's initial window of 64 KiB a sender waits for 512 window updates on the way to
 // 32 MiB, and one slow upload delays all others of its connection.

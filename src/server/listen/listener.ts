@@ -4,6 +4,7 @@ import type { Http2Server, ServerHttp2Session } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
 import { injectConnection } from "../internals/node-http.ts";
 import type { Limits } from "../options.ts";
+import type { Intake } from "../requests/intake.ts";
 import { parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
 import { limitConnection } from "./connection-limits.ts";
@@ -21,10 +22,13 @@ export interface ListenerOptions {
   readonly addresses: readonly string[];
   /** Permissions of Unix sockets. Default 0660. */
   readonly unixSocketMode?: number | undefined;
-  readonly limits: Limits;
+  /** Its limits hold for connections too. Its timers end with the listener. */
+  readonly intake: Pick<Intake, "limits" | "arrivals">;
   readonly handler: HttpHandler;
   /** Asked before the handler for every stream of HTTP/2. */
   readonly streams?: StreamHandler | undefined;
+  /** Called for a connection that is closed at once because too many are open. */
+  readonly onRefused?: (() => void) | undefined;
 }
 
 /** Addresses that accept connections. */
@@ -44,16 +48,10 @@ export interface Listener {
  * Opens all addresses, or none.
  * @throws ConfigurationError for an address that is wrong or cannot be bound.
  */
-export async function openListener({
-  field,
-  addresses,
-  unixSocketMode,
-  limits,
-  handler,
-  streams,
-}: ListenerOptions): Promise<Listener> {
+export async function openListener(options: ListenerOptions): Promise<Listener> {
+  const { field, addresses, unixSocketMode } = options;
   const parsed = addresses.map((address) => parseAddress(address, field));
-  const connections = new ConnectionHandler(limits, handler, streams);
+  const connections = new ConnectionHandler(options);
   try {
     const bound: string[] = [];
     for (const address of parsed)
@@ -68,6 +66,7 @@ export async function openListener({
 /** The connections of a listener, on all its addresses. */
 class ConnectionHandler {
   readonly #limits: Limits;
+  readonly #options: ListenerOptions;
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #undecided = new Set<Socket>();
@@ -78,7 +77,10 @@ class ConnectionHandler {
   #draining = false;
   #closed: Promise<void> | undefined;
 
-  constructor(limits: Limits, handler: HttpHandler, streams: StreamHandler | undefined) {
+  constructor(options: ListenerOptions) {
+    const { intake, handler, streams } = options;
+    const { limits } = intake;
+    this.#options = options;
     this.#limits = limits;
     this.#http1 = createHttp1(limits, (request, response) => this.#handle(handler, request, response));
     this.#http2 = createHttp2(
@@ -116,6 +118,11 @@ class ConnectionHandler {
   }
 
   #accept(socket: Socket): void {
+    if (this.#sockets.size >= this.#limits.maxConnections) {
+      socket.destroy();
+      this.#options.onRefused?.();
+      return;
+    }
     this.#sockets.add(socket);
     this.#undecided.add(socket);
     socket.once("close", () => {
@@ -157,6 +164,7 @@ class ConnectionHandler {
 
   #stopTimers(): void {
     this.#stopKeepalive();
+    this.#options.intake.arrivals.stop();
     // Stops its connection checks. The error would say that the server never listened itself.
     this.#http1.close(() => {});
   }

@@ -1,7 +1,8 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { createMethodSerializationLookup } from "@connectrpc/connect/protocol";
 import { messageEncoderOf } from "../grpc/message-encoder.ts";
-import { parseBinary } from "../grpc/request.ts";
+import { binaryCodec } from "../requests/codec.ts";
+import { countJsonElements } from "../requests/json-element-counter.ts";
 import { describeJsonFault } from "../status/status.ts";
 import { jsonEncoderOf } from "./json-encoder.ts";
 import type { StreamMethod, StreamSettings, StreamSpec } from "./protocol.ts";
@@ -9,20 +10,21 @@ import type { StreamMethod, StreamSettings, StreamSpec } from "./protocol.ts";
 /** Prepares a method for calls. */
 export function streamMethodOf(spec: StreamSpec, settings: StreamSettings): StreamMethod {
   const { input, output } = spec.method;
-  const { jsonOptions, maxMessageBytes } = settings;
-  const limits = { readMaxBytes: maxMessageBytes, writeMaxBytes: Number.MAX_SAFE_INTEGER };
+  const { jsonOptions, intake } = settings;
+  const limits = { readMaxBytes: intake.limits.maxMessageBytes, writeMaxBytes: Number.MAX_SAFE_INTEGER };
   const json = createMethodSerializationLookup(spec.method, undefined, jsonOptions, limits).getI(false);
   return {
     spec,
     binary: {
       isJson: false,
       encode: messageEncoderOf(output),
-      parse: (bytes) => parseBinary(input, bytes),
+      ...binaryCodec(input),
     },
     json: {
       isJson: true,
       encode: jsonEncoderOf(output, jsonOptions),
-      parse(bytes) {
+      countElements: countJsonElements,
+      decode(bytes) {
         try {
           return json.parse(bytes);
         } catch (error) {

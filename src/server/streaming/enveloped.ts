@@ -5,6 +5,7 @@ import { compressionNegotiate, encodeEnvelope } from "@connectrpc/connect/protoc
 import { encodeFrames } from "../grpc/encode-frames.ts";
 import { FrameReader } from "../grpc/frames.ts";
 import type { Metadata } from "../grpc/metadata.ts";
+import { knownCompression } from "../requests/decompress.ts";
 import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
 
 /** How a protocol with envelopes differs from others. */
@@ -26,7 +27,7 @@ export function envelopedProtocol(
   variant: EnvelopedVariant,
   requestHeaders: IncomingHttpHeaders,
   codec: MessageCodec,
-  { compressions, maxMessageBytes }: StreamSettings,
+  { compressions, intake }: StreamSettings,
 ): StreamProtocol {
   const { name, contentType, encodingHeader, acceptHeader, timeoutMs, endFlag, encodeEnd } = variant;
   const { request, response, error } = compressionNegotiate(
@@ -42,13 +43,14 @@ export function envelopedProtocol(
     name,
     headers,
     timeoutMs,
-    readRequest() {
+    readRequest(share) {
       if (error !== undefined) throw error;
-      return {
-        frames: new FrameReader(maxMessageBytes),
-        decompress: request?.decompress,
-        parse: codec.parse,
-      };
+      const frames = new FrameReader({
+        maxMessageBytes: intake.limits.maxMessageBytes,
+        strictFlags: true,
+        onLength: (bytes) => share.expect(bytes),
+      });
+      return { frames, compression: knownCompression(request?.name), codec };
     },
     encode: (messages) => encodeFrames(codec.encode, messages),
     encodeEnd: (trailer, failure) => encodeEnvelope(endFlag, encodeEnd(trailer, failure)),

@@ -12,6 +12,7 @@ import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol
 import { ByteSink } from "../grpc/byte-sink.ts";
 import { Metadata } from "../grpc/metadata.ts";
 import { writeRaw } from "../grpc/scalar-formats.ts";
+import { knownCompression } from "../requests/decompress.ts";
 import { connectTimeoutOf } from "./connect-protocol.ts";
 import { headerIn } from "./enveloped.ts";
 import { EVENT_STREAM, NDJSON } from "./line-types.ts";
@@ -61,20 +62,22 @@ export function linesProtocol(
 ): StreamProtocol | undefined {
   const format = acceptedFormat(headers.accept);
   if (format === undefined) return undefined;
-  const { compressions, maxMessageBytes, jsonOptions } = settings;
+  const { compressions, intake, jsonOptions } = settings;
   const { contentType, after } = format;
   return {
     name: "connect",
     headers: { "content-type": contentType, "cache-control": "no-cache" },
     timeoutMs: () => connectTimeoutOf(headers),
-    readRequest() {
+    readRequest(share) {
       const encoding = headerIn(headers, "content-encoding");
       const { request, error } = compressionNegotiate([...compressions], encoding, null, "accept-encoding");
       if (error !== undefined) throw error;
+      const announced = Number(headers["content-length"] ?? 0);
+      if (announced > 0) share.expect(announced);
       return {
-        frames: new WholeBody(maxMessageBytes, request !== null),
-        decompress: request?.decompress,
-        parse: method.json.parse,
+        frames: new WholeBody(intake.limits.maxMessageBytes, request !== null),
+        compression: knownCompression(request?.name),
+        codec: method.json,
       };
     },
     encode: (messages) => encodeLines(messages, method, format),

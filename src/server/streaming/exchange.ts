@@ -7,6 +7,7 @@ import { RequestMessages } from "../grpc/request.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import { discardBody } from "../http/request-body.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
 import { failureOf } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
@@ -28,18 +29,22 @@ export async function serveStream(options: ExchangeOptions): Promise<TransportOu
   const { spec, protocol, request, response, recorder } = options;
   const { headers, url = "/" } = request;
   const context = new CallContext(spec.method, recorder, { protocolName: protocol.name, headers, path: url });
-  const writer = new StreamResponse(response, protocol, recorder, context);
+  const { intake, unsent } = options.settings;
+  const writer = new StreamResponse(response, { protocol, recorder, context, unsent });
   response.once("close", () => {
     if (writer.ended) return;
     writer.disconnect();
     context.abort(DISCONNECTED);
   });
   let outcome = OK;
+  let share: RequestShare | undefined;
   try {
-    await run(options, context, writer);
+    share = intake.memory.begin();
+    await run(options, share, context, writer);
   } catch (thrown) {
     outcome = await sendFailure(thrown, options, writer);
   }
+  share?.release();
   context.finish();
   discardBody(request);
   return writer.disconnected ? disconnectedOutcome() : outcome;
@@ -48,12 +53,14 @@ export async function serveStream(options: ExchangeOptions): Promise<TransportOu
 const OK: TransportOutcome = { code: undefined, disconnected: false };
 
 async function run(
-  { spec, protocol, settings: { maxMessageBytes }, request }: ExchangeOptions,
+  { spec, protocol, settings: { intake }, request }: ExchangeOptions,
+  share: RequestShare,
   context: CallContext,
   writer: StreamResponse,
 ): Promise<void> {
   context.expireIn(protocol.timeoutMs());
-  const requests = new RequestMessages(request, { ...protocol.readRequest(), maxMessageBytes });
+  const isSingle = spec.kind !== "bidi_streaming";
+  const requests = new RequestMessages(request, { ...protocol.readRequest(share), intake, share, isSingle });
   context.onAbort = (reason) => requests.fail(reason);
   try {
     const messages =

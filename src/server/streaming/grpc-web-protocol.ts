@@ -14,7 +14,7 @@ import {
   textTypeOf,
 } from "../http/grpc-web-text.ts";
 import { envelopedProtocol, headerIn } from "./enveloped.ts";
-import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
+import type { MessageCodec, RequestFormat, StreamProtocol, StreamSettings } from "./protocol.ts";
 
 /** The protocol of a call. */
 export function grpcWebProtocol(
@@ -46,7 +46,7 @@ function encodeTrailers(metadata: Metadata, error: ConnectError | undefined): Ui
 function withText(headers: IncomingHttpHeaders, protocol: StreamProtocol): StreamProtocol {
   const { readRequest, encode, encodeEnd } = protocol;
   const reading: Partial<StreamProtocol> = isTextRequest(headers)
-    ? { readRequest: () => textRequestOf(readRequest()) }
+    ? { readRequest: (share) => textRequestOf(readRequest(share)) }
     : {};
   const writing: Partial<StreamProtocol> = takesTextResponse(headers)
     ? {
@@ -57,7 +57,7 @@ function withText(headers: IncomingHttpHeaders, protocol: StreamProtocol): Strea
   return { ...protocol, ...reading, ...writing };
 }
 
-function textRequestOf(options: ReturnType<StreamProtocol["readRequest"]>): typeof options {
+function textRequestOf(options: RequestFormat): RequestFormat {
   return { ...options, frames: new TextFrames(options.frames) };
 }
 
@@ -68,6 +68,10 @@ class TextFrames implements FrameSource {
 
   constructor(frames: FrameSource) {
     this.#frames = frames;
+  }
+
+  get isEmpty(): boolean {
+    return this.#frames.isEmpty;
   }
 
   push(chunk: Buffer): void {
@@ -81,5 +85,9 @@ class TextFrames implements FrameSource {
   end(): ReturnType<FrameSource["end"]> {
     this.#decoder.end();
     return this.#frames.end();
+  }
+
+  discard(): void {
+    this.#frames.discard();
   }
 }

@@ -5,18 +5,20 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import type { MessageEncoder } from "../grpc/message-encoder.ts";
 import type { Metadata } from "../grpc/metadata.ts";
 import type { RequestOptions } from "../grpc/request.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
+import type { Codec } from "../requests/codec.ts";
+import type { Intake } from "../requests/intake.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
 
 /** A method that answers with a stream. */
 export type StreamSpec = Extract<MethodImplSpec, { readonly kind: "server_streaming" | "bidi_streaming" }>;
 
 /** The messages of one method in one format: protobuf's binary format, or JSON. */
-export interface MessageCodec {
+export interface MessageCodec extends Codec {
   /** Whether it is JSON. */
   readonly isJson: boolean;
   /** Encodes a response. */
   readonly encode: MessageEncoder;
-  /** Decodes a request. @throws ConnectError */
-  readonly parse: (bytes: Uint8Array) => Message;
 }
 
 /** A method, prepared for calls. */
@@ -30,8 +32,8 @@ export interface StreamMethod {
 
 /** What all calls of a server share. */
 export interface StreamSettings {
-  /** Largest message of a client, after decompression. */
-  readonly maxMessageBytes: number;
+  readonly intake: Intake;
+  readonly unsent: UnsentResponses;
   /** Compressions that clients may use, the preferred one first. */
   readonly compressions: readonly Compression[];
   readonly jsonOptions: Partial<JsonReadOptions & JsonWriteOptions>;
@@ -45,6 +47,9 @@ export interface FailedResponse {
   readonly body: Uint8Array;
 }
 
+/** How the bytes of a request become messages. */
+export type RequestFormat = Pick<RequestOptions, "frames" | "compression" | "codec">;
+
 /** How one call is written in its protocol. */
 export interface StreamProtocol {
   /** Connect's name of the protocol. */
@@ -53,8 +58,8 @@ export interface StreamProtocol {
   readonly headers: OutgoingHttpHeaders;
   /** The deadline of the call, in milliseconds from now. @throws ConnectError for one that is invalid. */
   readonly timeoutMs: () => number | undefined;
-  /** How the request is read. @throws ConnectError for an unknown compression. */
-  readonly readRequest: () => Omit<RequestOptions, "maxMessageBytes">;
+  /** How the request is read. The share pays for it. @throws ConnectError for an unknown compression. */
+  readonly readRequest: (share: RequestShare) => RequestFormat;
   /** Encodes messages that became ready together. */
   readonly encode: (messages: readonly Message[]) => Uint8Array;
   /** What follows the last message, empty where nothing does. `error` is undefined for a call that succeeded. */

@@ -6,19 +6,30 @@ import type { CallContext } from "../grpc/context.ts";
 import { Metadata } from "../grpc/metadata.ts";
 import { endPaced } from "../http/paced-writer.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
+import type { UnsentResponse, UnsentResponses } from "../http/unsent-responses.ts";
 import type { HttpResponse } from "../listen/http-types.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { StreamProtocol } from "./protocol.ts";
+
+/** What a response belongs to. */
+export interface StreamResponseOptions {
+  readonly protocol: StreamProtocol;
+  readonly recorder: CallRecorder;
+  readonly context: CallContext;
+  /** Limits what waits for all readers together. */
+  readonly unsent: UnsentResponses;
+}
 
 /**
  * Writes one response. At most one write is unflushed at any time, so that a reader that stops reading costs the bytes
  * of one read of the provider's socket.
  */
-export class StreamResponse {
+export class StreamResponse implements UnsentResponse {
   readonly #response: HttpResponse;
   readonly #protocol: StreamProtocol;
   readonly #recorder: CallRecorder;
   readonly #context: CallContext;
+  readonly #unsent: UnsentResponses;
   #ended = false;
   #unflushed = false;
   #onFlush: (() => void) | undefined;
@@ -26,16 +37,12 @@ export class StreamResponse {
   /** Whether the peer closed the stream before the response was complete. */
   disconnected = false;
 
-  constructor(
-    response: HttpResponse,
-    protocol: StreamProtocol,
-    recorder: CallRecorder,
-    context: CallContext,
-  ) {
+  constructor(response: HttpResponse, { protocol, recorder, context, unsent }: StreamResponseOptions) {
     this.#response = response;
     this.#protocol = protocol;
     this.#recorder = recorder;
     this.#context = context;
+    this.#unsent = unsent;
   }
 
   /** Whether the response is complete: nothing more will be sent. */
@@ -73,10 +80,17 @@ export class StreamResponse {
     this.#flush();
   }
 
+  /** Closes the stream, or the connection of HTTP/1.1. */
+  cutOff(): void {
+    this.disconnected = true;
+    this.#response.destroy();
+  }
+
   #write(chunk: Uint8Array): void {
     if (this.disconnected) throw new PeerClosedError();
     if (!this.#response.headersSent) this.#begin(OK, this.#protocol.headers);
     this.#unflushed = true;
+    this.#unsent.add(this, chunk.byteLength);
     this.#response.write(chunk, this.#flush);
   }
 
@@ -100,6 +114,7 @@ export class StreamResponse {
 
   readonly #flush = (): void => {
     this.#unflushed = false;
+    this.#unsent.remove(this);
     const onFlush = this.#onFlush;
     this.#onFlush = undefined;
     onFlush?.();

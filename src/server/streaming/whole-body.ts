@@ -1,28 +1,36 @@
-import { type Frame, tooLarge } from "../grpc/frames.ts";
+import { COMPRESSED, type Frame } from "../grpc/frames.ts";
 import type { FrameSource } from "../grpc/request.ts";
+import { GrowingBuffer } from "../requests/growing-buffer.ts";
+import { tooLarge } from "../requests/refusals.ts";
 
 /** A body that is one message. */
 export class WholeBody implements FrameSource {
   readonly #maxBytes: number;
   readonly #compressed: boolean;
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
+  readonly #body = new GrowingBuffer();
 
   constructor(maxBytes: number, compressed: boolean) {
     this.#maxBytes = maxBytes;
     this.#compressed = compressed;
   }
 
+  get isEmpty(): boolean {
+    return this.#body.length === 0;
+  }
+
   /** @throws ConnectError RESOURCE_EXHAUSTED as soon as the body is over the limit. */
   push(chunk: Buffer): void {
-    this.#bytes += chunk.byteLength;
-    if (this.#bytes > this.#maxBytes) throw tooLarge("more", this.#maxBytes);
-    this.#chunks.push(chunk);
+    if (this.#body.length + chunk.byteLength > this.#maxBytes) throw tooLarge("more", this.#maxBytes);
+    this.#body.append(chunk);
   }
 
   next(): undefined {}
 
   end(): Frame {
-    return { compressed: this.#compressed, bytes: Buffer.concat(this.#chunks) };
+    return { flags: this.#compressed ? COMPRESSED : 0, bytes: this.#body.take() };
+  }
+
+  discard(): void {
+    this.#body.take();
   }
 }

@@ -4,6 +4,8 @@ import { createCounter, createGauge, createHistogram, createReadCounter, type Me
 
 /** The metrics of the server. */
 export interface Metrics extends Required<CallObserver> {
+  /** A connection was closed because too many are open. */
+  connectionRefused(listener: string): void;
   /** All metrics in Prometheus' text format. */
   render(): string;
 }
@@ -60,13 +62,19 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
     },
     SECONDS_BUCKETS,
   );
+  const refusedConnections = createCounter({
+    name: "outrigger_refused_connections_total",
+    help: "Connections that were closed because too many were open, by listener.",
+    labels: ["listener"],
+  });
   let inflight = 0;
   const gauge = createGauge(
     { name: "outrigger_inflight", help: "Calls that have not ended." },
     () => inflight,
   );
   const labelOf = boundedLabels(MAX_MODEL_LABELS, isKnownModel);
-  const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens, ...processMetrics(version)];
+  const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens];
+  all.push(refusedConnections, ...processMetrics(version));
   if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
   return {
     begin() {
@@ -85,6 +93,7 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
       tokens.add([providerLabel, modelLabel, "input"], usage.inputTokens);
       tokens.add([providerLabel, modelLabel, "output"], usage.outputTokens);
     },
+    connectionRefused: (listener) => refusedConnections.add([listener]),
     render: () => all.map((metric) => metric.render()).join(""),
   };
 }

@@ -12,6 +12,8 @@
  *     await sidecar.expectRecovered();
  *   });
  *
+ * `ATTACK_REPORT=1 npx vitest run test/attacks` prints what was measured.
+ *
  * The program is bundled once for each test file. An attack by a provider serves on a port of its own and is named in
  * `providers`; the attack is then a call with `provider: "<its name>"`.
  */
@@ -70,12 +72,21 @@ const MAX_KEPT_MIB = 60;
 /** Longest wait for the memory to come back, in milliseconds: half a minute, and time for a busy machine. */
 const RECOVERY_MS = 45_000;
 
-/** Checks that the process lives, and that the bystander noticed nothing. */
-export function expectWithstood(report: AttackReport): void {
+/**
+ * Checks that the process lives, that the bystander noticed nothing, and that the memory would have been enough in a
+ * container of that size.
+ */
+export function expectWithstood(report: AttackReport, maxPeakMiB = Number.POSITIVE_INFINITY): void {
+  if (process.env.ATTACK_REPORT !== undefined) print(report);
   expect(report).toMatchObject({ isAlive: true, failures: [] });
+  expect(report.peakMiB).toBeLessThan(maxPeakMiB);
   expect(report.calls).toBeGreaterThan(0);
   expect(report.probes).toBeGreaterThan(0);
   expect(Math.max(report.slowestCallMs, report.slowestProbeMs)).toBeLessThan(MAX_CALL_MS);
+}
+
+function print(report: AttackReport): void {
+  process.stdout.write(`\n${expect.getState().currentTestName}: ${JSON.stringify(report)}\n`);
 }
 
 /** Registers hooks that build the program, and stop what a test started. To be called once in a test file. */

@@ -14,7 +14,6 @@ export async function startPlainServer(): Promise<ForeignServer> {
       },
       streamResetBurst: limits.streamResetBurst,
       streamResetRate: limits.streamResetRate,
-      maxSessionMemory: limits.maxSessionMemoryMiB,
     },
     (_request, response) => response.end("an answer with a body, for flow control"),
   );

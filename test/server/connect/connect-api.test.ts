@@ -2,7 +2,9 @@ import { createClient } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { createConnectApi } from "../../../src/server/connect/connect-api.ts";
+import { UnsentResponses } from "../../../src/server/http/unsent-responses.ts";
 import { DEFAULT_LIMITS } from "../../../src/server/options.ts";
+import { createIntake } from "../../../src/server/requests/intake.ts";
 import { createService } from "../../../src/server/services/service.ts";
 import { TRANSPORTS } from "../support/clients.ts";
 import { textResponse } from "../support/scripted-inference.ts";
@@ -20,7 +22,12 @@ it("makes its handlers when a path is first looked up, and only once", () => {
       return service.methods;
     },
   };
-  const api = createConnectApi([watched], DEFAULT_LIMITS);
+  const api = createConnectApi({
+    services: [watched],
+    intake: createIntake(DEFAULT_LIMITS),
+    unsent: new UnsentResponses(1),
+    compressions: [],
+  });
   expect(reads).toBe(0);
   const path = "/outrigger.v1.InferenceService/Complete";
   expect(api.find(path, "POST")).toMatchObject({ name: path.slice(1), isObserved: true });

@@ -8,7 +8,7 @@ const MAX_BYTES = 1000;
 
 /** Reads chunks to the end, as a request does. */
 function read(chunks: readonly Buffer[]): { frames: Frame[]; error?: ConnectError } {
-  const reader = new FrameReader(MAX_BYTES);
+  const reader = new FrameReader({ maxMessageBytes: MAX_BYTES, strictFlags: true });
   const frames: Frame[] = [];
   try {
     for (const chunk of chunks) {
@@ -60,8 +60,8 @@ describe("FrameReader", () => {
   });
 
   it("recognizes a compressed message by its flag", () => {
-    expect(read([frame(Buffer.from("x"), 1)]).frames).toMatchObject([{ compressed: true }]);
-    expect(read([frame(Buffer.from("x"))]).frames).toMatchObject([{ compressed: false }]);
+    expect(read([frame(Buffer.from("x"), 1)]).frames).toMatchObject([{ flags: 1 }]);
+    expect(read([frame(Buffer.from("x"))]).frames).toMatchObject([{ flags: 0 }]);
   });
 
   it("rejects a length over the limit before the message arrives", () => {

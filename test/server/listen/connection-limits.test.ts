@@ -2,6 +2,7 @@ import http2, { type ClientHttp2Session } from "node:http2";
 import { describe, expect, it } from "vitest";
 import { openListener } from "../../../src/server/listen/listener.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/server/options.ts";
+import { createIntake } from "../../../src/server/requests/intake.ts";
 import { useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
@@ -12,7 +13,7 @@ async function connect(limits: Partial<Limits>) {
   const listener = await openListener({
     field: "listen",
     addresses: ["127.0.0.1:0"],
-    limits: { ...DEFAULT_LIMITS, ...limits },
+    intake: createIntake({ ...DEFAULT_LIMITS, ...limits }),
     handler: (request, response) => {
       request.resume();
       response.write("begun");

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/server/options.ts";
+import { createIntake } from "../../../src/server/requests/intake.ts";
 import { useTestServers } from "../support/test-server.ts";
 
 const servers = useTestServers();
@@ -17,7 +18,7 @@ async function open(addresses: readonly string[] = ["127.0.0.1:0"], limits: Part
   const listener = await openListener({
     field: "listen",
     addresses,
-    limits: { ...DEFAULT_LIMITS, ...limits },
+    intake: createIntake({ ...DEFAULT_LIMITS, ...limits }),
     handler: (request, response) => {
       request.resume();
       response.end(`HTTP/${request.httpVersion} ${request.url}`);

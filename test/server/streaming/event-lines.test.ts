@@ -252,7 +252,11 @@ describe("a request for lines", () => {
     "is empty": [{ body: "" }, 400, "JSON"],
     "has an unknown field": [{ body: '{"modle": "m"}' }, 400, "modle"],
     "is compressed in an unknown way": [{ headers: { "content-encoding": "zip" } }, 501, "zip"],
-    "is not gzip as it says": [{ headers: { "content-encoding": "gzip" } }, 400, "decompression failed"],
+    "is not gzip as it says": [
+      { headers: { "content-encoding": "gzip" } },
+      400,
+      "a compressed message is not valid gzip",
+    ],
     "has a timeout that is no number": [{ headers: { "connect-timeout-ms": "soon" } }, 400, "soon"],
     "is too large": [{ body: `{"model":"${"x".repeat(5000)}"}` }, 429, "at most 4096 bytes"],
   };

@@ -54,7 +54,8 @@ export async function exchange(
   headers: Readonly<Record<string, string>>,
   body: Uint8Array | string,
 ): Promise<RawAnswer> {
-  const session = http2.connect(url);
+  // Node's client takes no headers while more than 10 MB of a request wait, not even those of a refusal.
+  const session = http2.connect(url, { maxSessionMemory: 1000 });
   try {
     const stream = openStream(session, path, headers);
     stream.end(body);

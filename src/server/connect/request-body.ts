@@ -1,0 +1,167 @@
+/** The bodies of requests as Connect's handlers take them: decompressed, checked, and paid for. */
+import type { DescMethod } from "@bufbuild/protobuf";
+import { COMPRESSED, FRAME_HEADER_BYTES, type Frame, FrameReader, writeFrameHeader } from "../grpc/frames.ts";
+import { isTextRequest } from "../http/grpc-web-text.ts";
+import { readBody } from "../http/request-body.ts";
+import type { HttpRequest } from "../listen/http-types.ts";
+import { type Compression, decompress } from "../requests/decompress.ts";
+import { countElements } from "../requests/element-counter.ts";
+import { GrowingBuffer } from "../requests/growing-buffer.ts";
+import type { Intake } from "../requests/intake.ts";
+import { countJsonElements } from "../requests/json-element-counter.ts";
+import { tooLarge } from "../requests/refusals.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
+import type { ConnectExchange } from "./exchange.ts";
+import { decodeBody } from "./grpc-web-text.ts";
+
+/** What a body belongs to. */
+export interface BodyOptions {
+  readonly exchange: ConnectExchange;
+  readonly intake: Intake;
+  readonly method: DescMethod;
+  /** Compressions that are undone here. A body with another one is left to Connect, which rejects it. */
+  readonly compressions: readonly Compression[];
+}
+
+/** Header that names the compression of a body which is one message. It is undone here, so Connect must not see it. */
+export const BODY_ENCODING = "content-encoding";
+
+/**
+ * The body of a request: one message, or frames with one message each.
+ * @throws ConnectError for a message that exceeds a limit, or where there is no memory for it.
+ */
+export function checkedBody(request: HttpRequest, options: BodyOptions): AsyncGenerator<Uint8Array> {
+  const body = new CheckedBody(request, options);
+  return FRAMED.test(request.headers["content-type"] ?? "") ? body.frames() : body.whole();
+}
+
+/** The compression of a body that is undone here; undefined where there is none. */
+export function compressionOf(
+  header: string | readonly string[] | undefined,
+  compressions: readonly Compression[],
+): Compression | undefined {
+  return compressions.find((compression) => compression === header);
+}
+
+const FRAMED = /^application\/(?:connect\+|grpc)/;
+const CONNECT_FRAMED = /^application\/connect\+/;
+const JSON_CODEC = /[+/]json(?:$|;)/;
+
+class CheckedBody {
+  readonly #request: HttpRequest;
+  readonly #options: BodyOptions;
+  readonly #type: string;
+
+  constructor(request: HttpRequest, options: BodyOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.#type = request.headers["content-type"] ?? "";
+  }
+
+  async *whole(): AsyncGenerator<Uint8Array> {
+    const { intake, compressions } = this.#options;
+    const { maxMessageBytes } = intake.limits;
+    const share = this.#share;
+    this.#checkAnnounced(Number(this.#request.headers["content-length"] ?? 0), maxMessageBytes);
+    const body = new GrowingBuffer();
+    for await (const chunk of this.#read(() => true)) {
+      share.take(chunk.byteLength);
+      body.append(chunk);
+      if (body.length > maxMessageBytes) throw tooLarge("more", maxMessageBytes);
+    }
+    const bytes = body.take();
+    const compression = compressionOf(this.#request.headers[BODY_ENCODING], compressions);
+    yield (await this.#admit(bytes, compression)).bytes;
+  }
+
+  async *frames(): AsyncGenerator<Uint8Array> {
+    const share = this.#share;
+    const frames = new FrameReader({
+      maxMessageBytes: this.#options.intake.limits.maxMessageBytes,
+      // Connect's streams have more flags than gRPC; its handlers check them.
+      strictFlags: false,
+      onLength: (bytes) => share.expect(bytes),
+    });
+    const isSingle = isSingleMessage(this.#options.method);
+    for await (const chunk of this.#read(() => isSingle || !frames.isEmpty)) {
+      share.take(chunk.byteLength);
+      frames.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+      for (let frame = frames.next(); frame !== undefined; frame = frames.next()) {
+        const { usedBytes, frame: plain } = await this.#plain(frame);
+        yield plain;
+        // The next one is asked for: of a stream of messages the service is done with this one.
+        if (!isSingle) share.give(usedBytes);
+      }
+    }
+    frames.end();
+  }
+
+  get #share(): RequestShare {
+    const { share } = this.#options.exchange;
+    if (share === undefined) throw new Error("a body is read before its call has begun");
+    return share;
+  }
+
+  #checkAnnounced(bytes: number, maxMessageBytes: number): void {
+    if (bytes > maxMessageBytes) throw tooLarge(`${bytes} bytes`, maxMessageBytes);
+    if (bytes > 0) this.#share.expect(bytes);
+  }
+
+  #read(isIncomplete: () => boolean): AsyncGenerator<Uint8Array> {
+    const { exchange, intake } = this.#options;
+    const bytes = readBody(this.#request, {
+      get signal() {
+        return exchange.signal;
+      },
+      arrivals: intake.arrivals,
+      isIncomplete,
+    });
+    return isTextRequest(this.#request.headers) ? decodeBody(bytes) : bytes;
+  }
+
+  /** A frame without compression, and the memory that it uses. */
+  async #plain({ flags, bytes }: Frame): Promise<{ readonly frame: Uint8Array; readonly usedBytes: number }> {
+    const isCompressed = (flags & COMPRESSED) !== 0;
+    const compression = isCompressed ? this.#frameCompression : undefined;
+    // Rejected by Connect before it is parsed.
+    const isUnreadable = isCompressed && compression === undefined;
+    const admitted = isUnreadable
+      ? { bytes, usedBytes: bytes.byteLength }
+      : await this.#admit(bytes, compression);
+    const frame = frameOf(isUnreadable ? flags : flags & ~COMPRESSED, admitted.bytes);
+    return { frame, usedBytes: FRAME_HEADER_BYTES + admitted.usedBytes };
+  }
+
+  get #frameCompression(): Compression | undefined {
+    const name = CONNECT_FRAMED.test(this.#type) ? "connect-content-encoding" : "grpc-encoding";
+    return compressionOf(this.#request.headers[name], this.#options.compressions);
+  }
+
+  /** Decompresses and checks a message. */
+  async #admit(bytes: Uint8Array, compression: Compression | undefined) {
+    const { intake, method } = this.#options;
+    const share = this.#share;
+    let plain = bytes;
+    if (compression !== undefined) {
+      plain = await decompress(bytes, compression, share, intake.limits);
+      share.give(bytes.byteLength);
+    }
+    const { maxMessageElements: max } = intake.limits;
+    const elements = JSON_CODEC.test(this.#type)
+      ? countJsonElements(plain, max)
+      : countElements(method.input, plain, max);
+    return { bytes: plain, usedBytes: plain.byteLength + share.takeElements(elements) };
+  }
+}
+
+function frameOf(flags: number, bytes: Uint8Array): Uint8Array {
+  const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + bytes.byteLength);
+  writeFrameHeader(frame, 0, { compressed: false, length: bytes.byteLength });
+  frame[0] = flags;
+  frame.set(bytes, FRAME_HEADER_BYTES);
+  return frame;
+}
+
+function isSingleMessage({ methodKind }: DescMethod): boolean {
+  return methodKind === "unary" || methodKind === "server_streaming";
+}

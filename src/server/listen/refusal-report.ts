@@ -1,0 +1,22 @@
+import type { ServerOptions } from "../options.ts";
+
+/** Shortest time between two lines about refused connections, in milliseconds. */
+const INTERVAL_MS = 10_000;
+
+/** Counts the connections that a listener refuses, and logs them: one line for many. */
+export function createRefusalReport(
+  listener: "data" | "admin",
+  limit: number,
+  { logger, metrics }: Pick<ServerOptions, "logger" | "metrics">,
+): () => void {
+  let count = 0;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    count += 1;
+    metrics?.connectionRefused(listener);
+    if (performance.now() - loggedAt < INTERVAL_MS) return;
+    loggedAt = performance.now();
+    logger.warn({ listener, limit, refused: count }, "too many connections");
+    count = 0;
+  };
+}

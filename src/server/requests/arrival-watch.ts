@@ -1,0 +1,107 @@
+import { tooSlow } from "./refusals.ts";
+
+/** Limits of the time in which a request arrives; see Limits. */
+export interface ArrivalLimits {
+  readonly requestTimeoutMs: number;
+  readonly stallTimeoutMs: number;
+}
+
+/** A request that is waited for. */
+export interface Arrival {
+  /** Ends the wait with an error, discards what has arrived, and gives back its memory. */
+  fail(reason: unknown): void;
+}
+
+interface Progress {
+  /** Sweeps before the first wait. */
+  readonly begun: number;
+  /** Sweeps before the last bytes. */
+  touched: number;
+}
+
+/** Longest time between two sweeps, in milliseconds. */
+const MAX_INTERVAL_MS = 1000;
+
+/** Sweeps for which the shortest limit is at least waited. */
+const MIN_SWEEPS = 4;
+
+/** Where memory is short, a request that made no progress for so many sweeps is not waited for. */
+const SWEEPS_AT_SHORTAGE = 2;
+
+/**
+ * Ends requests whose bytes do not come: slow ones by `request_timeout`, stalled ones by `stall_timeout`. One timer for
+ * all requests, which counts sweeps: reading a clock or setting a timer for each would cost more than the rest of a
+ * wait.
+ */
+export class ArrivalWatch {
+  readonly #limits: ArrivalLimits;
+  readonly #intervalMs: number;
+  readonly #waiting = new Map<Arrival, Progress>();
+  #sweeps = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limits: ArrivalLimits) {
+    this.#limits = limits;
+    const shortest = Math.min(limits.requestTimeoutMs, limits.stallTimeoutMs);
+    this.#intervalMs = Math.min(MAX_INTERVAL_MS, Math.max(1, shortest / MIN_SWEEPS));
+  }
+
+  /** A request is waited for from now on. */
+  begin(arrival: Arrival): void {
+    this.#waiting.set(arrival, { begun: this.#sweeps, touched: this.#sweeps });
+    this.#timer ??= setInterval(() => this.#sweep(), this.#intervalMs).unref();
+  }
+
+  /** Bytes of a request have come. */
+  touch(arrival: Arrival): void {
+    const progress = this.#waiting.get(arrival);
+    if (progress !== undefined) progress.touched = this.#sweeps;
+  }
+
+  /** A request is not waited for any more. */
+  end(arrival: Arrival): void {
+    this.#waiting.delete(arrival);
+  }
+
+  /** Ends the requests that do not go on, before their time: others need their memory. */
+  endStalled(): void {
+    this.#expire(({ touched }) => this.#sweeps - touched >= SWEEPS_AT_SHORTAGE, "stall_timeout");
+  }
+
+  /** Ends the request that is waited for longest: another one needs its place. Returns whether there is one. */
+  endOldest(): boolean {
+    const [oldest] = this.#waiting;
+    if (oldest === undefined) return false;
+    this.#end(...oldest, "max_calls");
+    return true;
+  }
+
+  /** Stops the timer: the server is closed. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #sweep(): void {
+    this.#sweeps += 1;
+    const { requestTimeoutMs, stallTimeoutMs } = this.#limits;
+    this.#expire(({ begun }) => this.#msSince(begun) > requestTimeoutMs, "request_timeout");
+    this.#expire(({ touched }) => this.#msSince(touched) > stallTimeoutMs, "stall_timeout");
+    if (this.#waiting.size === 0) this.stop();
+  }
+
+  #expire(isOver: (progress: Progress) => boolean, limit: string): void {
+    for (const [arrival, progress] of this.#waiting) {
+      if (isOver(progress)) this.#end(arrival, progress, limit);
+    }
+  }
+
+  #end(arrival: Arrival, { begun }: Progress, limit: string): void {
+    this.#waiting.delete(arrival);
+    arrival.fail(tooSlow(limit, Math.round(this.#msSince(begun))));
+  }
+
+  #msSince(sweeps: number): number {
+    return (this.#sweeps - sweeps) * this.#intervalMs;
+  }
+}

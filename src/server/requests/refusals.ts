@@ -1,0 +1,62 @@
+/** The errors of requests that exceed a limit. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { RateLimitError, RequestTimeoutError } from "../../core/errors.ts";
+import { connectErrorOf } from "../status/status.ts";
+
+/** Seconds after which a refused client should come again: most calls end sooner or free some memory by then. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** A message of too many fields or values. */
+export function tooManyElements(max: number): ConnectError {
+  return new ConnectError(
+    `the message has too many elements: expected at most ${max} fields and values (limits.max_message_elements)`,
+    Code.ResourceExhausted,
+  );
+}
+
+/** A message that is over the limit, before or after decompression. */
+export function tooLarge(found: string, maxBytes: number): ConnectError {
+  return new ConnectError(
+    `the message is too large: expected at most ${maxBytes} bytes (limits.max_message_bytes), found ${found}`,
+    Code.ResourceExhausted,
+  );
+}
+
+/** A compressed message that unfolds more than any real one. */
+export function tooCompressed(found: number, maxRatio: number): ConnectError {
+  return new ConnectError(
+    `the message is compressed too much: ${found} bytes are more than ${maxRatio} times as many after decompression ` +
+      "(limits.max_compression_ratio)",
+    Code.ResourceExhausted,
+  );
+}
+
+/** A request for which there will be memory when others have ended. */
+export function outOfRequestMemory(max: number): ConnectError {
+  return overloaded(`the requests under way use all of their ${max} bytes (limits.max_request_memory)`);
+}
+
+/** A request for which there never is enough memory. */
+export function overRequestMemory(needed: number, max: number): ConnectError {
+  return new ConnectError(
+    `the request is too large for this server: it needs ${needed} bytes of memory, expected at most ${max} ` +
+      "(limits.max_request_memory)",
+    Code.ResourceExhausted,
+  );
+}
+
+/** A call beyond the number of calls that are served at once. */
+export function tooManyCalls(max: number): ConnectError {
+  return overloaded(`${max} calls are under way, as many as are served at once (limits.max_calls)`);
+}
+
+/** A request whose bytes do not come. */
+export function tooSlow(limit: string, ms: number): ConnectError {
+  return connectErrorOf(
+    new RequestTimeoutError(`the request did not arrive in time: waited ${ms} ms (limits.${limit})`),
+  );
+}
+
+function overloaded(message: string): ConnectError {
+  return connectErrorOf(new RateLimitError(message, { retryable: true, retryAfter: RETRY_AFTER_SECONDS }));
+}

@@ -1,0 +1,76 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ArrivalWatch } from "../../../src/server/requests/arrival-watch.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const LIMITS = { requestTimeoutMs: 60_000, stallTimeoutMs: 10_000 };
+
+function arrivalOf() {
+  return { fail: vi.fn<(reason: unknown) => void>() };
+}
+
+describe("ArrivalWatch", () => {
+  it("ends a request that stops in the middle, and names the limit", () => {
+    const watch = new ArrivalWatch(LIMITS);
+    const arrival = arrivalOf();
+    watch.begin(arrival);
+    vi.advanceTimersByTime(10_000);
+    expect(arrival.fail).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(2000);
+    expect(arrival.fail).toHaveBeenCalledOnce();
+    const error = ConnectError.from(arrival.fail.mock.calls[0]?.[0]);
+    expect(error.code).toBe(Code.DeadlineExceeded);
+    expect(error.rawMessage).toContain("limits.stall_timeout");
+  });
+
+  it("ends a request that comes byte by byte", () => {
+    const watch = new ArrivalWatch(LIMITS);
+    const arrival = arrivalOf();
+    watch.begin(arrival);
+    for (let second = 0; second < 60; second++) {
+      expect(arrival.fail).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(1000);
+      watch.touch(arrival);
+    }
+    vi.advanceTimersByTime(2000);
+    expect(ConnectError.from(arrival.fail.mock.calls[0]?.[0]).rawMessage).toContain("limits.request_timeout");
+  });
+
+  it("leaves a request alone that has arrived, and its timer ends", () => {
+    const watch = new ArrivalWatch(LIMITS);
+    const arrival = arrivalOf();
+    watch.begin(arrival);
+    vi.advanceTimersByTime(9000);
+    watch.end(arrival);
+    vi.advanceTimersByTime(60_000);
+    expect(arrival.fail).not.toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("ends stalled requests early where memory is short, and not those that go on", () => {
+    const watch = new ArrivalWatch(LIMITS);
+    const [stalled, moving] = [arrivalOf(), arrivalOf()];
+    watch.begin(stalled);
+    watch.begin(moving);
+    vi.advanceTimersByTime(2000);
+    watch.touch(moving);
+    watch.endStalled();
+    expect(stalled.fail).toHaveBeenCalledOnce();
+    expect(moving.fail).not.toHaveBeenCalled();
+    watch.stop();
+  });
+
+  it("ends the one that is waited for longest where calls are short", () => {
+    const watch = new ArrivalWatch(LIMITS);
+    const [first, second] = [arrivalOf(), arrivalOf()];
+    expect(watch.endOldest()).toBe(false);
+    watch.begin(first);
+    watch.begin(second);
+    expect(watch.endOldest()).toBe(true);
+    expect(first.fail).toHaveBeenCalledOnce();
+    expect(second.fail).not.toHaveBeenCalled();
+    watch.stop();
+  });
+});

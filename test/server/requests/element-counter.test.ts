@@ -1,0 +1,123 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { StatusSchema } from "../../../src/gen/google/rpc/status_pb.ts";
+import { InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { countElements } from "../../../src/server/requests/element-counter.ts";
+
+const MANY = 1_000_000;
+
+function bytesOf(request: MessageInitShape<typeof RequestSchema>): Uint8Array {
+  return toBinary(RequestSchema, create(RequestSchema, request));
+}
+
+function codeOf(count: () => unknown): Code | undefined {
+  try {
+    count();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConnectError) return error.code;
+    throw error;
+  }
+}
+
+describe("countElements()", () => {
+  it("counts the fields of a message and of those in it", () => {
+    expect(countElements(RequestSchema, bytesOf({}), MANY)).toBe(0);
+    expect(countElements(RequestSchema, bytesOf({ model: "m" }), MANY)).toBe(1);
+    const text = { part: { case: "text", value: "a long text is one element" } } as const;
+    const message = { role: Role.USER, content: [text, text] };
+    // Of each message itself, role, two parts and their texts.
+    expect(countElements(RequestSchema, bytesOf({ messages: [message, message] }), MANY)).toBe(12);
+  });
+
+  it("counts the entries of a map, with their keys and values", () => {
+    expect(countElements(RequestSchema, bytesOf({ metadata: { a: "1", b: "2" } }), MANY)).toBe(6);
+  });
+
+  it("counts fields that the schema does not know", () => {
+    expect(countElements(RequestSchema, Buffer.alloc(1000, Buffer.from([0x78, 1])), MANY)).toBe(500);
+    // A group of one field: its beginning, the field and its end.
+    expect(countElements(RequestSchema, Buffer.from([0xf3, 0x07, 0x08, 1, 0xf4, 0x07]), MANY)).toBe(3);
+  });
+
+  it("does not look into texts and bytes", () => {
+    const nested = Buffer.alloc(1000, Buffer.from([0x12, 0]));
+    expect(
+      countElements(
+        StatusSchema,
+        toBinary(
+          StatusSchema,
+          create(StatusSchema, {
+            details: [{ typeUrl: "t", value: nested }],
+          }),
+        ),
+        MANY,
+      ),
+    ).toBe(3);
+  });
+
+  it("stops at the limit, which it names", () => {
+    const bytes = Buffer.alloc(2 * MANY, Buffer.from([0x12, 0]));
+    expect(countElements(RequestSchema, bytes.subarray(0, 20), 10)).toBe(10);
+    expect(() => countElements(RequestSchema, bytes, 10)).toThrow(
+      "expected at most 10 fields and values (limits.max_message_elements)",
+    );
+    expect(codeOf(() => countElements(RequestSchema, bytes, 10))).toBe(Code.ResourceExhausted);
+  });
+
+  it("takes a nesting of any depth", () => {
+    let bytes = Buffer.alloc(0);
+    for (let depth = 0; depth < 2000; depth++) {
+      bytes = Buffer.concat([Buffer.from([CAUSE_TAG]), lengthOf(bytes.length), bytes]);
+    }
+    expect(countElements(InferenceErrorSchema, bytes, MANY)).toBe(2000);
+  });
+
+  it("accepts what the decoder accepts, and never counts less than it makes", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        let decoded: unknown;
+        try {
+          decoded = fromBinary(RequestSchema, bytes, { readUnknownFields: false });
+        } catch {
+          return;
+        }
+        // A message that ends beyond its parent is accepted by the decoder alone.
+        const code = codeOf(() => countElements(RequestSchema, bytes, MANY));
+        if (code !== undefined) return;
+        expect(countElements(RequestSchema, bytes, MANY)).toBeGreaterThanOrEqual(objectsIn(decoded) - 1);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it("ends for any bytes", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        expect([undefined, Code.Internal]).toContain(codeOf(() => countElements(RequestSchema, bytes, MANY)));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});
+
+/** The tag of `InferenceError.cause`, which is an InferenceError. */
+const CAUSE_TAG = 0x42;
+
+function lengthOf(bytes: number): Buffer {
+  const result: number[] = [];
+  let rest = bytes;
+  for (; rest > 0x7f; rest >>>= 7) result.push((rest & 0x7f) | 0x80);
+  return Buffer.from([...result, rest]);
+}
+
+/** Messages in a decoded message, itself included. */
+function objectsIn(value: unknown): number {
+  if (value instanceof Uint8Array || typeof value !== "object" || value === null) return 0;
+  const inside = Object.values(value).reduce((sum: number, item) => sum + objectsIn(item), 0);
+  return inside + ("$typeName" in value ? 1 : 0);
+}

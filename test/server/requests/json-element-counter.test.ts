@@ -1,0 +1,75 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countJsonElements } from "../../../src/server/requests/json-element-counter.ts";
+
+const MANY = 1_000_000;
+
+function count(json: string, max = MANY): number {
+  return countJsonElements(Buffer.from(json), max);
+}
+
+/** Objects, lists, and the places between values, of a parsed value. */
+function elementsOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const items = Object.values(value);
+  return 1 + Math.max(0, items.length - 1) + items.reduce((sum: number, item) => sum + elementsOf(item), 0);
+}
+
+describe("countJsonElements()", () => {
+  it("counts objects, lists and the values after the first of each", () => {
+    expect(count("null")).toBe(0);
+    expect(count('{"a":1,"b":[1,2,{}]}')).toBe(6);
+  });
+
+  it("does not look into texts, short or long", () => {
+    expect(count(JSON.stringify(["{[,", '",\\\\"', `${"x".repeat(100)}",{`.repeat(3), "\\\\"]))).toBe(4);
+  });
+
+  it("agrees with a parser about any JSON", () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 5 }), (json) => {
+        // A key that appears twice is parsed once.
+        expect(count(json)).toBeGreaterThanOrEqual(elementsOf(JSON.parse(json)));
+        expect(count(JSON.stringify(JSON.parse(json)))).toBe(elementsOf(JSON.parse(json)));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("agrees with a parser about any text, wherever its quotes and backslashes are", () => {
+    const text = fc.array(fc.constantFrom('"', "\\", ",", "{", "x".repeat(40)), { maxLength: 12 });
+    fc.assert(
+      fc.property(
+        fc.array(
+          text.map((parts) => parts.join("")),
+          { maxLength: 4 },
+        ),
+        (texts) => {
+          expect(count(JSON.stringify(texts))).toBe(elementsOf(texts));
+        },
+      ),
+      { numRuns: 5000 },
+    );
+  });
+
+  it("stops at the limit, which it names", () => {
+    expect(count("[1,2,3]", 3)).toBe(3);
+    const exceed = () => count("[1,2,3]", 2);
+    expect(exceed).toThrow(ConnectError);
+    expect(exceed).toThrow("expected at most 2 fields and values (limits.max_message_elements)");
+    try {
+      exceed();
+    } catch (error) {
+      expect(ConnectError.from(error).code).toBe(Code.ResourceExhausted);
+    }
+  });
+
+  it("ends for any bytes", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        expect(countJsonElements(bytes, MANY)).toBeLessThanOrEqual(bytes.length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,137 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { RetryInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
+import {
+  type Reclaim,
+  RequestMemory,
+  type RequestShare,
+} from "../../../src/server/requests/request-memory.ts";
+
+const FREE = 64 * 1024;
+const MAX = 1_000_000;
+
+function memoryOf(
+  limits: { maxRequestMemoryBytes?: number; maxCalls?: number } = {},
+  reclaim?: Partial<Reclaim>,
+) {
+  return new RequestMemory(
+    { maxRequestMemoryBytes: MAX, maxCalls: 1000, ...limits },
+    { memory: () => {}, call: () => false, ...reclaim },
+  );
+}
+
+function failureOf(run: () => unknown): ConnectError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ConnectError) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("RequestMemory", () => {
+  it("counts what calls take beyond what is free for each", () => {
+    const memory = memoryOf();
+    const [one, other] = [memory.begin(), memory.begin()];
+    one.take(FREE);
+    other.take(FREE + 10);
+    expect(memory.usedBytes).toBe(10);
+    other.give(20);
+    expect(memory.usedBytes).toBe(0);
+    one.take(5);
+    one.release();
+    expect([memory.usedBytes, memory.calls]).toEqual([0, 1]);
+  });
+
+  it("refuses what does not fit now, and says when to come again", () => {
+    const memory = memoryOf();
+    memory.begin().take(MAX + FREE);
+    const share = memory.begin();
+    const error = failureOf(() => share.take(2 * FREE));
+    expect(error.code).toBe(Code.ResourceExhausted);
+    expect(error.rawMessage).toContain("(limits.max_request_memory)");
+    expect(error.findDetails(RetryInfoSchema)).toHaveLength(1);
+    expect(error.metadata.get("grpc-retry-pushback-ms")).toBe("1000");
+    // Small requests are served all the same.
+    share.take(FREE);
+  });
+
+  it("refuses for good what never fits", () => {
+    const error = failureOf(() =>
+      memoryOf()
+        .begin()
+        .expect(MAX + FREE + 1),
+    );
+    expect(error.code).toBe(Code.ResourceExhausted);
+    expect(error.findDetails(RetryInfoSchema)).toEqual([]);
+  });
+
+  it("refuses an announced size without taking it", () => {
+    const memory = memoryOf();
+    const share = memory.begin();
+    share.expect(MAX);
+    expect(memory.usedBytes).toBe(0);
+    expect(failureOf(() => share.expect(2 * MAX)).code).toBe(Code.ResourceExhausted);
+  });
+
+  it("takes memory back from requests that do not go on", () => {
+    const stalled: RequestShare[] = [];
+    const memory = memoryOf({}, { memory: () => stalled.pop()?.release() });
+    stalled.push(memory.begin());
+    stalled[0]?.take(MAX);
+    const share = memory.begin();
+    share.take(MAX);
+    expect(memory.calls).toBe(1);
+  });
+
+  it("refuses calls over the limit where no other can make way", () => {
+    const call = vi.fn(() => false);
+    const memory = memoryOf({ maxCalls: 1 }, { call });
+    const first = memory.begin();
+    const error = failureOf(() => memory.begin());
+    expect(error.rawMessage).toContain("(limits.max_calls)");
+    expect(error.findDetails(RetryInfoSchema)).toHaveLength(1);
+    call.mockReturnValueOnce(true);
+    memory.begin().release();
+    first.release();
+    expect(memory.calls).toBe(0);
+  });
+
+  it("is empty when all calls have ended, whatever they did", () => {
+    const step = fc.record({
+      call: fc.nat({ max: 4 }),
+      act: fc.constantFrom("take", "give", "elements", "release"),
+      bytes: fc.nat({ max: MAX }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const memory = memoryOf();
+        const calls = Array.from({ length: 5 }, () => ({ share: memory.begin(), bytes: 0 }));
+        for (const { call, act, bytes } of steps) {
+          const target = calls[call];
+          if (target !== undefined) tryTo(act, bytes, target);
+          expect(memory.usedBytes).toBeLessThanOrEqual(MAX);
+        }
+        for (const { share } of calls) share.release();
+        expect([memory.usedBytes, memory.calls]).toEqual([0, 0]);
+      }),
+    );
+  });
+});
+
+function tryTo(act: string, bytes: number, target: { share: RequestShare; bytes: number }): void {
+  const { share } = target;
+  try {
+    if (act === "take") share.take(bytes);
+    else if (act === "elements") share.takeElements(bytes % 1000);
+    else if (act === "give") share.give(Math.min(bytes, target.bytes));
+    else share.release();
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConnectError);
+    return;
+  }
+  if (act === "take") target.bytes += bytes;
+  if (act === "give") target.bytes -= Math.min(bytes, target.bytes);
+}
