@@ -1,3 +1,5 @@
+import { MAX_TIMER_MS } from "../grpc/deadline.ts";
+
 /**
  * Removes a deadline over 24.8 days, the longest timer. Clients without a deadline send such deadlines; as a timer it
  * would overflow and fire at once.
@@ -15,7 +17,6 @@ export function withoutEndlessDeadline(header: Headers): Headers {
 
 const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 // Milliseconds of the units of gRPC's timeout that can exceed that with eight digits.
 const LONG_UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 };

@@ -1,6 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { boundedText } from "../status/bounded-text.ts";
 
+/** The longest timer of Node, 24.8 days. A longer one would fire at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * The timeout in the header `grpc-timeout` (PROTOCOL-HTTP2, Timeout), in milliseconds. Undefined where there is none,
  * or one over 24.8 days, the longest timer: clients without a deadline send such timeouts.
@@ -26,7 +29,6 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   n: 0.000_001,
 };
 
-const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_SHOWN_BYTES = 32;
 
 function invalidTimeout(header: string): ConnectError {

@@ -5,6 +5,7 @@ import {
   endStreamFlag,
   parseTimeout,
 } from "@connectrpc/connect/protocol-connect";
+import { MAX_TIMER_MS } from "../grpc/deadline.ts";
 import { envelopedProtocol, headerIn } from "./enveloped.ts";
 import type { MessageCodec, StreamProtocol, StreamSettings } from "./protocol.ts";
 
@@ -41,5 +42,3 @@ export function connectTimeoutOf(headers: IncomingHttpHeaders): number | undefin
   if (error !== undefined) throw error;
   return timeoutMs > MAX_TIMER_MS ? undefined : timeoutMs;
 }
-
-const MAX_TIMER_MS = 2 ** 31 - 1;
