@@ -1,10 +1,7 @@
 /** Limits on the work of one compilation, so that no schema can exhaust the stack, the memory or the time. */
 import { invalidField } from "../../core/errors.ts";
-import type { JsonObject, JsonValue } from "../json/json.ts";
+import { type JsonObject, type JsonValue, MAX_JSON_LEVELS } from "../json/json.ts";
 import { UnsupportedSchemaError } from "./messages.ts";
-
-/** Nested JSON lists and objects. No provider accepts a fifth of it. */
-const MAX_JSON_DEPTH = 256;
 
 /** JSON values of a schema. The largest schemas that providers accept have a tenth of it. */
 const MAX_JSON_VALUES = 100_000;
@@ -26,8 +23,8 @@ export function checkSize(schema: JsonObject, field: string): void {
       }
     }
     const limit =
-      count > MAX_JSON_VALUES ? `${MAX_JSON_VALUES} JSON values` : `${MAX_JSON_DEPTH} levels of JSON`;
-    if (count > MAX_JSON_VALUES || depth > MAX_JSON_DEPTH) {
+      count > MAX_JSON_VALUES ? `${MAX_JSON_VALUES} JSON values` : `${MAX_JSON_LEVELS} levels of JSON`;
+    if (count > MAX_JSON_VALUES || depth > MAX_JSON_LEVELS) {
       throw invalidField(field, `expected at most ${limit}, found more`);
     }
     level = below;

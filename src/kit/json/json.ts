@@ -128,8 +128,25 @@ const MAX_COUNT = 2 ** 29 - 1;
  */
 export function parseObjectField(text: string, field: string): JsonObject {
   const value = tryParseJson(text);
-  if (isObject(value)) return value;
-  throw invalidField(field, `expected the text of a JSON object, found ${kindOfJson(value)}`);
+  if (!isObject(value))
+    throw invalidField(field, `expected the text of a JSON object, found ${kindOfJson(value)}`);
+  // Each level takes two characters.
+  if (text.length > 2 * MAX_JSON_LEVELS && isDeeper(value, MAX_JSON_LEVELS))
+    throw invalidField(field, `expected at most ${MAX_JSON_LEVELS} levels of JSON, found more`);
+  return value;
+}
+
+/** Deepest JSON in a request that is read: what walks through it calls itself at each level. No provider accepts a fifth of it. */
+export const MAX_JSON_LEVELS = 256;
+
+function isDeeper(value: object, maxLevels: number): boolean {
+  let level: object[] = [value];
+  for (let depth = 1; depth <= maxLevels && level.length > 0; depth += 1) {
+    level = level.flatMap((parent) =>
+      Object.values(parent).filter((child) => typeof child === "object" && child),
+    );
+  }
+  return level.length > 0;
 }
 
 function kindOfJson(value: unknown): string {

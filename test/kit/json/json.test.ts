@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidRequestError } from "../../../src/core/errors.ts";
 import {
+  asCount,
   asInt32,
   asObject,
   asString,
@@ -9,6 +10,7 @@ import {
   isObject,
   type JsonObject,
   type JsonValue,
+  MAX_JSON_LEVELS,
   mergeObjects,
   parseJson,
   parseObjectField,
@@ -168,7 +170,38 @@ describe("the readers of values", () => {
   });
 });
 
+describe("asCount()", () => {
+  it.each([
+    [0, 0],
+    [1_000_000, 1_000_000],
+    [-1, undefined],
+    [2 ** 30, undefined],
+    [1.5, undefined],
+    ["7", undefined],
+  ])("finds a count in %j alone where it is one", (value, want) => {
+    expect(asCount(value)).toBe(want);
+  });
+});
+
 describe("parseObjectField()", () => {
+  const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+
+  it.each([MAX_JSON_LEVELS + 1, 5000, 100_000])("rejects %d levels with the name of the field", (levels) => {
+    const description = "expected at most 256 levels of JSON, found more";
+    const field = 'provider_options_json["openai"]';
+    expect(() => parseObjectField(deep(levels), field)).toThrow(
+      expect.objectContaining({ violations: [{ field, description }] }),
+    );
+    expect(() => parseObjectField(`{"a":${"[".repeat(levels)}${"]".repeat(levels)}}`, field)).toThrow(
+      description,
+    );
+  });
+
+  it("takes as many levels as may be", () => {
+    const text = deep(MAX_JSON_LEVELS);
+    expect(JSON.stringify(parseObjectField(text, "f"))).toBe(text);
+  });
+
   it("gives the object, long numbers as they are spelled", () => {
     const text = '{"seed":12345678901234567890}';
     expect(JSON.stringify(parseObjectField(text, "f"))).toBe(text);
