@@ -13,6 +13,7 @@ ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
+COPY tools tools
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY scripts/build scripts/build
