@@ -1,10 +1,7 @@
 # syntax=docker/dockerfile:1
 
-# A tag may name another image tomorrow. For a build that can be repeated, pin both by digest:
-#   docker buildx imagetools inspect node:24-bookworm-slim --format '{{.Manifest.Digest}}'
-#   docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:... \
-#                --build-arg RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot@sha256:... .
-# They stand here by tag so that whoever builds without a pin gets their security fixes.
+# By tag, so that a rebuild brings the fixes of the base images. For a build that can be repeated,
+# pin both by digest (name:tag@sha256:...): see "The image" in docs/operations.md.
 ARG NODE_IMAGE=node:24-bookworm-slim
 ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 

@@ -9,7 +9,13 @@ import { createRequestHandler } from "./http/request-handler.ts";
 import { UnsentResponses } from "./http/unsent-responses.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
 import { createRefusalReport } from "./listen/refusal-report.ts";
-import { DEFAULT_LIMITS, type Limits, type RunningServer, type ServerOptions } from "./options.ts";
+import {
+  DEFAULT_LIMITS,
+  type Limits,
+  type ListenersOptions,
+  type RunningServer,
+  type ServerOptions,
+} from "./options.ts";
 import { createIntake } from "./requests/intake.ts";
 import { createHealthService, createReflectionServices } from "./services/built-in-services.ts";
 import { createHealth, type Health } from "./services/health-service.ts";
@@ -56,6 +62,7 @@ interface Shared {
   readonly limits: Limits;
   readonly health: Health;
   readonly healthService: Service;
+  readonly checkHost: HostCheck;
   readonly observers: readonly CallObserver[];
 }
 
@@ -63,34 +70,38 @@ function shareParts({ listeners, services, observers = [] }: ServerOptions): Sha
   const limits = { ...DEFAULT_LIMITS, ...listeners.limits };
   const names = services.filter(({ isInHealth }) => isInHealth).map(({ desc }) => desc.typeName);
   const health = createHealth(names);
-  return { limits, health, healthService: createHealthService(health), observers };
+  return {
+    limits,
+    health,
+    healthService: createHealthService(health),
+    checkHost: hostCheckOf(listeners),
+    observers,
+  };
+}
+
+function hostCheckOf({ data, admin, allowedHosts = [] }: ListenersOptions): HostCheck {
+  const addresses = admin === undefined ? data.addresses : [...data.addresses, admin.address];
+  return createHostCheck(allowedHosts, addresses);
 }
 
 function openData(options: ServerOptions, shared: Shared): Promise<Listener> {
   const { unixSocketMode } = options.listeners;
   const { addresses, cors } = options.listeners.data;
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
-  const { limits, observers } = shared;
+  const { limits, checkHost, observers } = shared;
   const services = allServices(options, shared);
   const intake = createIntake(limits);
   const unsent = new UnsentResponses(limits.maxUnsentBytes);
   const connect = createConnectApi({ services, intake, unsent, compressions: ["gzip", "br"] });
   const handler = createRequestHandler({
     apis: [connect, ...(options.apis ?? [])],
-    checkHost: hostCheckOf(options, addresses),
+    checkHost,
     checkOrigin: createOriginCheck(cors),
     observers,
   });
   const streams = createGrpcTransport({ services, intake, unsent, observers });
   const onRefused = createRefusalReport("data", limits.maxConnections, options);
   return openListener({ field: "listen", addresses, unixSocketMode, intake, handler, streams, onRefused });
-}
-
-function hostCheckOf(
-  { listeners }: Pick<ServerOptions, "listeners">,
-  addresses: readonly string[],
-): HostCheck {
-  return createHostCheck(listeners.allowedHosts ?? [], addresses);
 }
 
 function allServices(
@@ -103,7 +114,7 @@ function allServices(
 
 async function openAdmin(
   options: ServerOptions,
-  { limits, health, healthService, observers }: Shared,
+  { limits, health, healthService, checkHost, observers }: Shared,
 ): Promise<Listener | undefined> {
   const { listeners, metrics } = options;
   if (listeners.admin === undefined) return undefined;
@@ -118,7 +129,7 @@ async function openAdmin(
   const addresses = [listeners.admin.address];
   const handler = createRequestHandler({
     apis: [pages, connect],
-    checkHost: hostCheckOf({ listeners }, addresses),
+    checkHost,
     checkOrigin: createOriginCheck(undefined),
     observers,
   });
