@@ -1,17 +1,20 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { costOf } from "../../catalog/catalog.ts";
+import { ServerError } from "../../core/errors.ts";
 import { type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import {
   type FinishReason,
   type RateLimitInfo,
+  FinishReason_Reason as Reason,
   type Response,
   ResponseSchema,
   type Warning,
 } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { AnswerLimits } from "../stream/answer-limits.ts";
+import { warning } from "./loss-report.ts";
 import { boundedId } from "./provider-error.ts";
 
 /** What is known about a call before the provider's body is read: the same for a whole answer and a stream. */
@@ -53,8 +56,23 @@ export interface Answer {
   readonly providerRequestId?: string;
 }
 
+/**
+ * The error of an answer with the status of success and without an answer in it.
+ * @param what What was found in its place.
+ */
+export function answerMissing(
+  { provider, providerRequestId }: CallFacts,
+  what = "without an answer",
+): ServerError {
+  return new ServerError(`the provider answered with success and ${what}`, {
+    provider,
+    requestId: providerRequestId,
+  });
+}
+
 /** Combines an answer and the facts of its call. The only place that creates a Response. */
 export function responseOf(facts: CallFacts, answer: Answer): Response {
+  warnAtLimit(facts, answer);
   const { withoutKeys = unchanged } = facts;
   const response = create(ResponseSchema, {
     id: withoutKeys(answer.id),
@@ -75,6 +93,17 @@ export function responseOf(facts: CallFacts, answer: Answer): Response {
 
 function unchanged(text: string): string {
   return text;
+}
+
+const LIMIT_REACHED = "the model wrote as many tokens as max_tokens allows; the answer may be cut";
+
+/** Some servers report an ordinary end where the answer was cut at the caller's limit. */
+function warnAtLimit({ request, warnings }: CallFacts, { finishReason, usage }: Answer): void {
+  const isOrdinary = finishReason.reason === Reason.STOP || finishReason.reason === Reason.TOOL_CALLS;
+  if (!isOrdinary || usage === undefined || usage.outputTokens !== request.maxTokens) return;
+  // A whole answer that is replayed as a stream comes here twice.
+  if (warnings.some(({ code }) => code === "limit_reached")) return;
+  warnings.push(warning("max_tokens", "limit_reached", LIMIT_REACHED));
 }
 
 /** Adds the price of the call, where neither provider nor adapter gave one and the catalog has the prices. */

@@ -5,6 +5,15 @@ import {
   FinishReasonSchema,
 } from "../../gen/outrigger/v1/response_pb.ts";
 
+/**
+ * The provider's word for why an answer ended; empty where there is none. Some servers send the number of an enum value,
+ * of which zero means that the answer goes on.
+ */
+export function finishWordIn(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" && value > 0 ? String(value) : "";
+}
+
 /** A finish reason. @param raw The provider's own value. */
 export function finishReason(reason: FinishReason_Reason, raw: string): FinishReason {
   return create(FinishReasonSchema, { reason, raw });

@@ -17,6 +17,7 @@ export type WarningCode =
   | "input_transformed"
   | "count_mismatch"
   | "provider_message"
+  | "limit_reached"
   | "further_candidates";
 
 /**

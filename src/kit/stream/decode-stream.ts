@@ -90,7 +90,9 @@ class DecodedStream implements AsyncIterator<Batch> {
     this.#sse = new SseDecoder((event) => {
       if (writer.ended) return;
       this.#countEvent(event);
-      decoder.push(event);
+      if (event.data.trim() !== "") decoder.push(event);
+      // Some servers keep a connection busy with events without data.
+      else if (event.type === "error") decoder.push(UNEXPLAINED_FAILURE);
     }, limits.maxEventChars);
   }
 
@@ -175,6 +177,8 @@ class DecodedStream implements AsyncIterator<Batch> {
     await this.#body.return?.();
   }
 }
+
+const UNEXPLAINED_FAILURE: SseEvent = { type: "error", data: "{}" };
 
 /** A connection that is lost inside a stream is a broken stream, not an unreachable provider. */
 function brokenStream(thrown: unknown): SDKError {

@@ -1,11 +1,10 @@
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason } from "../../kit/adapter/finish-reason.ts";
-import { textIn } from "../../kit/json/json.ts";
+import { finishReason, finishWordIn } from "../../kit/adapter/finish-reason.ts";
 import type { StopReason } from "../../wire/anthropic-messages/response.ts";
 
 /** Why the model stopped (provider documentation: "Stop reasons"). @param stopReason `stop_reason`. */
 export function finishReasonOf(stopReason: unknown): FinishReason {
-  const raw = textIn(stopReason);
+  const raw = finishWordIn(stopReason);
   return finishReason(REASONS.get(raw) ?? Reason.OTHER, raw);
 }
 

@@ -11,7 +11,7 @@ import type { ContentBlock, TextCitation } from "../../wire/anthropic-messages/r
 import type { ContentBlockDelta } from "../../wire/anthropic-messages/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { citationsOf } from "./citations.ts";
-import { inputOf, nativePart, type SourceBlock } from "./response.ts";
+import { cutInputOf, inputOf, nativePart, type SourceBlock } from "./response.ts";
 import type { StateWriter } from "./state.ts";
 
 type Block = Untrusted<ContentBlock>;
@@ -40,8 +40,8 @@ interface OpenCall {
   readonly kind: "call";
   readonly block: Block;
   readonly writer: ToolCallBlock;
-  /** Input of the start event, for a call without deltas. */
-  readonly input: string;
+  /** The JSON text of the start event's block, which has the input of a call without deltas. */
+  readonly source: string;
 }
 
 /** Any other block: its part is added when the block ends, at the index reserved for it. */
@@ -65,7 +65,7 @@ export function beginBlock({ block, source }: SourceBlock, writer: StreamWriter)
       return beginThinking(block, writer.startReasoning());
     case "tool_use": {
       const call = writer.startToolCall({ id: textIn(block.id), name: textIn(block.name) });
-      return { kind: "call", block, writer: call, input: inputOf(source) };
+      return { kind: "call", block, writer: call, source };
     }
     default:
       return { kind: "whole", block, source, partIndex: writer.reserve(), input: "" };
@@ -133,8 +133,11 @@ function addInput(open: OpenBlock, json: string): DeltaHandling {
   return "kept";
 }
 
-/** Ends the part of a block, with everything that is known only at the end. */
-export function endBlock(open: OpenBlock, writer: StreamWriter, states: StateWriter): void {
+/**
+ * Ends the part of a block, with everything that is known only at the end.
+ * @param isCut Whether the answer was stopped in this block.
+ */
+export function endBlock(open: OpenBlock, writer: StreamWriter, states: StateWriter, isCut: boolean): void {
   const { block } = open;
   switch (open.kind) {
     case "text":
@@ -147,7 +150,7 @@ export function endBlock(open: OpenBlock, writer: StreamWriter, states: StateWri
         ? open.writer.end({ redacted: true, providerState: states.ofRedactedThinking(block) })
         : open.writer.end({ providerState: states.ofThinking(block) });
     case "call":
-      if (open.writer.text === "") open.writer.append(open.input);
+      if (open.writer.text === "") open.writer.append(isCut ? cutInputOf(open.source) : inputOf(open.source));
       return open.writer.end({ providerState: states.ofToolUse(block) });
     case "whole":
       return writer.addPart(nativePart(states.provider, textIn(block.type), sourceOf(open)), open.partIndex);

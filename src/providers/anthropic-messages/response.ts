@@ -1,12 +1,13 @@
 /** Their body -> our Response. The blocks of `content` become content parts, in order. */
 import { create } from "@bufbuild/protobuf";
-import { ServerError } from "../../core/errors.ts";
 import { type ContentPart, ContentPartSchema } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
+import { answerMissing, type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
+import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
+import { isStopped, unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
-import { asObject, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { asObject, isEmpty, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
 import { toolCallOf } from "../../kit/stream/stream-writer.ts";
 import type { FailureBody } from "../../wire/anthropic-messages/error.ts";
@@ -33,24 +34,25 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const message = asObject<Message | FailureBody>(tryParseJson(body));
   if (message !== undefined && isFailure(message)) throw reportedError(message, facts);
   if (!Array.isArray(message?.content)) {
-    throw new ServerError("the provider answered with success and a body that is not a message", {
-      provider: facts.provider,
-      requestId: facts.providerRequestId,
-    });
+    throw answerMissing(facts, "a body that is not a message");
   }
-  facts.warnings.push(...warningsIn(message));
+  facts.warnings.push(...warningsIn(message), ...negativeCountsIn(message.usage));
   const model = textIn(message.model);
   const states = new StateWriter(facts, model);
   const blocks = blocksIn(membersOf(body).get("content") ?? "");
   const { includeRaw } = facts.request;
+  const finishReason = finishReasonOf(message.stop_reason);
+  const isCut = isStopped(finishReason.reason);
   return responseOf(facts, {
     id: textIn(message.id),
     model,
     content: [
-      ...blocks.map((block) => partOf(block, states, toolCallIds)),
+      ...blocks.map((block, index) =>
+        partOf(block, states, toolCallIds, isCut && index === blocks.length - 1),
+      ),
       ...containerParts(message.container, states),
     ],
-    finishReason: finishReasonOf(message.stop_reason),
+    finishReason,
     usage: usageOf(message.usage, model || facts.request.model, includeRaw),
     rawJson: includeRaw ? body : "",
   });
@@ -70,11 +72,15 @@ export function blocksIn(content: string): SourceBlock[] {
   });
 }
 
-/** The part of one block (provider documentation: "Message", `content`). */
+/**
+ * The part of one block (provider documentation: "Message", `content`).
+ * @param isUnfinished Whether the answer was stopped in this block.
+ */
 function partOf(
   { block, source }: SourceBlock,
   states: StateWriter,
   toolCallIds: ToolCallIdAllocator,
+  isUnfinished: boolean,
 ): ContentPart {
   switch (block.type) {
     case "text":
@@ -84,7 +90,7 @@ function partOf(
     case "redacted_thinking":
       return thinkingPart("", true, states.ofRedactedThinking(block));
     case "tool_use":
-      return toolCallPart({ block, source }, states, toolCallIds);
+      return toolCallPart({ block, source }, states, toolCallIds, isUnfinished);
     default:
       return nativePart(states.provider, textIn(block.type), source);
   }
@@ -112,6 +118,7 @@ function toolCallPart(
   { block, source }: SourceBlock,
   states: StateWriter,
   toolCallIds: ToolCallIdAllocator,
+  isUnfinished: boolean,
 ): ContentPart {
   const call = {
     id: toolCallIds.take(textIn(block.id)),
@@ -120,7 +127,7 @@ function toolCallPart(
   } as const;
   const providerState = states.ofToolUse(block);
   return create(ContentPartSchema, {
-    part: { case: "toolCall", value: toolCallOf(call, inputOf(source)) },
+    part: { case: "toolCall", value: toolCallOf(call, isUnfinished ? cutInputOf(source) : inputOf(source)) },
     ...(providerState === undefined ? {} : { providerState }),
   });
 }
@@ -129,6 +136,20 @@ function toolCallPart(
 export function inputOf(source: string): string {
   const input = membersOf(source).get("input");
   return input === undefined || input === "null" ? "" : input;
+}
+
+/**
+ * The input of a call at which the answer was stopped: the API closes what the model had written, and gives an empty
+ * object where that was nothing.
+ */
+export function cutInputOf(source: string): string {
+  const input = inputOf(source);
+  return isEmptyObject(input) ? unfinishedArguments("") : input;
+}
+
+function isEmptyObject(json: string): boolean {
+  const value = asObject(tryParseJson(json));
+  return json === "" || (value !== undefined && isEmpty(value));
 }
 
 /** A block that has no unified form, as it was sent. */

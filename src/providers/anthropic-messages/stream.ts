@@ -5,7 +5,9 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
+import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
+import { isStopped } from "../../kit/adapter/stopped-call.ts";
 import { asInt32, asObject, asString, objectIn, textIn, tryParseJson, without } from "../../kit/json/json.ts";
 import { membersOf, stringifyJson } from "../../kit/json/json-source.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
@@ -36,6 +38,8 @@ export class MessagesDecoder implements StreamDecoder {
   readonly #open = new Map<number, OpenBlock>();
   /** The blocks that have ended; with all of their content where `include_raw` asks for it. */
   readonly #done: Untrusted<ContentBlock>[] = [];
+  /** A call that has ended without input: how the message goes on shows whether the answer was stopped in it. */
+  #emptyCall: OpenBlock | undefined;
   #states: StateWriter;
   /** The Message object so far, without its content. */
   #message: Untrusted<Message> = {};
@@ -99,14 +103,17 @@ export class MessagesDecoder implements StreamDecoder {
   /** Blocks that a message already holds when it starts: those of the provider's code that was waiting and continues. */
   #addBlocks(data: string): void {
     const content = membersOf(membersOf(data).get("message") ?? "").get("content") ?? "";
-    for (const block of blocksIn(content)) this.#close(beginBlock(block, this.#writer));
+    for (const block of blocksIn(content)) this.#close(beginBlock(block, this.#writer), false);
   }
 
   #startBlock(event: Event, data: string): void {
     const index = indexOf(event);
     if (!this.#writer.started || this.#open.has(index))
       throw new StreamError("the provider began a content block before its message, or twice");
-    const block = objectIn<ContentBlock>(event.content_block);
+    this.#closeEmptyCall(false);
+    const block = asObject<ContentBlock>(event.content_block);
+    // As in the content of a whole answer, what is no block is skipped.
+    if (block === undefined) return;
     const source = membersOf(data).get("content_block") ?? "{}";
     if (block.type === "fallback") this.#changeModel(textIn(objectIn<FallbackModel>(block.to).model));
     this.#open.set(index, beginBlock({ block, source }, this.#writer));
@@ -129,12 +136,19 @@ export class MessagesDecoder implements StreamDecoder {
 
   #endBlock(index: number): void {
     const open = this.#open.get(index);
-    if (open !== undefined) this.#close(open);
+    if (open?.kind === "call" && open.writer.text === "") this.#emptyCall = open;
+    else if (open !== undefined) this.#close(open, false);
     this.#open.delete(index);
   }
 
-  #close(open: OpenBlock): void {
-    endBlock(open, this.#writer, this.#states);
+  /** @param isCut Whether the answer was stopped in the call. */
+  #closeEmptyCall(isCut: boolean): void {
+    if (this.#emptyCall !== undefined) this.#close(this.#emptyCall, isCut);
+    this.#emptyCall = undefined;
+  }
+
+  #close(open: OpenBlock, isCut: boolean): void {
+    endBlock(open, this.#writer, this.#states, isCut);
     this.#done.push(this.#facts.request.includeRaw ? wholeBlock(open) : open.block);
   }
 
@@ -159,14 +173,17 @@ export class MessagesDecoder implements StreamDecoder {
 
   #finish(): void {
     if (!this.#writer.started) throw new StreamError("the provider ended a message that it never began");
-    for (const open of this.#open.values()) this.#close(open);
     const message = this.#message;
+    const finishReason = finishReasonOf(message.stop_reason);
+    this.#closeEmptyCall(isStopped(finishReason.reason));
+    for (const open of this.#open.values()) this.#close(open, isStopped(finishReason.reason));
+    if (this.#done.length === 0 && !Array.isArray(message.content)) throw answerMissing(this.#facts);
     for (const part of containerParts(message.container, this.#states)) this.#writer.addPart(part);
-    this.#facts.warnings.push(...warningsIn(message));
+    this.#facts.warnings.push(...warningsIn(message), ...negativeCountsIn(this.#usage));
     this.#writer.finish({
       id: textIn(message.id),
       model: textIn(message.model),
-      finishReason: finishReasonOf(message.stop_reason),
+      finishReason,
       usage: this.#writer.usage,
       rawJson: this.#facts.request.includeRaw ? this.#rawMessage() : "",
     });

@@ -1,5 +1,6 @@
 /** The block that an answer is writing. At most one is open: the API writes one part after the other. */
 
+import { unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import { hasOnly, isEmpty, objectIn, objectsIn, textIn, without } from "../../kit/json/json.ts";
 import type {
   ReasoningBlock,
@@ -99,8 +100,8 @@ export class OpenBlocks {
     this.#writer.addPart(imagePart(part, this.#states) ?? nativePart(kind, sources.at(index), this.#states));
   }
 
-  /** Ends the open block. @param isCutOff Whether a limit stopped the answer. */
-  close(isCutOff = false): void {
+  /** Ends the open block. @param isStopped Whether the answer was stopped before the model had ended it. */
+  close(isStopped = false): void {
     const open = this.#open;
     this.#open = undefined;
     switch (open?.kind) {
@@ -111,7 +112,7 @@ export class OpenBlocks {
         return open.block.end({ redacted, providerState: this.#states.ofPart(open.rest) });
       }
       case "call":
-        open.block.append(isCutOff ? unfinished(open.block.text) : open.args.close());
+        open.block.append(isStopped ? unfinishedArguments(open.block.text) : open.args.close());
         return open.block.end({ providerState: this.#states.ofPart(open.rest) });
     }
   }
@@ -175,12 +176,4 @@ function callRest(part: Untrusted<Part>, call: Untrusted<FunctionCall>): Untrust
 function joinRests(earlier: Untrusted<Part>, later: Untrusted<Part>): Untrusted<Part> {
   const functionCall = { ...objectIn(earlier.functionCall), ...objectIn(later.functionCall) };
   return { ...earlier, ...later, functionCall };
-}
-
-/**
- * The text that keeps arguments invalid which a limit cut off, so that the call does not look whole. Arguments that are
- * empty would count as an empty object.
- */
-function unfinished(args: string): string {
-  return args === "" ? "{" : "";
 }

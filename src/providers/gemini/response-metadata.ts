@@ -4,7 +4,10 @@ import { FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_p
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
 import { repeatableMessage } from "../../kit/adapter/classify.ts";
+import { finishWordIn } from "../../kit/adapter/finish-reason.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
+import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
+import { isStopped } from "../../kit/adapter/stopped-call.ts";
 import {
   asInt32,
   asString,
@@ -71,6 +74,7 @@ export class ResponseMetadata {
   #block: Untrusted<PromptFeedback> | undefined;
   #lastKind = "";
   #contradicts = false;
+  #negativeCounts: readonly Warning[] = [];
   #hasToolCalls = false;
 
   constructor(facts: CallFacts) {
@@ -107,7 +111,7 @@ export class ResponseMetadata {
 
   /** Records why the candidate finished. Call it after the parts of the same event. */
   sawFinish({ finishReason, finishMessage }: Untrusted<Candidate>): void {
-    this.#finish = asString(finishReason) ?? this.#finish;
+    this.#finish = finishWordIn(finishReason) || this.#finish;
     this.#message = asString(finishMessage) ?? this.#message;
   }
 
@@ -135,9 +139,9 @@ export class ResponseMetadata {
     return (this.#finish !== undefined && !isWaiting) || this.#isBlocked;
   }
 
-  /** Whether the answer was stopped before its own end. */
-  get isCutOff(): boolean {
-    return this.#finish !== undefined && this.#finish !== "STOP";
+  /** Whether the answer was stopped before the model had ended it. */
+  get isStopped(): boolean {
+    return isStopped(finishReasonOf(this.#finish ?? "", false).reason);
   }
 
   /** The answer without its content. @param rawJson Its body, verbatim, where the caller wants it. */
@@ -162,6 +166,7 @@ export class ResponseMetadata {
       ...(message === "" ? [] : [warning("", "provider_message", message)]),
       ...(this.#hasFurtherCandidates ? [warning("", "further_candidates", FURTHER_CANDIDATES)] : []),
       ...(this.#contradicts ? [warning("", "count_mismatch", CONTRADICTION)] : []),
+      ...this.#negativeCounts,
     ];
   }
 
@@ -178,6 +183,7 @@ export class ResponseMetadata {
 
   #readUsage(metadata: unknown): void {
     const usage = usageOf(metadata, this.#facts.request.includeRaw);
+    if (isObject(metadata)) this.#negativeCounts = negativeCountsIn(metadata);
     if (usage === undefined) return;
     this.usage = usage;
     this.#contradicts = isContradictory(metadata, usage);

@@ -1,8 +1,7 @@
 /** Their body -> our Response. A whole answer is one GenerateContentResponse, as each event of a stream is. */
 
-import { ServerError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { isObject, objectIn, tryParseJson } from "../../kit/json/json.ts";
 import { elementsOf } from "../../kit/json/json-source.ts";
@@ -22,8 +21,5 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   for (const source of sources) decoder.pushChunk(objectIn<StreamChunk>(tryParseJson(source)), source);
   const response = decoder.endWhole(facts.request.includeRaw ? body : "");
   if (response !== undefined) return response;
-  throw new ServerError("the provider answered with success and a body that holds no answer", {
-    provider: facts.provider,
-    requestId: facts.providerRequestId,
-  });
+  throw answerMissing(facts);
 }

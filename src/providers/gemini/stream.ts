@@ -41,8 +41,9 @@ export class GeminiDecoder implements StreamDecoder {
     this.#blocks = new OpenBlocks(writer, this.#states);
   }
 
-  push({ data }: SseEvent): void {
+  push({ data, type }: SseEvent): void {
     const chunk = tryParseJson(data);
+    if (type === "error") throw this.#failure(objectIn<ErrorBody>(chunk));
     if (isObject(chunk)) return this.#pushJson(chunk, data);
     const lines = data.split("\n");
     if (lines.length === 1) throw new StreamError("an event of the provider's stream is no JSON object");
@@ -83,7 +84,7 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   #finish(rawJson: string): Response {
-    this.#blocks.close(this.#metadata.isCutOff);
+    this.#blocks.close(this.#metadata.isStopped);
     for (const { kind, data } of this.#metadata.candidateData)
       this.#writer.addPart(answerDataPart(kind, data, this.#states));
     this.#facts.warnings.push(...this.#metadata.warnings());

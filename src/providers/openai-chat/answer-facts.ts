@@ -1,6 +1,7 @@
 import type { Citation } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
 import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { finishWordIn } from "../../kit/adapter/finish-reason.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
 import { isStopped } from "../../kit/adapter/stopped-call.ts";
 import { asObject, textIn } from "../../kit/json/json.ts";
@@ -68,7 +69,7 @@ export class AnswerFacts {
 
   /** Reads why a choice ended. The first value stands: servers repeat it. Some send an empty one instead of null. */
   readFinish({ finish_reason: reason }: Untrusted<AnyChoice>): void {
-    this.#finish ||= textIn(reason);
+    this.#finish ||= finishWordIn(reason);
   }
 
   /** Records that there is an answer beside the first. */

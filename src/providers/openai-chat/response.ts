@@ -1,8 +1,7 @@
 /** The body of a whole answer -> our Response. */
 
-import { ServerError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import { StreamWriter } from "../../kit/stream/stream-writer.ts";
@@ -22,10 +21,7 @@ export function toResponse(
 ): Response {
   const completion = asObject<Completion>(tryParseJson(body));
   if (completion === undefined) {
-    throw new ServerError("the provider answered with success and a body that is no JSON object", {
-      provider: facts.provider,
-      requestId: facts.providerRequestId,
-    });
+    throw answerMissing(facts, "a body that is no JSON object");
   }
   const decoder = new ChatDecoder(facts, new StreamWriter(facts, toolCallIds), profile);
   return decoder.readWhole(completion, facts.request.includeRaw ? body : "");

@@ -3,10 +3,10 @@
  * answer is read as a stream of one chunk, so that both agree.
  */
 
-import { ServerError, StreamError } from "../../core/errors.ts";
+import { StreamError } from "../../core/errors.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
-import { asInt32, asObject, objectIn, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
+import { asInt32, asObject, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import type { StreamDecoder } from "../../kit/stream/decode-stream.ts";
 import type { SseEvent } from "../../kit/stream/sse.ts";
 import type { StreamWriter } from "../../kit/stream/stream-writer.ts";
@@ -22,7 +22,7 @@ import type { ServerProfile } from "./profile.ts";
 import { StateWriter } from "./state.ts";
 
 /** Finds the message, or the delta, in a choice. */
-type MessageReader = (choice: Untrusted<AnyChoice>) => Untrusted<AnyMessage>;
+type MessageReader = (choice: Untrusted<AnyChoice>) => Untrusted<AnyMessage> | undefined;
 
 /** Chunks that are held back until one names the model. Servers that name none in their first one do in the second. */
 const MAX_EARLY = 16;
@@ -37,6 +37,8 @@ export class ChatDecoder implements StreamDecoder {
   readonly #answer: AnswerFacts;
   /** Index of the choice that is read. Others are further answers to the same request. */
   #choice: number | undefined;
+  /** Whether there was a message, or a delta of one, be it empty. */
+  #hasMessage = false;
   /** Chunks to pass on that came before the stream could start. */
   readonly #early: { readonly chunk: Untrusted<AnyCompletion>; readonly data: string }[] = [];
 
@@ -51,7 +53,6 @@ export class ChatDecoder implements StreamDecoder {
 
   push({ data, type }: SseEvent): void {
     const text = data.trim();
-    if (text === "") return;
     if (text === END_OF_STREAM) return this.#endOfStream();
     const chunk = asObject<AnyCompletion>(tryParseJson(text));
     if (chunk === undefined) throw new StreamError("an event of the provider's stream is no JSON object");
@@ -75,7 +76,6 @@ export class ChatDecoder implements StreamDecoder {
    */
   readWhole(body: Untrusted<AnyCompletion>, rawJson: string): Response {
     this.#readChunk(body, messageOf);
-    if (this.#choice === undefined) throw this.#noChoices();
     return this.#finish(rawJson);
   }
 
@@ -95,7 +95,9 @@ export class ChatDecoder implements StreamDecoder {
     const index = asInt32(choice.index) ?? 0;
     this.#choice ??= index;
     if (index !== this.#choice) return this.#noteFurther(choice, chunk);
-    this.#message.push(messageIn(choice));
+    const message = messageIn(choice);
+    if (message !== undefined) this.#message.push(message);
+    this.#hasMessage ||= message !== undefined;
     const logprobs = asObject<Logprobs>(choice.logprobs);
     if (logprobs !== undefined) this.#message.pushLogprobs(logprobs);
     this.#answer.readFinish(choice);
@@ -130,25 +132,20 @@ export class ChatDecoder implements StreamDecoder {
   }
 
   #finish(rawJson: string): Response {
+    if (!this.#hasMessage) throw answerMissing(this.#facts);
     this.#start();
     this.#message.end(this.#answer.sources, this.#answer.isStopped);
     const { hasToolCalls, hasRefusal } = this.#message;
     return this.#writer.finish(this.#answer.end({ hasToolCalls, hasRefusal }, rawJson));
   }
-
-  #noChoices(): ServerError {
-    const { provider, providerRequestId } = this.#facts;
-    const message = "the provider answered with success and without an answer";
-    return new ServerError(message, { provider, requestId: providerRequestId });
-  }
 }
 
 /** The message of a chunk. Perplexity repeats the message so far beside each delta. */
-function deltaOf({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> {
-  return asObject<AnyMessage>(delta) ?? objectIn<AnyMessage>(message);
+function deltaOf({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
+  return asObject<AnyMessage>(delta) ?? asObject<AnyMessage>(message);
 }
 
 /** The message of a whole answer. Perplexity has an empty delta beside it. */
-function messageOf({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> {
-  return asObject<AnyMessage>(message) ?? objectIn<AnyMessage>(delta);
+function messageOf({ delta, message }: Untrusted<AnyChoice>): Untrusted<AnyMessage> | undefined {
+  return asObject<AnyMessage>(message) ?? asObject<AnyMessage>(delta);
 }

@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
+import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
 import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type {
   CompletionExtensions,
@@ -114,11 +115,12 @@ function costIn({ cost, cost_in_usd_ticks: ticks }: Counts): bigint | undefined 
 
 /** Warnings about counts that contradict each other. The counts stay as the server sent them. */
 export function mismatchesIn(counts: Counts | undefined, usage: Usage | undefined): Warning[] {
-  if (counts === undefined || usage === undefined) return [];
+  if (counts === undefined || usage === undefined) return negativeCountsIn(counts);
   const { inputTokens, outputTokens, totalTokens, reasoningTokens = 0 } = usage;
   const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
   const total = asCount(counts.total_tokens) ?? totalTokens;
   return [
+    ...negativeCountsIn(counts),
     ...(total === totalTokens
       ? []
       : [mismatch(`a total of ${total} where input and output come to ${totalTokens}`)]),

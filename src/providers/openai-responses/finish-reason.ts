@@ -1,7 +1,7 @@
 /** Why the model stopped. */
 
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
-import { finishReason } from "../../kit/adapter/finish-reason.ts";
+import { finishReason, finishWordIn } from "../../kit/adapter/finish-reason.ts";
 import { objectIn, objectsIn, textIn } from "../../kit/json/json.ts";
 import type {
   IncompleteDetails,
@@ -27,7 +27,7 @@ export function finishReasonOf(
   object: Untrusted<ResponseObject>,
   items: readonly Untrusted<OutputItem>[],
 ): FinishReason {
-  const status = textIn(object.status);
+  const status = finishWordIn(object.status);
   if (status === "incomplete") return incompleteReasonOf(object);
   if (status !== "completed" && status !== "") return finishReason(Reason.OTHER, status);
   if (items.some(isRunByCaller)) return finishReason(Reason.TOOL_CALLS, status);
@@ -36,7 +36,7 @@ export function finishReasonOf(
 }
 
 function incompleteReasonOf({ incomplete_details: details }: Untrusted<ResponseObject>): FinishReason {
-  const reason = textIn(objectIn<IncompleteDetails>(details).reason);
+  const reason = finishWordIn(objectIn<IncompleteDetails>(details).reason);
   switch (reason) {
     case "max_output_tokens":
     case "max_messages":

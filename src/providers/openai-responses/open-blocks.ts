@@ -184,7 +184,7 @@ export function nameCall(
   writer: StreamWriter,
 ): ToolCallBlock {
   const block = startCall(item, writer, partIndex);
-  block.append(callInput(item) || input);
+  block.append(callInput(item, input));
   return block;
 }
 

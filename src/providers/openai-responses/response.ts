@@ -1,14 +1,15 @@
 /** Their body -> our Response. The items of `output` become content parts, in order. */
 import { create } from "@bufbuild/protobuf";
-import { ServerError } from "../../core/errors.ts";
 import {
   type ContentPart,
   ContentPartSchema,
   type ProviderState,
 } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Response, Warning } from "../../gen/outrigger/v1/response_pb.ts";
-import { type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
+import { answerMissing, type CallFacts, responseOf } from "../../kit/adapter/call-facts.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
+import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
+import { unfinishedArguments } from "../../kit/adapter/stopped-call.ts";
 import type { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
 import { asObject, asString, objectsIn, textIn, tryParseJson } from "../../kit/json/json.ts";
 import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
@@ -33,11 +34,10 @@ import { usageOf } from "./usage.ts";
  */
 export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response {
   const object = asObject<ResponseObject>(tryParseJson(body));
-  if (object === undefined) throw noResponse("a body that is no JSON object", facts);
+  if (object === undefined) throw answerMissing(facts, "a body that is no JSON object");
   if (isFailure(object)) throw reportedError(object, facts);
-  if (!Array.isArray(object.output) && object.status === undefined)
-    throw noResponse("a body that is no Response object", facts);
-  facts.warnings.push(...transformationsIn(object));
+  if (!Array.isArray(object.output)) throw answerMissing(facts);
+  facts.warnings.push(...transformationsIn(object), ...negativeCountsIn(object.usage));
   const items = objectsIn<OutputItem>(object.output);
   const model = textIn(object.model);
   const states = new StateWriter(facts, model);
@@ -49,10 +49,6 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
     usage: usageOf(object.usage, facts.request.includeRaw),
     rawJson: facts.request.includeRaw ? body : "",
   });
-}
-
-function noResponse(what: string, { provider, providerRequestId: requestId }: CallFacts): ServerError {
-  return new ServerError(`the provider answered with success and ${what}`, { provider, requestId });
 }
 
 /** The parts of one output item (provider documentation: "The response object", `output`). */
@@ -128,7 +124,7 @@ function toolCallPart(
     id: toolCallIds.take(textIn(item.call_id)),
   };
   return create(ContentPartSchema, {
-    part: { case: "toolCall", value: toolCallOf(call, callInput(item)) },
+    part: { case: "toolCall", value: toolCallOf(call, callInput(item, "")) },
     providerState: states.ofCall(item),
   });
 }
@@ -138,10 +134,18 @@ export function callHead(item: Untrusted<OutputItem>): { name: string; inputKind
   return { name: textIn(item.name), inputKind: item.type === "custom_tool_call" ? "text" : "argumentsJson" };
 }
 
-/** The input of a call item: JSON text, or free text for a custom tool. */
-export function callInput(item: Untrusted<OutputItem>): string {
-  return textIn(item.type === "custom_tool_call" ? item.input : item.arguments);
+/**
+ * The input of a call item: JSON text, or free text for a custom tool.
+ * @param streamed What its events have brought, where the item itself has none.
+ */
+export function callInput(item: Untrusted<OutputItem>, streamed: string): string {
+  if (item.type === "custom_tool_call") return textIn(item.input) || streamed;
+  const written = textIn(item.arguments) || streamed;
+  return item.status === INCOMPLETE ? written + unfinishedArguments(written) : written;
 }
+
+/** Status of a response that was stopped before its end, and of the item in which it was. */
+export const INCOMPLETE = "incomplete";
 
 /** The one part of an item that is written without deltas: a generated image, or a hosted tool's block verbatim. */
 export function singlePart(item: Untrusted<OutputItem>, states: StateWriter): ContentPart {

@@ -5,7 +5,8 @@
  */
 
 import { StreamError } from "../../core/errors.ts";
-import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import { answerMissing, type CallFacts } from "../../kit/adapter/call-facts.ts";
+import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
 import {
   asInt32,
   asObject,
@@ -47,7 +48,14 @@ import {
   textAt,
 } from "./open-blocks.ts";
 import { isRedacted, reasoningText } from "./reasoning.ts";
-import { callInput, messagePart, messageText, singlePart, transformationsIn } from "./response.ts";
+import {
+  callInput,
+  INCOMPLETE,
+  messagePart,
+  messageText,
+  singlePart,
+  transformationsIn,
+} from "./response.ts";
 import { StateWriter } from "./state.ts";
 import { usageOf } from "./usage.ts";
 
@@ -245,7 +253,7 @@ export class ResponsesDecoder implements StreamDecoder {
         this.#endReasoning(open, item);
         return item;
       case "call":
-        open.block.complete(callInput(item));
+        open.block.complete(callInput(item, open.block.text));
         open.block.end({ providerState: this.#states.ofCall(item) });
         return item;
       case "nameless call":
@@ -282,7 +290,7 @@ export class ResponsesDecoder implements StreamDecoder {
     if (isFailure(object)) return this.#fail(object);
     this.#start({ response: object });
     this.#endMissedItems(object);
-    this.#facts.warnings.push(...transformationsIn(object));
+    this.#facts.warnings.push(...transformationsIn(object), ...negativeCountsIn(object.usage));
     const { includeRaw } = this.#facts.request;
     this.#writer.finish({
       id: textIn(object.id),
@@ -304,7 +312,10 @@ export class ResponsesDecoder implements StreamDecoder {
       const isKnown = item.id !== undefined && known.has(item.id);
       if (!isKnown && !isWhole) this.#endItem(index, item);
     });
-    for (const [index, { item }] of this.#items.open) this.#endItem(index, item);
+    const isCut = object.status === INCOMPLETE;
+    for (const [index, { item }] of this.#items.open)
+      this.#endItem(index, isCut ? { ...item, status: INCOMPLETE } : item);
+    if (this.#items.done.length === 0 && !Array.isArray(object.output)) throw answerMissing(this.#facts);
   }
 
   #fail(object: Untrusted<ResponseObject>): void {

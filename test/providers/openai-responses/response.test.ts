@@ -473,7 +473,7 @@ describe("a successful status without an answer", () => {
     ["no JSON", "<html>ok</html>", ErrorKind.SERVER, "a body that is no JSON object"],
     ["nothing", "", ErrorKind.SERVER, "a body that is no JSON object"],
     ["a list", "[]", ErrorKind.SERVER, "a body that is no JSON object"],
-    ["another object", '{"choices":[]}', ErrorKind.SERVER, "a body that is no Response object"],
+    ["another object", '{"choices":[]}', ErrorKind.SERVER, "without an answer"],
     [
       "an error",
       '{"error":{"code":"rate_limit_exceeded","message":"Slow down."}}',

@@ -318,6 +318,7 @@ describe("events that have no unified form", () => {
       id: "resp_1",
       model: "gpt-5",
       status: "completed",
+      output: [],
     });
   });
 

@@ -62,7 +62,7 @@ export const CREATED: Sent = {
 export function completed(rest: Readonly<Record<string, unknown>> = {}): Sent {
   return {
     type: "response.completed",
-    response: { id: "resp_1", model: "gpt-5", status: "completed", ...rest },
+    response: { id: "resp_1", model: "gpt-5", status: "completed", output: [], ...rest },
   };
 }
 

@@ -17,8 +17,8 @@ import { decode, factsFor } from "../../support/decode.ts";
 import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.ts";
 import type { ColumnName } from "./columns.ts";
 
-/** How the recordings of a wire format are read. */
-interface Reader {
+/** How answers of a wire format are read. */
+export interface Reader {
   /** Folder of the recordings. */
   readonly folder: string;
   readonly whole: (body: string, facts: CallFacts, ids: ToolCallIdAllocator) => Response;
@@ -27,7 +27,8 @@ interface Reader {
 
 const profile = profileOf({ replayReasoning: true }, "http://127.0.0.1/v1");
 
-const readers: Readonly<Record<ColumnName, Reader>> = {
+/** The readers of the four wire formats. */
+export const readers: Readonly<Record<ColumnName, Reader>> = {
   openai: {
     folder: "openai-responses",
     whole: readOpenAI,
