@@ -6,6 +6,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from "../gen/outrigger/v1/message_pb.ts";
+import { CallResults } from "./call-results.ts";
 import { namesOf } from "./check-enum.ts";
 import { checkJson } from "./check-json.ts";
 import { checkPart, type PartKind, type PartLimits } from "./validate-parts.ts";
@@ -35,20 +36,19 @@ export function checkMessages(messages: readonly Message[], open: boolean, viola
   if (messages.length === 0) violations.add("messages", "is empty, expected at least one message");
   const conversation = new Conversation(open, violations);
   for (const [index, message] of messages.entries()) conversation.check(message, `messages[${index}]`);
+  conversation.end();
 }
 
 /** The conversation as far as it has been read. */
 class Conversation {
-  readonly #open: boolean;
   readonly #violations: Violations;
-  /** Ids of all tool calls so far. */
-  readonly #calls = new Set<string>();
+  readonly #results: CallResults;
   /** Ids of the tool calls of the assistant's present turn. */
   readonly #turn = new Set<string>();
 
   constructor(open: boolean, violations: Violations) {
-    this.#open = open;
     this.#violations = violations;
+    this.#results = new CallResults(open, violations);
   }
 
   check(message: Message, field: string): void {
@@ -67,6 +67,10 @@ class Conversation {
     }
   }
 
+  end(): void {
+    this.#results.end();
+  }
+
   /** Calls and results, where they stand in their places. */
   #checkPairing(part: ContentPart["part"], field: string, { role, toolCallId }: Message): void {
     if (part.case === "toolCall" && role === Role.ASSISTANT) {
@@ -79,9 +83,9 @@ class Conversation {
   #checkEnvelope({ role, content, toolCallId }: Message, field: string): void {
     const idField = `${field}.tool_call_id`;
     if (role === Role.TOOL) {
-      // Either the message says which call it answers, or each of its parts does.
-      const silent = content.length === 0 || content.some(({ part }) => part.case !== "toolResult");
-      if (toolCallId !== "" || silent) this.#checkAnswered(toolCallId, idField);
+      // Either the whole message is the result of a call, or each of its parts.
+      if (content.every(({ part }) => part.case !== "toolResult")) this.#results.result(toolCallId, idField);
+      else this.#checkBesideResults(content, field);
       return;
     }
     if (toolCallId !== "") this.#violations.add(idField, "expected nothing unless the role is ROLE_TOOL");
@@ -98,7 +102,7 @@ class Conversation {
       this.#violations.add(`${field}.id`, `${quote(id)} is the id of an earlier call of the same turn`);
     }
     this.#turn.add(id);
-    this.#calls.add(id);
+    if (id !== "") this.#results.call(id, field);
     if (name === "") this.#violations.add(`${field}.name`, "is empty, expected the name of a tool");
     // Some models write no arguments at all for a tool without parameters.
     if (input.case === "argumentsJson" && input.value !== "" && !call.argumentsInvalid)
@@ -107,8 +111,8 @@ class Conversation {
 
   #checkResult({ toolCallId, content }: ToolResult, field: string, messageId: string): void {
     const idField = `${field}.tool_call_id`;
-    if (messageId === "" || toolCallId === "") this.#checkAnswered(toolCallId, idField);
-    else if (messageId !== toolCallId) {
+    this.#results.result(toolCallId, idField);
+    if (messageId !== "" && toolCallId !== "" && messageId !== toolCallId) {
       const expected = `${quote(messageId)} like the message's own`;
       this.#violations.add(idField, `expected ${expected}, found ${quote(toolCallId)}`);
     }
@@ -117,12 +121,14 @@ class Conversation {
     }
   }
 
-  #checkAnswered(id: string, field: string): void {
-    if (id === "") {
-      this.#violations.add(field, "is empty, expected the id of the tool call that is answered");
-    } else if (!this.#open && !this.#calls.has(id)) {
-      this.#violations.add(field, `${quote(id)} is not the id of an earlier tool call`);
-    }
+  /** A text beside results would belong to none of them. */
+  #checkBesideResults(content: readonly ContentPart[], field: string): void {
+    for (const [index, { part }] of content.entries())
+      if (part.case === "text")
+        this.#violations.add(
+          `${field}.content[${index}].text`,
+          "stands beside tool results, expected it in the content of one of them",
+        );
   }
 }
 

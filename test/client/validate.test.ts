@@ -93,7 +93,8 @@ describe("validateRequest()", () => {
       content: [textPart("ok")],
     });
     const pictured = toolResult("call_1", [textPart("sunny"), image]);
-    const messages = [systemMessage("Be brief."), asked, answer, pictured, plainResult, assistantMessage([])];
+    const results = [pictured, plainResult, toolResult("call_2", "x"), toolResult("call_3", "y")];
+    const messages = [systemMessage("Be brief."), asked, answer, ...results, assistantMessage([])];
     expect(wrongIn({ messages, tools })).toEqual([]);
   });
 
@@ -204,11 +205,6 @@ describe("validateRequest()", () => {
       "messages[0].tool_call_id: is empty, expected the id of the tool call that is answered",
     ],
     [
-      "arguments that are not JSON",
-      { role: Role.ASSISTANT, content: [call("call_1", '{"city": "Oslo')] },
-      "messages[0].content[0].tool_call.arguments_json: expected JSON text, found 14 characters that are not JSON, which breaks at character 14",
-    ],
-    [
       "provider state that is not JSON",
       {
         role: Role.ASSISTANT,
@@ -225,6 +221,13 @@ describe("validateRequest()", () => {
     expect(wrongIn({ messages: [message] })).toEqual([violation]);
   });
 
+  it("refuses arguments that are not JSON", () => {
+    const asked = messageOf(Role.ASSISTANT, call("call_1", '{"city": "Oslo'));
+    expect(wrongIn({ messages: [asked, toolResult("call_1", "x")] })).toEqual([
+      "messages[0].content[0].tool_call.arguments_json: expected JSON text, found 14 characters that are not JSON, which breaks at character 14",
+    ]);
+  });
+
   it("shows nothing of a prompt, even where the JSON parser would quote it", () => {
     const secret = "my password is hunter2";
     const found = wrongIn({
@@ -239,22 +242,70 @@ describe("validateRequest()", () => {
   describe("tool calls and their results", () => {
     const asked = [userMessage("weather?"), messageOf(Role.ASSISTANT, call("call_1"), call("call_2"))];
 
-    it("accepts results in any order, and calls that are left open", () => {
-      const result = toolResult("call_2", "sunny");
-      expect(wrongIn({ messages: [...asked, result, userMessage("never mind")] })).toEqual([]);
+    const answered = [...asked, toolResult("call_2", "sunny"), toolResult("call_1", "rain")];
+
+    it("accepts results in any order", () => {
+      expect(wrongIn({ messages: answered })).toEqual([]);
     });
 
-    it("refuses a result that names no earlier call", () => {
-      const result = toolResult("call_9", "sunny");
-      expect(wrongIn({ messages: [result, ...asked] })).toEqual([
-        'messages[0].tool_call_id: "call_9" is not the id of an earlier tool call',
+    it("refuses a call without a result, wherever the conversation goes on", () => {
+      const violation =
+        'messages[1].content[0].tool_call: "call_1" has no result, expected one in a later message of ROLE_TOOL';
+      const result = toolResult("call_2", "sunny");
+      for (const rest of [[], [userMessage("never mind")], [assistantMessage("ok"), userMessage("go on")]])
+        expect(wrongIn({ messages: [...asked, result, ...rest] })).toEqual([violation]);
+    });
+
+    it("refuses a second result for a call, in another message or in the same one", () => {
+      const second = toolResult("call_1", "snow");
+      expect(wrongIn({ messages: [...answered, second] })).toEqual([
+        'messages[4].content[0].tool_result.tool_call_id: "call_1" has a result already, expected one for each tool call',
       ]);
+      const both = create(MessageSchema, { ...second, content: [...second.content, ...second.content] });
+      expect(wrongIn({ messages: [...asked, toolResult("call_2", "x"), both] })).toEqual([
+        'messages[3].content[1].tool_result.tool_call_id: "call_1" has a result already, expected one for each tool call',
+      ]);
+      const whole = { role: Role.TOOL, toolCallId: "call_1", content: [textPart("snow")] };
+      expect(wrongIn({ messages: [...answered, whole] })).toEqual([
+        'messages[4].tool_call_id: "call_1" has a result already, expected one for each tool call',
+      ]);
+    });
+
+    it("refuses a result that comes before its call or names none", () => {
+      const [question, calls] = asked as [Message, Message];
+      const early = [question, toolResult("call_1", "x"), calls, toolResult("call_2", "y")];
+      expect(wrongIn({ messages: early })).toEqual([
+        'messages[1].content[0].tool_result.tool_call_id: "call_1" is not the id of an earlier tool call',
+        'messages[2].content[0].tool_call: "call_1" has no result, expected one in a later message of ROLE_TOOL',
+      ]);
+      expect(wrongIn({ messages: [toolResult("call_9", "sunny"), ...answered] })).toEqual([
+        'messages[0].content[0].tool_result.tool_call_id: "call_9" is not the id of an earlier tool call',
+      ]);
+    });
+
+    it("refuses a text beside results, which would belong to none of them", () => {
+      const result = toolResult("call_1", "rain");
+      const mixed = create(MessageSchema, { ...result, content: [...result.content, textPart("and wind")] });
+      expect(wrongIn({ messages: [...asked, mixed, toolResult("call_2", "x")] })).toEqual([
+        "messages[2].content[1].text: stands beside tool results, expected it in the content of one of them",
+      ]);
+    });
+
+    it("checks many calls and results in linear time", () => {
+      const ids = Array.from({ length: 20_000 }, (_, index) => `call_${index}`);
+      const calls = ids.map((id) => call(id));
+      const results = ids.flatMap((id) => toolResult(id, "x").content);
+      const messages = [messageOf(Role.ASSISTANT, ...calls), messageOf(Role.TOOL, ...results)];
+      expect(wrongIn({ messages })).toEqual([]);
     });
 
     it("accepts such a result where the provider keeps the conversation", () => {
       const result = toolResult("call_9", "sunny");
       const providerOptionsJson = { openai: '{"previous_response_id":"resp_1"}' };
       expect(wrongIn({ messages: [result], providerOptionsJson })).toEqual([]);
+      expect(wrongIn({ messages: [result, result], providerOptionsJson })).toEqual([
+        'messages[1].content[0].tool_result.tool_call_id: "call_9" has a result already, expected one for each tool call',
+      ]);
     });
 
     it("refuses a result whose part and message name different calls", () => {
@@ -262,24 +313,25 @@ describe("validateRequest()", () => {
         ...toolResult("call_1", "sunny"),
         toolCallId: "call_2",
       });
-      expect(wrongIn({ messages: [...asked, result] })).toEqual([
+      expect(wrongIn({ messages: [...asked, result, toolResult("call_2", "x")] })).toEqual([
         'messages[2].content[0].tool_result.tool_call_id: expected "call_2" like the message\'s own, found "call_1"',
       ]);
     });
 
     it("refuses a part inside a result that a result cannot hold", () => {
       const result = toolResult("call_1", [call("call_3")]);
-      expect(wrongIn({ messages: [...asked, result] })).toEqual([
+      expect(wrongIn({ messages: [...asked, result, toolResult("call_2", "x")] })).toEqual([
         "messages[2].content[0].tool_result.content[0].tool_call: does not belong in a tool result, which takes text, image, document, native",
       ]);
     });
 
     it("refuses an id twice in a turn, and allows it in the next one", () => {
       const twice = messageOf(Role.ASSISTANT, call("call_1"), call("call_1"));
-      const again = [...asked, toolResult("call_1", "x"), messageOf(Role.ASSISTANT, call("call_1"))];
-      expect(wrongIn({ messages: [twice] })).toEqual([
+      const result = toolResult("call_1", "x");
+      expect(wrongIn({ messages: [twice, result, result] })).toEqual([
         'messages[0].content[1].tool_call.id: "call_1" is the id of an earlier call of the same turn',
       ]);
+      const again = [...answered, messageOf(Role.ASSISTANT, call("call_1")), result];
       expect(wrongIn({ messages: again })).toEqual([]);
     });
   });

@@ -391,7 +391,7 @@ export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_message, 5);
 
 /**
- * The result of a tool call.
+ * The result of a tool call. Every call of a conversation has exactly one, in a later message.
  *
  * @generated from message outrigger.v1.ToolResult
  */
