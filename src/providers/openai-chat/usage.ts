@@ -4,6 +4,7 @@ import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
+import { reportedCostIn } from "../../kit/adapter/reported-cost.ts";
 import { asCount, asObject, objectIn } from "../../kit/json/json.ts";
 import type {
   CompletionExtensions,
@@ -50,7 +51,7 @@ export function usageOf(counts: Counts | undefined, includeRaw: boolean): Usage 
   const usage = create(UsageSchema, { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
   const cacheRead = cacheReadIn(counts);
   const cacheWrite = cacheWriteIn(counts);
-  const cost = costIn(counts);
+  const cost = reportedCostIn(counts);
   if (reasoning !== undefined) usage.reasoningTokens = reasoning;
   if (cacheRead !== undefined) usage.cacheReadTokens = cacheRead;
   if (cacheWrite !== undefined) usage.cacheWriteTokens = cacheWrite;
@@ -96,21 +97,6 @@ function cacheWriteIn(counts: Counts): number | undefined {
 
 function firstCount(...values: readonly unknown[]): number | undefined {
   return values.map(asCount).find((count) => count !== undefined);
-}
-
-const NANOS_PER_USD = 1e9;
-const NANOS_PER_XAI_TICK = 0.1;
-
-/** The cost that the server itself reports: OpenRouter and Perplexity in dollars, xAI in ticks of 1e-10 dollars. */
-function costIn({ cost, cost_in_usd_ticks: ticks }: Counts): bigint | undefined {
-  const dollars = typeof cost === "number" ? cost : objectIn<{ total_cost: number }>(cost).total_cost;
-  const nanos =
-    typeof ticks === "number"
-      ? ticks * NANOS_PER_XAI_TICK
-      : typeof dollars === "number"
-        ? dollars * NANOS_PER_USD
-        : Number.NaN;
-  return nanos >= 0 && nanos <= Number.MAX_SAFE_INTEGER ? BigInt(Math.round(nanos)) : undefined;
 }
 
 /** Warnings about counts that contradict each other. The counts stay as the server sent them. */

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Usage as UsageMessage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
+import { reportedCostIn } from "../../kit/adapter/reported-cost.ts";
 import { asCount, asObject } from "../../kit/json/json.ts";
 import type { InputTokensDetails, OutputTokensDetails, Usage } from "../../wire/openai-responses/response.ts";
 
@@ -25,6 +26,8 @@ export function usageOf(usage: unknown, includeRaw: boolean): UsageMessage | und
   setCount(result, "reasoningTokens", outputDetails?.reasoning_tokens);
   setCount(result, "cacheReadTokens", inputDetails?.cached_tokens);
   setCount(result, "cacheWriteTokens", inputDetails?.cache_write_tokens);
+  const cost = reportedCostIn(counts);
+  if (cost !== undefined) result.costNanoUsd = cost;
   if (includeRaw) result.rawJson = JSON.stringify(counts);
   return result;
 }
