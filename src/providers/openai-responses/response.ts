@@ -44,7 +44,10 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   return responseOf(facts, {
     id: textIn(object.id),
     model,
-    content: items.flatMap((item) => partsOf(item, states, toolCallIds)),
+    content: [
+      ...reasoningBeside(object, items).map((text) => reasoningOf(text)),
+      ...items.flatMap((item) => partsOf(item, states, toolCallIds)),
+    ],
     finishReason: finishReasonOf(object, items),
     usage: usageOf(object.usage, facts.request.includeRaw),
     rawJson: facts.request.includeRaw ? body : "",
@@ -104,6 +107,19 @@ export function messageText(part: Untrusted<OutputContent>): string | undefined 
   if (part.type === "output_text" || part.type === "text") return textIn(part.text);
   if (part.type === "refusal") return textIn(part.refusal);
   return undefined;
+}
+
+/** Reasoning that a server gives beside its items instead of among them. At most one; it cannot be sent back. */
+export function reasoningBeside(
+  { reasoning }: Untrusted<ResponseObject>,
+  items: readonly Untrusted<OutputItem>[],
+): string[] {
+  const text = textIn(reasoning);
+  return text === "" || items.some(({ type }) => type === "reasoning") ? [] : [text];
+}
+
+function reasoningOf(text: string): ContentPart {
+  return create(ContentPartSchema, { part: { case: "reasoning", value: { text: text.toWellFormed() } } });
 }
 
 function reasoningPart(item: Untrusted<OutputItem>, states: StateWriter): ContentPart {

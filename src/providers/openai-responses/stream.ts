@@ -53,6 +53,7 @@ import {
   INCOMPLETE,
   messagePart,
   messageText,
+  reasoningBeside,
   singlePart,
   transformationsIn,
 } from "./response.ts";
@@ -290,6 +291,7 @@ export class ResponsesDecoder implements StreamDecoder {
     if (isFailure(object)) return this.#fail(object);
     this.#start({ response: object });
     this.#endMissedItems(object);
+    for (const text of reasoningBeside(object, this.#items.done)) this.#writer.startReasoning().append(text);
     this.#facts.warnings.push(...transformationsIn(object), ...negativeCountsIn(object.usage));
     const { includeRaw } = this.#facts.request;
     this.#writer.finish({

@@ -27,8 +27,8 @@ export interface ResponseObject
   error: ResponseError | null;
   /** What the model produced, in order. */
   output: readonly OutputItem[];
-  /** The setting of the request. */
-  reasoning?: ReasoningSettings | null;
+  /** The setting of the request; at mistral.rs the text of the reasoning, which is then not in `output`. */
+  reasoning?: ReasoningSettings | string | null;
   /** The setting of the request. */
   tool_choice: NonNullable<CreateRequest["tool_choice"]>;
   /** Null while the answer is being written. */
@@ -99,6 +99,10 @@ export interface Usage extends SDKUsage {
   completion_tokens?: number;
   /** Breakdown of `completion_tokens`. */
   completion_tokens_details?: OutputTokensDetails;
+  /** In dollars (OpenRouter documentation: "Usage accounting"). */
+  cost?: number;
+  /** In 1e-10 dollars (xAI documentation: "Responses"). */
+  cost_in_usd_ticks?: number;
 }
 
 /** Breakdown of the input tokens ("The response object", `usage`). */

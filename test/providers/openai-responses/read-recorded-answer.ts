@@ -11,9 +11,10 @@ export type PartContent = Readonly<Record<string, unknown>>;
 // Recordings are not validated.
 type Wire = Record<string, unknown>;
 
-/** The parts of the items of an `output` list. */
-export function readOutput(output: unknown): PartContent[] {
-  return list(output).flatMap(readItem);
+/** The parts of a whole answer: its items, after reasoning that some servers give beside them. */
+export function readOutput({ output, reasoning }: Wire): PartContent[] {
+  const beside = typeof reasoning === "string" && reasoning !== "" ? [{ reasoning }] : [];
+  return [...beside, ...list(output).flatMap(readItem)];
 }
 
 /** The parts of a stream, from its deltas and from the items that end in it. */

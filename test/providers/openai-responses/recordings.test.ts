@@ -79,15 +79,19 @@ describe("a recorded whole answer of the Responses API", () => {
   it.each(answers)("$file loses nothing", (recording) => {
     const body = bodyOf(recording);
     const response = respond(recording);
-    expect(readParts(response.message?.content ?? [])).toEqual(readOutput(body.output));
+    expect(readParts(response.message?.content ?? [])).toEqual(readOutput(body));
     expectUsage(response, body.usage);
     expect(response.id).toBe(body.id);
   });
 
   it.each(answers)("$file is sent back item by item unchanged", async (recording) => {
     const response = respond(recording);
-    const input = await inputOf(response);
-    expect(input).toEqual(withoutUnfinished(list(bodyOf(recording).output)).map(withoutLogprobs));
+    const body = bodyOf(recording);
+    // An item whose reasoning cannot go back has no id.
+    const output = list(body.output).map(({ id, ...item }) =>
+      typeof body.reasoning === "string" ? item : { ...item, id },
+    );
+    expect(await inputOf(response)).toEqual(withoutUnfinished(output).map(withoutLogprobs));
   });
 
   it.each(wholes.filter(({ status }) => status >= 400))("$file is the error that it reports", (recording) => {

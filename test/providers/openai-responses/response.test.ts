@@ -405,6 +405,19 @@ describe("the finish reason", () => {
   });
 });
 
+describe("reasoning beside the items", () => {
+  const message = { type: "message", content: [{ type: "output_text", text: "Yes." }] };
+
+  it("is a part before them, and no second one where an item holds it", () => {
+    const item = { type: "reasoning", summary: [{ text: "Hm" }] };
+    const partsOf = (output: object[]) =>
+      respond({ status: "completed", output, reasoning: "Hm" }).message?.content.map(({ part }) => part);
+    const expected = [{ case: "reasoning", value: { text: "Hm" } }, { value: "Yes." }];
+    expect(partsOf([message])).toMatchObject(expected);
+    expect(partsOf([item, message])).toMatchObject(expected);
+  });
+});
+
 describe("usage", () => {
   it.each<[string, unknown, object | undefined]>([
     ["nothing", undefined, undefined],
@@ -448,6 +461,11 @@ describe("usage", () => {
         output_tokens_details: { reasoning_tokens: null },
       },
       { inputTokens: 7, outputTokens: 3, totalTokens: 10 },
+    ],
+    [
+      "the cost that xAI reports",
+      { input_tokens: 7, output_tokens: 3, cost_in_usd_ticks: 7643500 },
+      { inputTokens: 7, outputTokens: 3, totalTokens: 10, costNanoUsd: 764350n },
     ],
     ["input alone", { input_tokens: 7 }, { inputTokens: 7, outputTokens: 0, totalTokens: 7 }],
     ["no total", { input_tokens: 7, output_tokens: 1 }, { inputTokens: 7, outputTokens: 1, totalTokens: 8 }],
