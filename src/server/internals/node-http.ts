@@ -3,7 +3,7 @@
  * test/server/internals/node-http.test.ts checks each of them.
  */
 import type { Server as Http1Server } from "node:http";
-import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 
 /**
@@ -27,6 +27,28 @@ export function injectStream(
   ...rest: readonly unknown[]
 ): void {
   server.emit("stream", stream, headers, ...rest);
+}
+
+/**
+ * Reads no more from a connection in this turn of the event loop. Its `pause()` will not do where HTTP/2 has taken it
+ * over, and libuv reads up to 32 times in one turn.
+ */
+export function readOnInNextTurn(session: ServerHttp2Session): void {
+  const handle: unknown = session.destroyed ? undefined : Reflect.get(session.socket, "_handle");
+  if (!isReadHandle(handle)) return;
+  handle.readStop();
+  setImmediate(() => {
+    if (!session.destroyed) handle.readStart();
+  });
+}
+
+interface ReadHandle {
+  readStop(): unknown;
+  readStart(): unknown;
+}
+
+function isReadHandle(handle: unknown): handle is ReadHandle {
+  return typeof handle === "object" && handle !== null && "readStop" in handle && "readStart" in handle;
 }
 
 /** Whether the last frame of a stream has left: nghttp2's state of it. Node has no event for that. */

@@ -8,6 +8,7 @@ import type { Intake } from "../requests/intake.ts";
 import { parseAddress } from "./address.ts";
 import { bind } from "./bind.ts";
 import { limitConnection } from "./connection-limits.ts";
+import { readFairly } from "./fair-reading.ts";
 import { closeGracefully } from "./goaway.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
 import type { HttpHandler, HttpRequest, HttpResponse, StreamHandler } from "./http-types.ts";
@@ -141,6 +142,7 @@ class ConnectionHandler {
     this.#sessions.add(session);
     session.once("close", () => this.#sessions.delete(session));
     limitConnection(session, this.#limits);
+    readFairly(session);
     if (this.#draining) closeGracefully(session);
   }
 

@@ -7,6 +7,7 @@ import {
   hasSentLastFrame,
   injectConnection,
   injectStream,
+  readOnInNextTurn,
   startConnectionChecks,
 } from "../../../src/server/internals/node-http.ts";
 
@@ -94,5 +95,42 @@ describe("injectStream() and hasSentLastFrame()", () => {
     );
     expect(answer).toBe("served");
     expect(states).toEqual([false, true]);
+  });
+});
+
+describe("readOnInNextTurn()", () => {
+  it("reads a connection in portions, and all of it", async () => {
+    const server = createHttp2();
+    let [turn, streams, mostInTurn, inTurn] = [0, 0, 0, 0];
+    server.on("session", (session) => {
+      session.on("stream", (stream) => {
+        stream.respond({}, { endStream: true });
+        streams += 1;
+        inTurn += 1;
+        mostInTurn = Math.max(mostInTurn, inTurn);
+        if (inTurn > 1) return;
+        readOnInNextTurn(session);
+        setImmediate(() => {
+          inTurn = 0;
+          turn += 1;
+        });
+      });
+    });
+    await withServer(server, async (port) => {
+      const session = connect(`http://127.0.0.1:${port}`);
+      // About a hundred bytes each in the first read, and far more than 64 KiB in all.
+      const padding = { "x-padding": "x".repeat(10_000) };
+      const answers = Array.from({ length: 90 }, () => {
+        const stream = session.request(padding);
+        stream.resume();
+        return new Promise((resolve) => stream.once("close", resolve));
+      });
+      await Promise.all(answers);
+      session.close();
+    });
+    expect(streams).toBe(90);
+    expect(turn).toBeGreaterThan(3);
+    // What one read brings.
+    expect(mostInTurn).toBeLessThan(30);
   });
 });
