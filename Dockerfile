@@ -32,5 +32,7 @@ STOPSIGNAL SIGTERM
 ENV MALLOC_ARENA_MAX=2
 ENV MALLOC_MMAP_THRESHOLD_=65536
 ENV MALLOC_TRIM_THRESHOLD_=131072
-ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "--heap-growing-percent=40", "--disable-sigusr1", "/app/outrigger.cjs"]
+# The heap gets half of the container's memory, 128 MiB of 256: the other half is for the program
+# itself, and for the buffers of requests and answers.
+ENTRYPOINT ["/nodejs/bin/node", "--max-old-space-size-percentage=50", "--max-semi-space-size=4", "--heap-growing-percent=40", "--disable-sigusr1", "/app/outrigger.cjs"]
 CMD ["serve"]

@@ -23,7 +23,12 @@ describe("the settings of the process", () => {
   it("are those with which the image starts it", () => {
     const dockerfile = readFileSync(fileURLToPath(new URL("../../Dockerfile", import.meta.url)), "utf8");
     const [, entryPoint = ""] = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile) ?? [];
-    expect(JSON.parse(entryPoint)).toEqual(["/nodejs/bin/node", ...NODE_OPTIONS, "/app/outrigger.cjs"]);
+    expect(JSON.parse(entryPoint)).toEqual([
+      "/nodejs/bin/node",
+      "--max-old-space-size-percentage=50",
+      ...NODE_OPTIONS,
+      "/app/outrigger.cjs",
+    ]);
     const variables = [...dockerfile.matchAll(/^ENV (\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]);
     expect(Object.fromEntries(variables)).toEqual(ALLOCATOR_VARIABLES);
   });
