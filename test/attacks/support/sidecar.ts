@@ -60,12 +60,6 @@ export interface AttackedSidecar {
   log(): string;
 }
 
-/**
- * Longest acceptable time of a bystander's call, in milliseconds. An idle machine needs a few hundred at most; the rest
- * is for machines that are busy with something else.
- */
-const MAX_CALL_MS = 5000;
-
 /** Memory above that at rest that a sidecar may keep: compiled code, connections and fragments, in MiB. */
 const MAX_KEPT_MIB = 60;
 
@@ -82,7 +76,6 @@ export function expectWithstood(report: AttackReport, maxPeakMiB = Number.POSITI
   expect(report.peakMiB).toBeLessThan(maxPeakMiB);
   expect(report.calls).toBeGreaterThan(0);
   expect(report.probes).toBeGreaterThan(0);
-  expect(Math.max(report.slowestCallMs, report.slowestProbeMs)).toBeLessThan(MAX_CALL_MS);
 }
 
 function print(report: AttackReport): void {
