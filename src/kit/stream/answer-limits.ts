@@ -9,11 +9,11 @@ export interface AnswerLimits {
   readonly maxEventChars: number;
   /** Events of a stream. Defaults to 500,000, four times the tokens of the longest answers. */
   readonly maxEvents: number;
-  /** Parts of the message, tool calls included. Defaults to 10,000. */
+  /** Parts of the message, tool calls included, and its citations. Defaults to 10,000 of each. */
   readonly maxParts: number;
   /**
-   * JSON values of a whole answer, or of all events of a stream: parsed, a value of three bytes takes many times that.
-   * Defaults to four million.
+   * JSON values of a whole answer: parsed, a value of three bytes takes many times that. A stream may have four times as
+   * many, since all of its events have fields of their own. Defaults to 500,000.
    */
   readonly maxJsonValues: number;
 }
@@ -24,7 +24,7 @@ export const DEFAULT_ANSWER_LIMITS: AnswerLimits = {
   maxEventChars: 32 * 1024 * 1024,
   maxEvents: 500_000,
   maxParts: 10_000,
-  maxJsonValues: 4_000_000,
+  maxJsonValues: 500_000,
 };
 
 const SETTINGS: Readonly<Record<keyof AnswerLimits, readonly [setting: string, unit: string]>> = {

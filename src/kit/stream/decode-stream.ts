@@ -53,6 +53,9 @@ export function decodeStream(
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
+/** How many times the JSON values of a whole answer a stream may have. */
+const VALUES_OF_STREAM = 4;
+
 /** Longest decoding without a turn of the event loop, in milliseconds. */
 const MAX_BUSY_MS = 5;
 
@@ -141,7 +144,8 @@ class DecodedStream implements AsyncIterator<Batch> {
   }
 
   #countEvent({ data }: SseEvent): void {
-    const { maxEvents, maxJsonValues } = this.#limits;
+    const { maxEvents } = this.#limits;
+    const maxJsonValues = VALUES_OF_STREAM * this.#limits.maxJsonValues;
     this.#events += 1;
     if (this.#events > maxEvents) throw answerTooLarge("maxEvents", maxEvents);
     if (this.#bytes < SMALL_BYTES) return;

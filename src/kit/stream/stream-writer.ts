@@ -60,6 +60,7 @@ export class StreamWriter {
   #startedAt = 0;
   #model = "";
   #ended = false;
+  #citations = 0;
 
   /** The usage that the provider has reported so far; part of an error. */
   usage: Usage | undefined;
@@ -141,6 +142,13 @@ export class StreamWriter {
     const { maxParts } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
     if (this.#parts.length >= maxParts) throw answerTooLarge("maxParts", maxParts);
     return this.#parts.push(undefined) - 1;
+  }
+
+  /** Counts citations that arrive before the part that they belong to has ended. Throws where there are too many. */
+  countCitations(count: number): void {
+    const { maxParts } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
+    this.#citations += count;
+    if (this.#citations > maxParts) throw answerTooLarge("maxParts", maxParts);
   }
 
   /** Adds a part that arrived as a whole, at a reserved index or at the next one. */

@@ -129,7 +129,9 @@ export class MessagesDecoder implements StreamDecoder {
   #addDelta(event: Event, data: string): void {
     const open = this.#open.get(indexOf(event));
     if (open === undefined) throw new StreamError("the provider sent a delta for a block that is not open");
-    const handling = addDelta(open, objectIn<ContentBlockDelta>(event.delta));
+    const delta = objectIn<ContentBlockDelta>(event.delta);
+    if (delta.type === "citations_delta") this.#writer.countCitations(1);
+    const handling = addDelta(open, delta);
     if (handling === "unknown") this.#passThrough("content_block_delta", data);
     if (handling === "kept") this.#passThroughRaw("content_block_delta", data);
   }

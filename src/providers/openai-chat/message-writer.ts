@@ -240,6 +240,7 @@ export class MessageWriter {
   }
 
   #addAnnotations(annotations: unknown): void {
+    if (Array.isArray(annotations)) this.#writer.countCitations(annotations.length);
     const citations = citationsOf(annotations);
     if (citations.length > 0) this.#lastContent().citations.push(...citations);
   }

@@ -41,6 +41,8 @@ interface OpenCall {
   inputKind: ToolInputKind;
   /** Index in the message; undefined until there is a name or some input. */
   partIndex: number | undefined;
+  /** Characters of input that were checked for whether they are complete. */
+  checkedChars: number;
   /** Undefined until there is a name and some input. */
   block: ToolCallBlock | undefined;
 }
@@ -126,7 +128,7 @@ export class ToolCallReader {
       if (earlier.block === undefined && earlier.name !== "") this.#start(earlier);
     while (this.#calls[this.#firstWaiting]?.block !== undefined) this.#firstWaiting += 1;
     const begun = { id, name: "", held: "", rest: {}, inputKind };
-    const call: OpenCall = { ...begun, partIndex: undefined, block: undefined };
+    const call: OpenCall = { ...begun, partIndex: undefined, checkedChars: 0, block: undefined };
     this.#calls.push(call);
     if (id !== "") this.#identify(call, id);
     if (index !== undefined) this.#byIndex.set(index, call);
@@ -208,7 +210,16 @@ function isAnother(call: OpenCall, { index, id, name, input }: Piece): boolean {
   if (name === "" || call.name === "") return false;
   if (id !== "" && call.id !== "" && id !== call.id) return true;
   if (index === undefined && id === "" && name !== call.name) return true;
-  return input !== "" && isJson(call.block?.text ?? call.held);
+  return input !== "" && isComplete(call);
+}
+
+/** Checks of a long input that grows piece by piece are quadratic: after so many characters, it goes on. */
+const MAX_CHECKED_CHARS = 16 * 1024 * 1024;
+
+function isComplete(call: OpenCall): boolean {
+  const input = call.block?.text ?? call.held;
+  call.checkedChars += input.length;
+  return call.checkedChars <= MAX_CHECKED_CHARS && isJson(input);
 }
 
 function hasContent({ name, held }: OpenCall): boolean {

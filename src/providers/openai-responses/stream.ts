@@ -183,8 +183,9 @@ export class ResponsesDecoder implements StreamDecoder {
 
   #keepAnnotation(type: string, event: Untrusted<StreamEvent>): void {
     const annotation = asObject<Annotation>(event.annotation);
-    if (annotation !== undefined && this.#openAt(event, "message") !== undefined)
-      this.#textAt(type, event).annotations.push(annotation);
+    if (annotation === undefined || this.#openAt(event, "message") === undefined) return;
+    this.#writer.countCitations(1);
+    this.#textAt(type, event).annotations.push(annotation);
   }
 
   #appendReasoning(type: string, event: Untrusted<StreamEvent>): void {

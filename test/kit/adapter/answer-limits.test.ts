@@ -83,9 +83,21 @@ const ROWS: readonly Row[] = [
     before: 101,
   },
   {
+    what: "citations",
+    piece: (index) => {
+      const event = { type: "response.output_text.annotation.added", output_index: 0, content_index: 0 };
+      return index === 0
+        ? delta(0, "cited")
+        : `data: ${JSON.stringify({ ...event, annotation: { type: "url_citation", url: `u${index}` } })}\n\n`;
+    },
+    limits: { maxParts: 50 },
+    message: "more than 50 parts, the limit max_answer_parts",
+    before: 3,
+  },
+  {
     what: "JSON values",
     piece: () => `data: {"type":"x","list":[${"{},".repeat(3000)}{}]}\n\n`,
-    limits: { maxJsonValues: 50_000 },
+    limits: { maxJsonValues: 12_500 },
     message: "more than 50000 JSON values, the limit max_answer_json_values",
     before: 10,
   },

@@ -1,0 +1,144 @@
+/** Providers that never stop, or send what takes many times its size once it is parsed. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { expectWithstood, useSidecars } from "./support/sidecar.ts";
+
+const attacks = useSidecars();
+
+/** The smallest heap in which a sidecar is meant to run: that of the image in a container with 256 MiB. */
+const HEAP_MIB = 160;
+
+interface Attack {
+  readonly name: string;
+  /** The answer is one whole body instead of a stream. */
+  readonly isWhole?: boolean;
+  /** What is written first, and then without end. */
+  readonly head: string;
+  readonly piece: (index: number) => string;
+  readonly includeRaw?: boolean;
+  /** Setting that the error names. */
+  readonly limit: string;
+}
+
+const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
+const chunk = (delta: object) => event({ model: "m", choices: [{ index: 0, delta }] });
+const call = (id: string) => chunk({ tool_calls: [{ id, function: { name: "f", arguments: "{}" } }] });
+
+const ATTACKS: readonly Attack[] = [
+  {
+    name: "a stream of text",
+    head: "",
+    piece: () => chunk({ content: "x".repeat(10_000) }),
+    limit: "max_answer_bytes",
+  },
+  { name: "a line", head: "data: ", piece: () => "x".repeat(10_000), limit: "max_answer_event_bytes" },
+  {
+    name: "an event of many lines",
+    head: "",
+    piece: () => "data: xxxxxxxxxxxxxxxx\n",
+    limit: "max_answer_event_bytes",
+  },
+  {
+    name: "chunks before a model's name, with include_raw",
+    head: "",
+    piece: (index) => event({ choices: [], index }),
+    includeRaw: true,
+    limit: "max_answer_events",
+  },
+  { name: "tool calls with one id", head: "", piece: () => call("a"), limit: "max_answer_parts" },
+  { name: "tool calls", head: "", piece: (index) => call(`a${index}`), limit: "max_answer_parts" },
+  {
+    name: "fields of one tool call",
+    head: call("a"),
+    piece: (index) => chunk({ tool_calls: [{ id: "a", [`field${index}`]: 1 }] }),
+    limit: "max_answer_",
+  },
+  {
+    name: "small values in a stream",
+    head: "",
+    piece: () => event({ model: "m", list: Array.from({ length: 2000 }, () => ({})) }),
+    limit: "max_answer_json_values",
+  },
+  {
+    name: "citations of no content",
+    head: chunk({ content: "a" }),
+    piece: () => chunk({ annotations: Array.from({ length: 2000 }, () => ({})) }),
+    limit: "max_answer_parts",
+  },
+  {
+    name: "small values in a whole answer",
+    isWhole: true,
+    head: '{"choices":[',
+    piece: () => "{},".repeat(5000),
+    limit: "max_answer_",
+  },
+];
+
+/** A provider that writes an answer without end, as fast as it is read. */
+async function serve({ isWhole, head, piece }: Attack): Promise<number> {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.on("error", () => {});
+    response.writeHead(200, { "content-type": isWhole ? "application/json" : "text/event-stream" });
+    response.write(head);
+    let index = 0;
+    const write = () => {
+      while (!response.destroyed) {
+        let text = "";
+        while (text.length < 65_536) text += piece(index++);
+        if (!response.write(text)) return;
+      }
+    };
+    response.on("drain", write);
+    write();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Calls the attacker. Gives the text of the answer, in which the error is. */
+async function ask(url: string, { isWhole, includeRaw = false }: Attack): Promise<string> {
+  const request = {
+    provider: "attacker",
+    model: "m",
+    messages: [{ role: "ROLE_USER", content: [{ text: "hi" }] }],
+  };
+  const body = Buffer.from(JSON.stringify({ ...request, includeRaw }));
+  const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]);
+  frame.writeUInt32BE(body.length, 1);
+  const method = isWhole ? "Complete" : "Stream";
+  const response = await fetch(`${url}/outrigger.v1.InferenceService/${method}`, {
+    method: "POST",
+    headers: { "content-type": isWhole ? "application/json" : "application/connect+json" },
+    body: isWhole ? body : frame,
+  });
+  const tail: string[] = [];
+  const decoder = new TextDecoder();
+  for await (const bytes of response.body ?? []) {
+    tail.push(decoder.decode(bytes, { stream: true }));
+    if (tail.length > 8) tail.shift();
+  }
+  return tail.join("");
+}
+
+describe("an answer without end", () => {
+  it.each(ATTACKS)("is left at a limit: $name", { timeout: 180_000 }, async (attack) => {
+    const port = await serve(attack);
+    const attacker = { api: "openai-chat", base_url: `http://127.0.0.1:${port}/v1` };
+    const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers: { attacker } });
+    let told = "";
+    expectWithstood(
+      await sidecar.withstand(async () => {
+        told = await ask(sidecar.url, attack);
+      }),
+    );
+    expect(told).toContain(attack.limit);
+    await sidecar.expectRecovered();
+  });
+});
