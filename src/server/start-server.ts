@@ -18,9 +18,11 @@ import {
 } from "./options.ts";
 import { createIntake } from "./requests/intake.ts";
 import { createHealthService, createReflectionServices } from "./services/built-in-services.ts";
+import { CutOffError } from "./services/call-signal.ts";
 import { createHealth, type Health } from "./services/health-service.ts";
 import type { Service } from "./services/service.ts";
 import { Shutdown, type ShutdownPart } from "./shutdown.ts";
+import { connectErrorOf } from "./status/status.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
 
 const DEFAULT_DRAIN_TIMEOUT_MS = 30_000;
@@ -36,15 +38,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const opened: ShutdownPart[] = [];
   try {
     const data = await openData(options, shared);
-    opened.push(dataPart(data, shared.health, options.services));
+    const { addresses } = data.listener;
+    opened.push(dataPart(data, shared.health));
     const admin = await openAdmin(options, shared);
     if (admin !== undefined) opened.push({ name: "admin listener", close: () => admin.close() });
     const [adminAddress] = admin?.addresses ?? [];
-    logger.info({ addresses: data.addresses, admin_address: adminAddress }, "listening");
+    logger.info({ addresses, admin_address: adminAddress }, "listening");
     // A program that starts the sidecar may be waiting for this line.
     logger.flush();
     const shutdown = createShutdown(options, opened);
-    const { addresses } = data;
     return { addresses, adminAddress, drain: () => shutdown.drain(), close: () => shutdown.close() };
   } catch (error) {
     await createShutdown(options, opened).close();
@@ -84,7 +86,13 @@ function hostCheckOf({ data, admin, allowedHosts = [] }: ListenersOptions): Host
   return createHostCheck(allowedHosts, addresses);
 }
 
-function openData(options: ServerOptions, shared: Shared): Promise<Listener> {
+/** The data listener, and what ends the calls that are left where a drain ran out. */
+interface DataListener {
+  readonly listener: Listener;
+  cutOff(): void;
+}
+
+async function openData(options: ServerOptions, shared: Shared): Promise<DataListener> {
   const { unixSocketMode } = options.listeners;
   const { addresses, cors } = options.listeners.data;
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
@@ -101,7 +109,21 @@ function openData(options: ServerOptions, shared: Shared): Promise<Listener> {
   });
   const streams = createGrpcTransport({ services, intake, unsent, observers });
   const onRefused = createRefusalReport("data", limits.maxConnections, options);
-  return openListener({ field: "listen", addresses, unixSocketMode, intake, handler, streams, onRefused });
+  return {
+    listener: await openListener({
+      field: "listen",
+      addresses,
+      unixSocketMode,
+      intake,
+      handler,
+      streams,
+      onRefused,
+    }),
+    cutOff() {
+      for (const service of services) service.cutOff?.();
+      intake.arrivals.endAll(() => connectErrorOf(new CutOffError()));
+    },
+  };
 }
 
 function allServices(
@@ -145,7 +167,7 @@ const CUT_OFF_GRACE_MS = 1000;
  * The data listener. Before it ends, the server is no longer ready and health watches end. Where a drain ran out, the
  * calls that are left get their status first.
  */
-function dataPart(listener: Listener, health: Health, services: readonly Service[]): ShutdownPart {
+function dataPart({ listener, cutOff }: DataListener, health: Health): ShutdownPart {
   let drained: Promise<void> | undefined;
   return {
     name: "data listener",
@@ -156,7 +178,7 @@ function dataPart(listener: Listener, health: Health, services: readonly Service
     },
     async close() {
       health.shutDown();
-      for (const service of services) service.cutOff?.();
+      cutOff();
       if (drained !== undefined) await settledWithin(drained, CUT_OFF_GRACE_MS);
       await listener.close();
     },

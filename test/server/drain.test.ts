@@ -185,6 +185,26 @@ describe("a drain", () => {
     },
   );
 
+  it.each(["application/grpc", "application/grpc-web"])(
+    "ends a call of %s whose request has not arrived with UNAVAILABLE",
+    async (type) => {
+      const { server } = await startHolding({ drainTimeoutMs: 100 });
+      const session = http2.connect(server.url);
+      servers.onEnd(() => session.destroy());
+      const request = openStream(session, inferencePath("Complete"), { "content-type": type });
+      const answer = readAnswer(request);
+      request.write(Buffer.from([0, 0, 0, 1, 0]));
+      await expect
+        .poll(async () => (await fetch(`${server.adminUrl}/metrics`)).text())
+        .toMatch(/inflight 1\n/);
+      await server.drain();
+      const { headers, trailers, body } = await answer;
+      const status = headers["grpc-status"] ?? trailers["grpc-status"];
+      // gRPC-Web may have its trailers in the body.
+      expect(status ?? body.toString("latin1")).toMatch(/^14$|grpc-status: 14/);
+    },
+  );
+
   it("does not wait for a reader that stopped, and logs its call as cut off", async () => {
     const server = await servers.start(
       {

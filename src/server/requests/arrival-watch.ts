@@ -76,6 +76,14 @@ export class ArrivalWatch {
     return true;
   }
 
+  /** Ends all requests that are waited for: the server stops. */
+  endAll(createReason: () => unknown): void {
+    for (const [arrival] of this.#waiting) {
+      this.#waiting.delete(arrival);
+      arrival.fail(createReason());
+    }
+  }
+
   /** Stops the timer: the server is closed. */
   stop(): void {
     clearInterval(this.#timer);
