@@ -7,7 +7,6 @@ import { repeatableMessage } from "../../kit/adapter/classify.ts";
 import { finishWordIn } from "../../kit/adapter/finish-reason.ts";
 import { warning } from "../../kit/adapter/loss-report.ts";
 import { negativeCountsIn } from "../../kit/adapter/negative-counts.ts";
-import { isStopped } from "../../kit/adapter/stopped-call.ts";
 import {
   asInt32,
   asString,
@@ -141,7 +140,7 @@ export class ResponseMetadata {
 
   /** Whether the answer was stopped before the model had ended it. */
   get isStopped(): boolean {
-    return isStopped(finishReasonOf(this.#finish ?? "", false).reason);
+    return this.#finish !== undefined && this.#finish !== "STOP";
   }
 
   /** The answer without its content. @param rawJson Its body, verbatim, where the caller wants it. */

@@ -198,6 +198,9 @@ describe("streamed tool calls", () => {
     const cut = [...events, { candidates: [{ finishReason: "MAX_TOKENS" }] }];
     expect(await callsOf(cut)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
     expect(finalOf(await decodeEvents(cut)).finishReason).toMatchObject({ reason: Reason.LENGTH });
+    // A reason that is not known may be a limit too.
+    const stopped = [...events, { candidates: [{ finishReason: "OTHER" }] }];
+    expect(await callsOf(stopped)).toMatchObject([{ argumentsJson, argumentsInvalid: true }]);
   });
 
   it("are kept as native parts where they have no name", async () => {
