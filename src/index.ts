@@ -1,9 +1,10 @@
 /** `outrigger`: the library. See docs/library.md. Schemas are in `outrigger/proto`, what adapters share in `outrigger/kit`. */
 
 // The catalog.
-export { Catalog, costOf, createCatalog, defaultCatalog } from "./catalog/catalog.ts";
-export type { CatalogEntry } from "./catalog/catalog-data.ts";
+export { Catalog, type CatalogOptions, costOf, createCatalog, defaultCatalog } from "./catalog/catalog.ts";
+export type { CapabilityWord, CatalogEntry } from "./catalog/catalog-data.ts";
 export type { CostOptions } from "./catalog/model-cost.ts";
+export type { ModelPrices, ModelSettings } from "./catalog/model-settings.ts";
 export type { ModelTraits } from "./catalog/model-traits.ts";
 export { getLatestModel, getModelInfo, listModels } from "./client/catalog.ts";
 export { Client, type ClientOptions } from "./client/client.ts";

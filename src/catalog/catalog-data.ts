@@ -1,15 +1,19 @@
 import type { TraitsEntry } from "./model-traits.ts";
 
-/** A capability of a model, as data files name it. Others follow from its traits. */
-export type CapabilityWord =
-  | "tools"
-  | "image_input"
-  | "reasoning"
-  | "audio_input"
-  | "document_input"
-  | "structured_output"
-  | "sampling"
-  | "prompt_caching";
+/** The capabilities of models, as data files name them. */
+export const capabilityWords = [
+  "tools",
+  "image_input",
+  "reasoning",
+  "audio_input",
+  "document_input",
+  "structured_output",
+  "sampling",
+  "prompt_caching",
+] as const;
+
+/** A capability of a model. Others follow from its traits. */
+export type CapabilityWord = (typeof capabilityWords)[number];
 
 /**
  * Prices for prompts above some size, in millionths of a US dollar per million tokens. An absent price is unknown; where

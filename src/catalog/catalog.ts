@@ -5,6 +5,7 @@ import type { CatalogData, CatalogEntry } from "./catalog-data.ts";
 import { type CostOptions, costWith, dayOf, pricesAt } from "./model-cost.ts";
 import { capabilitiesOf, infoOf } from "./model-info.ts";
 import { ModelNames, maxIdLength } from "./model-names.ts";
+import { entryOf, type ModelSettings } from "./model-settings.ts";
 import { defaultTraits, type ModelTraits, mergeTraits } from "./model-traits.ts";
 
 /**
@@ -103,6 +104,14 @@ export class Catalog {
     return costWith(prices, usage, options.longCacheWriteTokens);
   }
 
+  /** The entry that was added for a model of a provider; undefined where the model has none of its own. */
+  addedEntry(model: string, provider: string): CatalogEntry | undefined {
+    if (this.#added.length === 0) return undefined;
+    const entry = this.#names().find(model, provider);
+    if (entry === undefined) return undefined;
+    return this.#added.find(({ id, provider: owner }) => owner === provider && id === entry.id);
+  }
+
   #names(): ModelNames {
     this.#index ??= new ModelNames(this.#data, this.#added);
     return this.#index;
@@ -118,8 +127,24 @@ export class Catalog {
   }
 }
 
-/** The catalog that the project ships, with further or overriding entries. */
-export function createCatalog(added: readonly CatalogEntry[] = []): Catalog {
+/** What a catalog has beside the shipped models. */
+export interface CatalogOptions {
+  /** Models of your own, and what differs in shipped ones. A later one overrides an earlier one. */
+  readonly models?: readonly ModelSettings[] | undefined;
+}
+
+/**
+ * The shipped catalog with models of your own.
+ *
+ * ```ts
+ * const prices = { input: 3.75, output: 15 }; // US dollars per million tokens
+ * const catalog = createCatalog({ models: [{ id: "ft:gpt-4o:acme", provider: "openai", prices }] });
+ * const client = Client.fromEnv(process.env, { catalog });
+ * ```
+ * @throws ConfigurationError naming a value that cannot be right.
+ */
+export function createCatalog({ models = [] }: CatalogOptions = {}): Catalog {
+  const added = models.map((settings, index) => entryOf(settings, `models[${index}]`));
   return new Catalog(catalogFile as CatalogData, added);
 }
 

@@ -115,7 +115,12 @@ export const defaultTraits: ModelTraits = Object.freeze({
 
 /** Lays entries over the defaults, later ones over earlier ones. */
 export function mergeTraits(...entries: readonly (TraitsEntry | undefined)[]): ModelTraits {
-  const traits: Record<string, unknown> = { ...defaultTraits };
+  return withTraits(defaultTraits, ...entries);
+}
+
+/** Lays entries over the traits of a model, later ones over earlier ones. */
+export function withTraits(base: ModelTraits, ...entries: readonly (TraitsEntry | undefined)[]): ModelTraits {
+  const traits: Record<string, unknown> = { ...base };
   for (const entry of entries) {
     for (const [name, value] of Object.entries(entry ?? {})) traits[camelCase(name)] = value;
   }

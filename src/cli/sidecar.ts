@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-import { defaultCatalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
 import type { Config } from "../config/index.ts";
 import {
@@ -29,12 +28,12 @@ export interface SidecarOptions {
 /** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
 export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
   const { config, client, logger, readDroppedLogLines, parts = [] } = options;
-  const metrics = createMetrics({ version, isKnownModel: knownModels(config), readDroppedLogLines });
+  const metrics = createMetrics({ version, isKnownModel: knownModels(config, client), readDroppedLogLines });
   const idleMemory = createIdleMemory();
   return startServer({
     listeners: config.listeners,
     reflection: config.reflection,
-    services: [createInferenceService(client), createCatalogService(defaultCatalog)],
+    services: [createInferenceService(client), createCatalogService(client.catalog)],
     observers: [metrics, createCallLog(logger), idleMemory],
     metrics,
     shutdown: {
@@ -51,9 +50,9 @@ export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
 }
 
 /** Models that the configuration names, or the catalog has. */
-function knownModels({ client }: Config): (provider: string, model: string) => boolean {
+function knownModels({ client }: Config, { catalog }: Client): (provider: string, model: string) => boolean {
   const configured = new Set([...client.middleware.modelAliases.values()].map(({ model }) => model));
-  return (_provider, model) => configured.has(model) || defaultCatalog.getModelInfo(model)?.id === model;
+  return (_provider, model) => configured.has(model) || catalog.getModelInfo(model)?.id === model;
 }
 
 /** Writes the lines that wait. */

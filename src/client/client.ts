@@ -1,3 +1,4 @@
+import { type Catalog, defaultCatalog } from "../catalog/catalog.ts";
 import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
 import { type Batches, lazyBatches } from "../core/batches.ts";
 import { ConfigurationError, SDKError, toSdkError } from "../core/errors.ts";
@@ -8,6 +9,7 @@ import { withTerminalEvent } from "../core/terminal-event.ts";
 import { FinalResponse, type Request, type ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import type { AdapterCallOptions } from "../kit/adapter/http-adapter.ts";
 import { wrapComplete, wrapStream } from "./apply-middleware.ts";
 import { copyRequest } from "./copy-request.ts";
 import { type FieldPaths, withTypeScriptPaths } from "./field-paths.ts";
@@ -27,6 +29,8 @@ export interface ClientOptions {
   readonly defaultProvider?: string | undefined;
   /** Runs around every call; the first one is outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
+  /** Models and prices of your own, for all adapters that have no catalog themselves. Default: the shipped catalog. */
+  readonly catalog?: Catalog | undefined;
   /** How errors name the fields of a request. Default `typescript`: `toolChoice.mode`. */
   readonly fieldPaths?: FieldPaths | undefined;
 }
@@ -40,6 +44,8 @@ const REMEDY =
  * run at once. Never retries.
  */
 export class Client {
+  /** What is known about models: the catalog of the options, else the shipped one. */
+  readonly catalog: Catalog;
   readonly #registry: ProviderRegistry;
   readonly #complete: (request: Request, options: CallOptions) => Promise<Response>;
   readonly #stream: (request: Request, options: CallOptions) => EventStream;
@@ -55,6 +61,7 @@ export class Client {
    */
   constructor(options: ClientOptions = {}, remedy: string = REMEDY) {
     const { providers = {}, defaultProvider, middleware = [], fieldPaths = "typescript" } = options;
+    this.catalog = options.catalog ?? defaultCatalog;
     this.#registry = new ProviderRegistry(remedy);
     for (const [name, adapter] of Object.entries(providers)) this.register(name, adapter);
     if (defaultProvider !== undefined) this.#registry.setDefault(defaultProvider);
@@ -126,7 +133,7 @@ export class Client {
 
   /** Whether a mode of tool choice works with a model of a provider, the default one where none is named. */
   supportsToolChoice(mode: ToolChoice_Mode, model: string, provider = ""): boolean {
-    return this.#registry.find(provider).supportsToolChoice?.(mode, model) ?? true;
+    return this.#registry.find(provider).supportsToolChoice?.(mode, model, this.#withCatalog({})) ?? true;
   }
 
   /** Closes the adapters' connections. */
@@ -150,6 +157,10 @@ export class Client {
     return named;
   }
 
+  #withCatalog(options: CallOptions): AdapterCallOptions {
+    return this.catalog === defaultCatalog ? options : { ...options, catalog: this.catalog };
+  }
+
   #toFailure(thrown: unknown): SDKError {
     const error = toSdkError(thrown);
     return this.#fieldPaths === "contract" ? error : withTypeScriptPaths(error);
@@ -157,7 +168,7 @@ export class Client {
 
   async #sendComplete(request: Request, options: CallOptions): Promise<Response> {
     const adapter = await this.#route(request, options);
-    return adapter.complete(request, options);
+    return adapter.complete(request, this.#withCatalog(options));
   }
 
   async #openStream(input: RequestInput, options: CallOptions): Promise<Batches<StreamEvent>> {
@@ -181,7 +192,7 @@ export class Client {
 
   async #openProvider(request: Request, options: CallOptions): Promise<Batches<StreamEvent>> {
     const adapter = await this.#route(request, options);
-    return adapter.stream(request, options).batches();
+    return adapter.stream(request, this.#withCatalog(options)).batches();
   }
 
   #route(request: Request, { onTarget }: CallOptions): Promise<ProviderAdapter> {

@@ -1,3 +1,4 @@
+import type { ModelSettings } from "../catalog/model-settings.ts";
 import type { ModelAlias } from "../client/model-aliases.ts";
 import type { ProviderSettings } from "../client/providers.ts";
 import type { Settings } from "./schema.ts";
@@ -44,6 +45,8 @@ export interface ClientConfig {
   /** Undefined: the first provider. */
   readonly defaultProvider: string | undefined;
   readonly middleware: MiddlewareConfig;
+  /** Models beside those of the shipped catalog, and what differs in these. */
+  readonly models: readonly ModelSettings[];
   /** What to do where there is no provider. */
   readonly remedy: string;
 }

@@ -1,4 +1,5 @@
 /** The configuration of a sidecar, and the Client that is built from it. */
+import { createCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
 import type { Middleware } from "../client/middleware.ts";
 import { createModelAliases } from "../client/model-aliases.ts";
@@ -25,7 +26,7 @@ export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFile
  * made.
  */
 export function buildClient(
-  { providers, defaultProvider, middleware, remedy }: ClientConfig,
+  { providers, defaultProvider, middleware, models, remedy }: ClientConfig,
   keyFiles: KeyFiles,
 ): Client {
   const adapters: Record<string, ProviderAdapter> = {};
@@ -47,6 +48,7 @@ export function buildClient(
       providers: adapters,
       defaultProvider: defaultProvider ?? first,
       middleware: buildMiddleware(middleware),
+      catalog: models.length === 0 ? undefined : createCatalog({ models }),
       fieldPaths: "contract",
     },
     remedy,

@@ -46,6 +46,16 @@ export const positiveDuration = leaf('a duration above 0 such as "500ms" or "10s
 /** A size, in bytes. */
 export const size = leaf('a size such as "32MiB" or a number of bytes from 1', parseSize);
 
+/** A price in US dollars. */
+export const dollars = leaf("a number of US dollars from 0 such as 1.25", (value) => {
+  return typeof value === "number" && value >= 0 && value < Infinity ? value : undefined;
+});
+
+/** A day. */
+export const day = leaf("a day such as 2026-01-31", (value) => {
+  return typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : undefined;
+});
+
 /** A listen address. */
 export const address = leaf(
   'an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock"',

@@ -52,6 +52,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
       keyFiles: file.keyFiles,
       defaultProvider: settings.default_provider,
       middleware: { modelAliases: aliasesOf(settings) },
+      models: settings.models ?? [],
       remedy: describeMissing(registered),
     },
     notices: [...registered.notices, ...findUnknownVariables(environment, file.variables)],

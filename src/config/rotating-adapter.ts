@@ -38,8 +38,8 @@ export class RotatingAdapter implements ProviderAdapter {
     return this.#current().stream(request, options);
   }
 
-  supportsToolChoice(mode: ToolChoice_Mode, model: string): boolean {
-    return this.#adapter.supportsToolChoice?.(mode, model) ?? true;
+  supportsToolChoice(mode: ToolChoice_Mode, model: string, options?: CallOptions): boolean {
+    return this.#adapter.supportsToolChoice?.(mode, model, options) ?? true;
   }
 
   async close(): Promise<void> {

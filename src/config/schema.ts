@@ -3,12 +3,15 @@
  * sidecar loads only those of its functions that are used here.
  */
 import * as z from "zod/mini";
+import { capabilityWords } from "../catalog/catalog-data.ts";
 import { apisOfField, isSelfHosted, profileNames, wireApis } from "../client/providers.ts";
 import {
   address,
   addressOrOff,
   baseUrl,
   count,
+  day,
+  dollars,
   duration,
   fileMode,
   flag,
@@ -190,6 +193,54 @@ const middleware = z.pipe(
   z.transform(({ model_aliases }) => ({ modelAliases: model_aliases ?? {} })),
 );
 
+const prices = z.pipe(
+  fields({
+    input: dollars,
+    output: dollars,
+    cache_read: z.optional(dollars),
+    cache_write: z.optional(dollars),
+    cache_write_long: z.optional(dollars),
+    above_input_tokens: z.optional(count),
+  }),
+  z.transform(({ cache_read, cache_write, cache_write_long, above_input_tokens, ...rest }) => ({
+    ...rest,
+    ...compact({
+      cacheRead: cache_read,
+      cacheWrite: cache_write,
+      cacheWriteLong: cache_write_long,
+      aboveInputTokens: above_input_tokens,
+    }),
+  })),
+);
+
+const model = z.pipe(
+  fields({
+    id: text,
+    provider: text,
+    display_name: z.optional(text),
+    aliases: z.optional(list(text, "a list of names")),
+    context_window: z.optional(count),
+    max_output_tokens: z.optional(count),
+    capabilities: z.optional(list(oneOf(capabilityWords), "a list of capabilities")),
+    release_date: z.optional(day),
+    prices: z.optional(
+      z.pipe(
+        z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
+        list(prices, "prices or a list of them"),
+      ),
+    ),
+  }),
+  z.transform(({ display_name, context_window, max_output_tokens, release_date, ...rest }) =>
+    compact({
+      ...rest,
+      displayName: display_name,
+      contextWindow: context_window,
+      maxOutputTokens: max_output_tokens,
+      releaseDate: release_date,
+    }),
+  ),
+);
+
 /** All fields of a file, the variables and the flags. Fields that are left out are unset. */
 export const settingsSchema = fields({
   listen: z.optional(z.pipe(z.transform(asList), list(address, "an address or a list of addresses"))),
@@ -215,6 +266,7 @@ export const settingsSchema = fields({
     ),
   ),
   middleware: z.optional(middleware),
+  models: z.optional(list(model, "a list of models")),
   providers: z.optional(providers),
 });
 

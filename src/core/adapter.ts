@@ -47,5 +47,5 @@ export interface ProviderAdapter {
   close?(): Promise<void>;
 
   /** Whether a mode of tool choice works with a model. Absent means that every mode does. */
-  supportsToolChoice?(mode: ToolChoice_Mode, model: string): boolean;
+  supportsToolChoice?(mode: ToolChoice_Mode, model: string, options?: CallOptions): boolean;
 }

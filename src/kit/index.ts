@@ -3,6 +3,8 @@
  * provider's wire API as a `Protocol` and hands it to `HttpAdapter`, which does the rest; or it implements
  * `ProviderAdapter` by itself and writes its events with a `StreamWriter`.
  */
+
+export { ProviderModels } from "../catalog/provider-models.ts";
 export { type Batched, type Batches, BatchStream, lazyBatches } from "../core/batches.ts";
 export { inferenceIdOf } from "../core/inference-id.ts";
 export { LawChecker } from "../core/laws.ts";
@@ -16,6 +18,7 @@ export { type FailureBody, readFailureBody } from "./adapter/failure-body.ts";
 export { finishReason } from "./adapter/finish-reason.ts";
 export { replaceForeignPart } from "./adapter/foreign-state.ts";
 export {
+  type AdapterCallOptions,
   HttpAdapter,
   type HttpAdapterParts,
   type Protocol,

@@ -160,10 +160,12 @@ describe("getLatestModel()", () => {
 
   it("skips models that are not served on the day", () => {
     expect(latest("anthropic", [], "2026-11-08")).toBe("claude-haiku-5-5");
-    const lookedUp = createCatalog([
-      { id: "short-lived", provider: "brief", release_date: "2026-06-01", end_of_life_date: "2026-07-01" },
-      { id: "long-lived", provider: "brief", release_date: "2026-01-01" },
-    ]);
+    const lookedUp = createCatalog({
+      models: [
+        { id: "short-lived", provider: "brief", releaseDate: "2026-06-01", endOfLifeDate: "2026-07-01" },
+        { id: "long-lived", provider: "brief", releaseDate: "2026-01-01" },
+      ],
+    });
     const on = (day: string) => lookedUp.getLatestModel("brief", [], new Date(day))?.id;
     expect([on("2026-05-31"), on("2026-06-30"), on("2026-07-01")]).toEqual([
       "long-lived",
@@ -174,10 +176,12 @@ describe("getLatestModel()", () => {
 
   it("gives a preview only where there is no stable model", () => {
     expect(latest("gemini", [], "2026-03-01")).toBe("gemini-2.5-flash-lite");
-    const onlyPreviews = createCatalog([
-      { id: "first", provider: "shy", release_date: "2026-01-01", preview: true },
-      { id: "second", provider: "shy", release_date: "2026-02-01", preview: true },
-    ]);
+    const onlyPreviews = createCatalog({
+      models: [
+        { id: "first", provider: "shy", releaseDate: "2026-01-01", preview: true },
+        { id: "second", provider: "shy", releaseDate: "2026-02-01", preview: true },
+      ],
+    });
     expect(onlyPreviews.getLatestModel("shy", [], november2026)?.id).toBe("second");
   });
 });
@@ -264,22 +268,18 @@ describe("createCatalog()", () => {
   const usage = create(UsageSchema, { inputTokens: 1_000_000, outputTokens: 0 });
 
   it("adds models, of known and of new providers", () => {
-    const catalog = createCatalog([
-      { id: "ft:gpt-4o:acme", provider: "openai", aliases: ["house-style"] },
-      {
-        id: "llama-9",
-        provider: "rack",
-        capabilities: ["tools"],
-        prices: [
-          {
-            above_input_tokens: 0,
-            input_micro_usd_per_million_tokens: 100_000,
-            output_micro_usd_per_million_tokens: 200_000,
-          },
-        ],
-        traits: { reasoning_control: "none", forced_tool_choice: "never" },
-      },
-    ]);
+    const catalog = createCatalog({
+      models: [
+        { id: "ft:gpt-4o:acme", provider: "openai", aliases: ["house-style"] },
+        {
+          id: "llama-9",
+          provider: "rack",
+          capabilities: ["tools"],
+          prices: { input: 0.1, output: 0.2 },
+          traits: { reasoningControl: "none", forcedToolChoice: "never" },
+        },
+      ],
+    });
     expect(catalog.getModelInfo("house-style")).toMatchObject({
       id: "ft:gpt-4o:acme",
       displayName: "ft:gpt-4o:acme",
@@ -291,20 +291,16 @@ describe("createCatalog()", () => {
   });
 
   it("lays an entry over the one with its id", () => {
-    const catalog = createCatalog([
-      {
-        id: "gemini-3.8-flash",
-        provider: "gemini",
-        aliases: ["workhorse"],
-        prices: [
-          {
-            above_input_tokens: 0,
-            input_micro_usd_per_million_tokens: 500_000,
-            output_micro_usd_per_million_tokens: 1_000_000,
-          },
-        ],
-      },
-    ]);
+    const catalog = createCatalog({
+      models: [
+        {
+          id: "gemini-3.8-flash",
+          provider: "gemini",
+          aliases: ["workhorse"],
+          prices: { input: 0.5, output: 1 },
+        },
+      ],
+    });
     expect(catalog.getModelInfo("workhorse")).toMatchObject({
       id: "gemini-3.8-flash",
       contextWindow: 1_048_576,
@@ -315,5 +311,16 @@ describe("createCatalog()", () => {
       catalog.costOf(usage, "gemini-3.8-flash", "gemini", { at }),
       "our price, not the announced one",
     ).toBe(500_000_000n);
+  });
+});
+
+describe("the aliases of families", () => {
+  it.each(["opus", "sonnet", "haiku", "fable"])("resolve %s to the newest model of its family", (family) => {
+    const newest = defaultCatalog
+      .listModels("anthropic")
+      .filter(({ id }) => id.startsWith(`claude-${family}-`))
+      .at(0);
+    expect(getModelInfo(family)?.id).toBe(newest?.id);
+    expect(getModelInfo(`claude-${family}`)?.id).toBe(newest?.id);
   });
 });

@@ -51,7 +51,7 @@ const TOOLS = ["typescript", "@types/node"];
 const LIBRARY = "zod";
 
 /** Pages whose TypeScript must compile. */
-const SNIPPETS_OF = ["README.md", "docs/library.md"];
+const SNIPPETS_OF = ["README.md", "docs/library.md", "docs/catalog.md"];
 
 /** Programs that are not part of the documentation. */
 const OWN_PROGRAMS = ["consumer.ts", "adapter.ts"];

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { costOf } from "../../catalog/catalog.ts";
+import type { ProviderModels } from "../../catalog/provider-models.ts";
 import { ServerError } from "../../core/errors.ts";
 import { type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -23,8 +23,10 @@ export interface CallFacts {
   readonly request: Request;
   /** Name under which the provider is registered. */
   readonly provider: string;
-  /** Name of the provider in the model catalog, for prices; undefined where it has none. */
-  readonly catalogProvider?: string | undefined;
+  /** What is known about the provider's models, for prices. Absent: answers have none. */
+  readonly models?: ProviderModels | undefined;
+  /** Whether the adapter prices its answers itself. Default false. */
+  readonly ownPrices?: boolean | undefined;
   /** Id of the call. */
   readonly inferenceId: string;
   /** When the provider accepted the request, in milliseconds since the epoch. */
@@ -107,9 +109,9 @@ function warnAtLimit({ request, warnings }: CallFacts, { finishReason, usage }: 
 }
 
 /** Adds the price of the call, where neither provider nor adapter gave one and the catalog has the prices. */
-function priced(usage: Usage, model: string, { catalogProvider }: CallFacts): Usage {
-  if (usage.costNanoUsd !== undefined || catalogProvider === undefined) return usage;
-  const cost = costOf(usage, model, catalogProvider);
+function priced(usage: Usage, model: string, { models, ownPrices }: CallFacts): Usage {
+  if (usage.costNanoUsd !== undefined || ownPrices === true) return usage;
+  const cost = models?.costOf(usage, model);
   if (cost !== undefined) usage.costNanoUsd = cost;
   return usage;
 }

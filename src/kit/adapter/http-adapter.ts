@@ -3,6 +3,8 @@
  * Protocol, which describes its wire API, and is otherwise wiring.
  */
 
+import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
+import { ProviderModels } from "../../catalog/provider-models.ts";
 import type { CallOptions, ProviderAdapter } from "../../core/adapter.ts";
 import { lazyBatches } from "../../core/batches.ts";
 import { type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
@@ -50,8 +52,11 @@ export interface WireFailure {
 
 /** A wire API. Pure functions, except that `toWire` may read files that the caller names. */
 export interface Protocol {
-  /** Translates a request. Throws InvalidRequestError naming what the provider cannot accept. */
-  toWire(request: Request, streaming: boolean): Promise<WireRequest>;
+  /**
+   * Translates a request. Throws InvalidRequestError naming what the provider cannot accept.
+   * @param models What is known about the provider's models.
+   */
+  toWire(request: Request, streaming: boolean, models: ProviderModels): Promise<WireRequest>;
   /** Translates a whole answer. Throws the failure that the body reports. */
   toResponse(body: string, facts: CallFacts, toolCallIds: ToolCallIdAllocator): Response;
   /** Creates the decoder of one stream, which writes into the writer. */
@@ -77,10 +82,20 @@ export interface HttpAdapterParts {
   readonly transport: HttpTransport;
   /** Headers of every request, including the key. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Name of the provider in the model catalog, for prices. Absent: answers have no cost unless the adapter sets one. */
+  /** Name of the provider in the shipped catalog. Absent: only models that a catalog adds are known. */
   readonly catalogProvider?: string | undefined;
+  /** The catalog of this adapter's calls. Default: that of the Client, else the shipped one. */
+  readonly catalog?: Catalog | undefined;
+  /** Whether `toResponse` and the decoder price their answers themselves. Default false. */
+  readonly ownPrices?: boolean | undefined;
   /** Limits of each answer; those left out keep their defaults. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
+}
+
+/** Options of a call, with what the Client adds to them. */
+export interface AdapterCallOptions extends CallOptions {
+  /** The Client's catalog. */
+  readonly catalog?: Catalog | undefined;
 }
 
 /** A ProviderAdapter over HTTP. */
@@ -89,23 +104,29 @@ export class HttpAdapter implements ProviderAdapter {
   readonly #protocol: Protocol;
   readonly #transport: HttpTransport;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #catalog: Catalog | undefined;
   readonly #catalogProvider: string | undefined;
+  readonly #ownPrices: boolean;
+  readonly #models = new WeakMap<Catalog, ProviderModels>();
   readonly #mask: KeyMask;
   readonly #limits: AnswerLimits;
 
-  constructor({ name, protocol, transport, headers, catalogProvider, answerLimits }: HttpAdapterParts) {
+  constructor(parts: HttpAdapterParts) {
+    const { name, protocol, transport, headers, catalog, catalogProvider, ownPrices, answerLimits } = parts;
     this.name = name;
     this.#protocol = protocol;
     this.#transport = transport;
     this.#headers = headers;
+    this.#catalog = catalog;
     this.#catalogProvider = catalogProvider;
+    this.#ownPrices = ownPrices ?? false;
     this.#mask = new KeyMask(headers);
     this.#limits = { ...DEFAULT_ANSWER_LIMITS, ...answerLimits };
   }
 
-  async complete(request: Request, options: CallOptions = {}): Promise<Response> {
+  async complete(request: Request, options: AdapterCallOptions = {}): Promise<Response> {
     try {
-      const wire = await this.#protocol.toWire(request, false);
+      const wire = await this.#protocol.toWire(request, false, this.modelsFor(options));
       const answer = await this.#send(request, wire, "application/json", options);
       const body = await this.#readWhole(answer);
       const facts = this.#factsOf(request, wire, answer, options);
@@ -115,21 +136,31 @@ export class HttpAdapter implements ProviderAdapter {
     }
   }
 
-  stream(request: Request, options: CallOptions = {}): EventStream {
+  stream(request: Request, options: AdapterCallOptions = {}): EventStream {
     const batches = lazyBatches(() => this.#open(request, options));
     return new EventStream(withTerminalEvent(batches, undefined, (thrown) => this.#toFailure(thrown)));
   }
 
-  supportsToolChoice(_mode: ToolChoice_Mode, _model: string): boolean {
+  supportsToolChoice(_mode: ToolChoice_Mode, _model: string, _options?: AdapterCallOptions): boolean {
     return true;
+  }
+
+  /** What is known about the provider's models in a call. */
+  protected modelsFor(options: AdapterCallOptions = {}): ProviderModels {
+    const catalog = this.#catalog ?? options.catalog ?? defaultCatalog;
+    const known = this.#models.get(catalog);
+    if (known !== undefined) return known;
+    const models = new ProviderModels(catalog, this.name, this.#catalogProvider);
+    this.#models.set(catalog, models);
+    return models;
   }
 
   close(): Promise<void> {
     return this.#transport.close();
   }
 
-  async #open(request: Request, options: CallOptions): Promise<AsyncIterable<readonly StreamEvent[]>> {
-    const wire = await this.#protocol.toWire(request, true);
+  async #open(request: Request, options: AdapterCallOptions): Promise<AsyncIterable<readonly StreamEvent[]>> {
+    const wire = await this.#protocol.toWire(request, true, this.modelsFor(options));
     const answer = await this.#send(request, wire, "text/event-stream", options);
     const facts = this.#factsOf(request, wire, answer, options);
     const writer = new StreamWriter(facts, toolCallIdsOf(facts));
@@ -192,11 +223,17 @@ export class HttpAdapter implements ProviderAdapter {
     return withTexts(toSdkError(thrown), this.#mask.apply);
   }
 
-  #factsOf(request: Request, wire: WireRequest, { headers }: HttpAnswer, options: CallOptions): CallFacts {
+  #factsOf(
+    request: Request,
+    wire: WireRequest,
+    { headers }: HttpAnswer,
+    options: AdapterCallOptions,
+  ): CallFacts {
     return {
       request,
       provider: this.name,
-      catalogProvider: this.#catalogProvider,
+      models: this.modelsFor(options),
+      ownPrices: this.#ownPrices,
       inferenceId: inferenceIdOf(options),
       acceptedAt: Date.now(),
       warnings: wire.warnings,

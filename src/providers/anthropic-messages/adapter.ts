@@ -1,10 +1,10 @@
 /** Wires up the Anthropic adapter: address, headers, and the translation in this folder. */
 
-import { traitsOf } from "../../catalog/catalog.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { ToolChoice_Mode as Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
-import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
+import { type AdapterCallOptions, HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
@@ -40,6 +40,8 @@ export interface AnthropicAdapterOptions {
   readonly maxMediaBytes?: number | undefined;
   /** Limits of each answer; those left out keep their defaults. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
+  /** Models and prices of your own. Default: the Client's catalog, else the shipped one. */
+  readonly catalog?: Catalog | undefined;
 }
 
 /** Anthropic's Messages API. */
@@ -49,6 +51,9 @@ export class AnthropicAdapter extends HttpAdapter {
     checkCredentials(name, options);
     super({
       name,
+      catalog: options.catalog,
+      catalogProvider: PROVIDER_NAME,
+      ownPrices: true,
       protocol: protocolOf(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({
@@ -60,9 +65,9 @@ export class AnthropicAdapter extends HttpAdapter {
   }
 
   /** What the model alone decides: a request with a thinking budget cannot force a call with any model. */
-  override supportsToolChoice(mode: Mode, model: string): boolean {
+  override supportsToolChoice(mode: Mode, model: string, options?: AdapterCallOptions): boolean {
     if (mode !== Mode.REQUIRED && mode !== Mode.NAMED) return true;
-    return canForceTools(traitsOf(PROVIDER_NAME, model));
+    return canForceTools(this.modelsFor(options).traitsOf(model));
   }
 }
 
@@ -103,10 +108,10 @@ function protocolOf(provider: string, options: AnthropicAdapterOptions): Protoco
   const reader = createMediaReader({ allowFilesUnder });
   const ownBetas = betasIn(options.defaultHeaders);
   return {
-    async toWire(request, streaming) {
+    async toWire(request, streaming, models) {
       const media = createRequestMedia(reader, maxMediaBytes);
       const settings = { provider, apiVersion, media };
-      const { body, betas, warnings } = await toRequestBody(request, streaming, settings);
+      const { body, betas, warnings } = await toRequestBody(request, streaming, { ...settings, models });
       const headers = betaHeader([...ownBetas, ...betas]);
       return { path: "/v1/messages", headers, body: stringifyJson(body), warnings };
     },

@@ -1,4 +1,5 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
+import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
@@ -24,6 +25,8 @@ export interface RequestSettings {
   /** Version of the API, a date: what it takes differs. */
   readonly apiVersion: string;
   readonly media: MediaSource;
+  /** What is known about the provider's models. */
+  readonly models: ProviderModels;
 }
 
 /** The provider options of one request. */

@@ -3,7 +3,6 @@
  * in total: `max_tokens` (provider documentation: "Thinking", "Effort").
  */
 
-import { getModelInfo } from "../../catalog/catalog.ts";
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -12,7 +11,7 @@ import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import { asInt32, asJson, asObject, mergeObjects, objectIn, textIn } from "../../kit/json/json.ts";
 import type { MessageCreateParams, ThinkingConfig } from "../../wire/anthropic-messages/request.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { PROVIDER_NAME, type RequestContext } from "./context.ts";
+import type { RequestContext } from "./context.ts";
 import type { RequestMessage } from "./input.ts";
 
 /** How a request sets reasoning. */
@@ -167,11 +166,10 @@ const SAFE_MAX_TOKENS = 4096;
  * @throws InvalidRequestError where the caller sets both and the budget is not below the limit.
  */
 export function maxTokensOf(
-  request: Request,
+  { request, traits, models }: RequestContext,
   thinking: Untrusted<ThinkingConfig> | undefined,
-  traits: ModelTraits,
 ): number {
-  const maximum = getModelInfo(request.model, PROVIDER_NAME)?.maxOutputTokens;
+  const maximum = models.getModelInfo(request.model)?.maxOutputTokens;
   const wanted = request.maxTokens ?? defaultMaxTokens(maximum, thinks(thinking, traits), traits);
   const budget = hasBudget(thinking) ? (asInt32(thinking?.budget_tokens) ?? 0) : 0;
   if (wanted > budget) return wanted;

@@ -1,6 +1,5 @@
 /** Our Request -> their body (provider documentation: "Create a message"). */
 
-import { traitsOf } from "../../catalog/catalog.ts";
 import type { ModelTraits } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -18,7 +17,7 @@ import {
 import type { Untrusted } from "../../wire/untrusted.ts";
 import { withBreakpoints } from "./cache.ts";
 import { containerSettings } from "./container.ts";
-import { PROVIDER_NAME, type RequestContext, type RequestSettings } from "./context.ts";
+import type { RequestContext, RequestSettings } from "./context.ts";
 import { toConversation } from "./input.ts";
 import { readOptions } from "./options.ts";
 import { effectiveThinking, hasBudget, maxTokensOf, reasoningSettings, thinks } from "./reasoning.ts";
@@ -47,7 +46,7 @@ export async function toRequestBody(
   settings: RequestSettings,
 ): Promise<RequestBody> {
   const loss = new LossReport();
-  const traits = traitsOf(PROVIDER_NAME, request.model);
+  const traits = settings.models.traitsOf(request.model);
   const options = readOptions(request, settings.provider);
   const context = { ...settings, request, traits, options, loss, budget: new SchemaBudget() };
   const own = asJson(await translate(context, streaming));
@@ -88,7 +87,7 @@ async function translate(
   const { format, instructions } = responseFormatSettings(context);
   return {
     model: request.model,
-    max_tokens: maxTokensOf(request, effective, traits),
+    max_tokens: maxTokensOf(context, effective),
     stream: streaming ? true : undefined,
     thinking,
     output_config: outputConfig(effort, format),

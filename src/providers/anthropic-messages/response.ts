@@ -53,7 +53,7 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
       ...containerParts(message.container, states),
     ],
     finishReason,
-    usage: usageOf(message.usage, model || facts.request.model, includeRaw),
+    usage: usageOf(message.usage, model || facts.request.model, includeRaw, facts.models),
     rawJson: includeRaw ? body : "",
   });
 }

@@ -166,7 +166,12 @@ export class MessagesDecoder implements StreamDecoder {
 
   #count(usage: unknown): void {
     this.#usage = mergeUsage(this.#usage, usage);
-    this.#writer.usage = usageOf(this.#usage, this.#model(), this.#facts.request.includeRaw);
+    this.#writer.usage = usageOf(
+      this.#usage,
+      this.#model(),
+      this.#facts.request.includeRaw,
+      this.#facts.models,
+    );
   }
 
   #model(): string {

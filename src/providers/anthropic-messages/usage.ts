@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { costOf } from "../../catalog/catalog.ts";
+import type { ProviderModels } from "../../catalog/provider-models.ts";
 import { type Usage, UsageSchema } from "../../gen/outrigger/v1/usage_pb.ts";
 import { asCount, asObject, type JsonObject, objectIn } from "../../kit/json/json.ts";
 import type {
@@ -8,7 +8,6 @@ import type {
   Usage as WireUsage,
 } from "../../wire/anthropic-messages/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { PROVIDER_NAME } from "./context.ts";
 
 /**
  * Token counts, with the same meaning for every provider: the API counts cached tokens separately,
@@ -18,7 +17,12 @@ import { PROVIDER_NAME } from "./context.ts";
  * @param model The model that answered.
  * @returns undefined where the provider reported no usage.
  */
-export function usageOf(usage: unknown, model: string, includeRaw: boolean): Usage | undefined {
+export function usageOf(
+  usage: unknown,
+  model: string,
+  includeRaw: boolean,
+  models: ProviderModels | undefined,
+): Usage | undefined {
   const counts = asObject<WireUsage>(usage);
   if (counts === undefined) return undefined;
   const cacheReadTokens = asCount(counts.cache_read_input_tokens);
@@ -39,7 +43,7 @@ export function usageOf(usage: unknown, model: string, includeRaw: boolean): Usa
   });
   const longCacheWriteTokens =
     asCount(objectIn<CacheCreation>(counts.cache_creation).ephemeral_1h_input_tokens) ?? 0;
-  const cost = costOf(result, model, PROVIDER_NAME, { longCacheWriteTokens });
+  const cost = models?.costOf(result, model, { longCacheWriteTokens });
   if (cost !== undefined) result.costNanoUsd = cost;
   return result;
 }

@@ -1,9 +1,9 @@
 /** Wiring of the Gemini adapter: URL, headers, and the translation in this folder. */
 
-import { traitsOf } from "../../catalog/catalog.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
-import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
+import { type AdapterCallOptions, HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
 import { createMediaReader } from "../../kit/media/media-reader.ts";
@@ -36,6 +36,8 @@ export interface GeminiAdapterOptions {
   readonly maxMediaBytes?: number | undefined;
   /** Limits of each answer; those left out keep their defaults. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
+  /** Models and prices of your own. Default: the Client's catalog, else the shipped one. */
+  readonly catalog?: Catalog | undefined;
 }
 
 /** Gemini's generateContent and streamGenerateContent. */
@@ -45,6 +47,7 @@ export class GeminiAdapter extends HttpAdapter {
     requireCredential(name, options.apiKey, "an API key");
     super({
       name,
+      catalog: options.catalog,
       protocol: protocolOf(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({
@@ -56,8 +59,8 @@ export class GeminiAdapter extends HttpAdapter {
     });
   }
 
-  override supportsToolChoice(mode: ToolChoice_Mode, model: string): boolean {
-    return takesToolChoice(mode, traitsOf(PROVIDER_NAME, model));
+  override supportsToolChoice(mode: ToolChoice_Mode, model: string, options?: AdapterCallOptions): boolean {
+    return takesToolChoice(mode, this.modelsFor(options).traitsOf(model));
   }
 }
 
@@ -70,10 +73,10 @@ function protocolOf(
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
   return {
-    async toWire(request, streaming) {
+    async toWire(request, streaming, models) {
       const path = pathOf(apiVersion, request.model, streaming);
       const media = createRequestMedia(reader, maxMediaBytes);
-      const { body, warnings } = await toRequestBody(request, { provider, media });
+      const { body, warnings } = await toRequestBody(request, { provider, media, models });
       return { path, headers: {}, body: stringifyJson(body), warnings };
     },
     toResponse,

@@ -1,4 +1,5 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
+import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { MediaSource } from "./media.ts";
@@ -17,4 +18,6 @@ export interface RequestContext {
   readonly traits: ModelTraits;
   /** Turns the source of an image, audio clip or document into a URL, bytes or a file id. */
   readonly media: MediaSource;
+  /** What is known about the provider's models. */
+  readonly models: ProviderModels;
 }

@@ -1,6 +1,5 @@
 /** Our Request -> their body (provider documentation: "generateContent"). */
 
-import { traitsOf } from "../../catalog/catalog.ts";
 import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
@@ -8,7 +7,7 @@ import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { LossReport } from "../../kit/adapter/loss-report.ts";
 import { asJson, isEmpty, type JsonObject, mergeObjects, without } from "../../kit/json/json.ts";
 import type { GenerateContentRequest, GenerationConfig } from "../../wire/gemini/request.ts";
-import { PROVIDER_NAME, type RequestContext } from "./context.ts";
+import type { RequestContext } from "./context.ts";
 import { toConversation } from "./input.ts";
 import { readOptions } from "./options.ts";
 import { reasoningSettings } from "./reasoning.ts";
@@ -16,7 +15,7 @@ import { responseFormatSettings } from "./response-format.ts";
 import { toolSettings } from "./tools.ts";
 
 /** What the translation of a request takes from the provider's configuration. */
-export type RequestSettings = Pick<RequestContext, "provider" | "media">;
+export type RequestSettings = Pick<RequestContext, "provider" | "media" | "models">;
 
 /** A request in the provider's terms. */
 export interface RequestBody {
@@ -33,7 +32,7 @@ export interface RequestBody {
  */
 export async function toRequestBody(request: Request, settings: RequestSettings): Promise<RequestBody> {
   const loss = new LossReport();
-  const traits = traitsOf(PROVIDER_NAME, request.model);
+  const traits = settings.models.traitsOf(request.model);
   const context: RequestContext = { ...settings, request, traits, loss };
   const options = readOptions(request, settings.provider);
   const { system, contents } = await toConversation(context);

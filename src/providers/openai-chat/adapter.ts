@@ -1,5 +1,6 @@
 /** The adapter for OpenAI-compatible servers: wires the address, the headers and the translations of this folder. */
 
+import type { Catalog } from "../../catalog/catalog.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { checkOptionalKey } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
@@ -43,6 +44,8 @@ export interface OpenAIChatAdapterOptions {
   readonly maxMediaBytes?: number | undefined;
   /** Limits of each answer; those left out keep their defaults. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
+  /** Models and prices of your own. Default: the Client's catalog, else the shipped one. */
+  readonly catalog?: Catalog | undefined;
 }
 
 /** The Chat Completions API, as OpenAI-compatible servers speak it. */
@@ -56,6 +59,7 @@ export class OpenAIChatAdapter extends HttpAdapter {
     const profile = profileOf(options.profile, options.baseUrl);
     super({
       name,
+      catalog: options.catalog,
       protocol: protocolOf(name, profile, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({ baseUrl: options.baseUrl, timeouts: options.timeouts ?? {} }),
@@ -87,9 +91,14 @@ function protocolOf(
   const reader = createMediaReader({ allowFilesUnder });
   const path = pathWith(query);
   return {
-    async toWire(request, streaming) {
+    async toWire(request, streaming, models) {
       const media = createRequestMedia(reader, maxMediaBytes);
-      const { body, warnings } = await toRequestBody(request, streaming, { provider, profile, media });
+      const { body, warnings } = await toRequestBody(request, streaming, {
+        provider,
+        profile,
+        media,
+        models,
+      });
       return { path, headers: {}, body: stringifyJson(body), warnings };
     },
     toResponse: (body, facts, toolCallIds) => toResponse(body, facts, toolCallIds, profile),

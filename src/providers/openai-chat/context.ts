@@ -1,4 +1,5 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
+import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { ToolCallIdMapper } from "../../kit/adapter/tool-call-id-mapper.ts";
@@ -16,6 +17,8 @@ export interface RequestSettings {
   readonly profile: ServerProfile;
   /** Turns the source of an image, audio clip or document into a URL, bytes or a file id. */
   readonly media: MediaSource;
+  /** What is known about the provider's models. */
+  readonly models: ProviderModels;
 }
 
 /** What every step of the translation of one request needs. */

@@ -1,7 +1,6 @@
 /** Our Request -> the body of theirs (provider documentation: "Create chat completion"). */
 
-import { traitsOf } from "../../catalog/catalog.ts";
-import { defaultTraits, takesSampling } from "../../catalog/model-traits.ts";
+import { takesSampling } from "../../catalog/model-traits.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
@@ -37,7 +36,7 @@ export async function toRequestBody(
 ): Promise<RequestBody> {
   const { provider, profile } = settings;
   const loss = new LossReport();
-  const traits = profile.catalog === undefined ? defaultTraits : traitsOf(profile.catalog, request.model);
+  const traits = settings.models.traitsOf(request.model);
   const callIds = new ToolCallIdMapper(CALL_ID_RULES[profile.toolCallIdPattern], loss);
   const context: RequestContext = { ...settings, request, traits, loss, callIds };
   const options = readOptions(request, provider);

@@ -1,5 +1,6 @@
 /** Wiring of the OpenAI adapter: URL, headers, and the translation in this folder. */
 
+import type { Catalog } from "../../catalog/catalog.ts";
 import { requireCredential } from "../../kit/adapter/credentials.ts";
 import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { rateLimitOf } from "../../kit/http/rate-limit.ts";
@@ -38,6 +39,8 @@ export interface OpenAIAdapterOptions {
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
   /** Whether OpenAI keeps the responses. Default false. */
   readonly store?: boolean | undefined;
+  /** Models and prices of your own. Default: the Client's catalog, else the shipped one. */
+  readonly catalog?: Catalog | undefined;
 }
 
 /** OpenAI's Responses API. */
@@ -47,6 +50,7 @@ export class OpenAIAdapter extends HttpAdapter {
     requireCredential(name, options.apiKey, "an API key");
     super({
       name,
+      catalog: options.catalog,
       protocol: protocolOf(name, options),
       answerLimits: options.answerLimits,
       transport: createHttpTransport({
@@ -81,10 +85,10 @@ function protocolOf(
 ): Protocol {
   const reader = createMediaReader({ allowFilesUnder });
   return {
-    async toWire(request, streaming) {
+    async toWire(request, streaming, models) {
       const resolve = createRequestMedia(reader, maxMediaBytes);
       const media: MediaSource = ({ value }, field) => resolve(value, field);
-      const { body, warnings } = await toRequestBody(request, streaming, { provider, store, media });
+      const { body, warnings } = await toRequestBody(request, streaming, { provider, store, media, models });
       return { path: "/responses", headers: {}, body: stringifyJson(body), warnings };
     },
     toResponse,

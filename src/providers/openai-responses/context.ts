@@ -1,4 +1,5 @@
 import type { ModelTraits } from "../../catalog/model-traits.ts";
+import type { ProviderModels } from "../../catalog/provider-models.ts";
 import type { Document, Image } from "../../gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { LossReport } from "../../kit/adapter/loss-report.ts";
@@ -23,6 +24,8 @@ export interface RequestSettings {
   /** Whether the provider stores the response, so that an item's id is enough to refer to it. */
   readonly store: boolean;
   readonly media: MediaSource;
+  /** What is known about the provider's models. */
+  readonly models: ProviderModels;
 }
 
 /** What every step of the translation of one request needs. */

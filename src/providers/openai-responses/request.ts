@@ -1,13 +1,12 @@
 /** Our Request -> their body (provider documentation: "Create a model response"). */
 
-import { traitsOf } from "../../catalog/catalog.ts";
 import { type ModelTraits, takesSampling } from "../../catalog/model-traits.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { LossReport } from "../../kit/adapter/loss-report.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { CreateRequest } from "../../wire/openai-responses/request.ts";
-import { PROVIDER_NAME, type RequestContext, type RequestSettings, type Settings } from "./context.ts";
+import type { RequestContext, RequestSettings, Settings } from "./context.ts";
 import { toConversation } from "./input.ts";
 import { readOptions, withOptions } from "./options.ts";
 import { reasoningSettings } from "./reasoning.ts";
@@ -35,7 +34,7 @@ export async function toRequestBody(
   settings: RequestSettings,
 ): Promise<RequestBody> {
   const loss = new LossReport();
-  const traits = traitsOf(PROVIDER_NAME, request.model);
+  const traits = settings.models.traitsOf(request.model);
   const options = readOptions(request, settings.provider);
   const store = options.store ?? settings.store;
   const context = { ...settings, request, traits, loss, store, toolCallIds: new ToolCallIds(loss) };

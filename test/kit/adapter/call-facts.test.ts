@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { textPart } from "../../../src/core/parts.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { FinishReasonSchema, RateLimitInfoSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -62,9 +63,8 @@ describe("responseOf()", () => {
     ["openai", "gpt-5.2", 7n, 7n],
   ])("prices %s %s, told %s, at %s billionths of a dollar", (catalogProvider, model, told, cost) => {
     const usage = create(UsageSchema, { inputTokens: 1000, outputTokens: 100, totalTokens: 1100 });
+    const models = catalogProvider === undefined ? undefined : shippedModels(catalogProvider);
     if (told !== undefined) usage.costNanoUsd = told;
-    expect(responseOf({ ...facts, catalogProvider }, { ...answer, model, usage }).usage?.costNanoUsd).toBe(
-      cost,
-    );
+    expect(responseOf({ ...facts, models }, { ...answer, model, usage }).usage?.costNanoUsd).toBe(cost);
   });
 });

@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { userMessage } from "../../../src/core/message.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { stringifyJson } from "../../../src/kit/json/json-source.ts";
@@ -26,6 +27,7 @@ export interface Built {
 
 const SETTINGS: RequestSettings = {
   provider: "anthropic",
+  models: shippedModels("anthropic"),
   apiVersion: "2023-06-01",
   media: (media, field) => resolveMedia(media, {}, field),
 };

@@ -1,6 +1,7 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { defaultTraits } from "../../../src/catalog/model-traits.ts";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ProviderError, StreamError } from "../../../src/core/errors.ts";
 import { userMessage } from "../../../src/core/message.ts";
@@ -307,6 +308,7 @@ async function sentBack(response: Response): Promise<unknown> {
     apiVersion: "2023-06-01",
     request,
     traits: defaultTraits,
+    models: shippedModels("anthropic"),
     options: readOptions(request, PROVIDER),
     loss: new LossReport(),
     budget: new SchemaBudget(),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { costOf } from "../../../src/catalog/catalog.ts";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
@@ -93,6 +94,8 @@ describe("toResponse()", () => {
   });
 });
 
+const models = shippedModels("anthropic");
+
 describe("usageOf()", () => {
   it("includes cached tokens in the input, and prices cache writes of an hour separately", () => {
     const counts = {
@@ -103,7 +106,7 @@ describe("usageOf()", () => {
       output_tokens: 10,
       iterations: [{ type: "compaction", input_tokens: 9999 }],
     };
-    const usage = usageOf(counts, "claude-opus-5", true);
+    const usage = usageOf(counts, "claude-opus-5", true, models);
     expect(usage).toMatchObject({
       inputTokens: 1300,
       outputTokens: 10,
@@ -120,8 +123,8 @@ describe("usageOf()", () => {
   });
 
   it("is undefined without usage, and has no cost for an unknown model", () => {
-    expect(usageOf(undefined, "claude-opus-5", false)).toBeUndefined();
-    const usage = usageOf({ input_tokens: 1, output_tokens: 2 }, "somebody-elses", false);
+    expect(usageOf(undefined, "claude-opus-5", false, models)).toBeUndefined();
+    const usage = usageOf({ input_tokens: 1, output_tokens: 2 }, "somebody-elses", false, models);
     expect(usage).toMatchObject({ totalTokens: 3, rawJson: "" });
     expect(usage?.costNanoUsd).toBeUndefined();
   });

@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
 import type { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason as Reason, type Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
@@ -42,7 +43,10 @@ async function read(
       typeof event === "string" ? event : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
     )
     .join("");
-  const facts = factsFor("anthropic", { model: "claude-opus-5", ...request });
+  const facts = {
+    ...factsFor("anthropic", { model: "claude-opus-5", ...request }),
+    models: shippedModels("anthropic"),
+  };
   const result = await decode([Buffer.from(text)], facts, (own, writer) => new MessagesDecoder(own, writer));
   const last = result.events.at(-1)?.event;
   return {

@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { textPart } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
 import { ContentPartSchema, type MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
@@ -77,6 +78,7 @@ describe("requests for recorded conversations", () => {
     const request = requestOf(body, modelOf(recording));
     const ours = await toRequestBody(request, {
       provider: "gemini",
+      models: shippedModels("gemini"),
       media: (media, field) => resolveMedia(media, {}, field),
     });
     expect(withoutPlaceholders(JSON.parse(stringifyJson(ours.body)))).toEqual(toRequestForm(body));

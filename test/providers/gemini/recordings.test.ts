@@ -1,6 +1,7 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { traitsOf } from "../../../src/catalog/catalog.ts";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ServerError, StreamError } from "../../../src/core/errors.ts";
 import { toolResult } from "../../../src/core/tools.ts";
@@ -303,6 +304,7 @@ async function partsOf(response: Response): Promise<unknown> {
     request,
     loss: new LossReport(),
     traits: { ...traitsOf(PROVIDER, response.model), prefill: true },
+    models: shippedModels("gemini"),
     media: async (media) => ({
       kind: "data",
       mediaType: media.mediaType,

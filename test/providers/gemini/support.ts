@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { toolCallsOf, userMessage } from "../../../src/core/message.ts";
 import type { PartInput } from "../../../src/core/parts.ts";
 import { toolResult } from "../../../src/core/tools.ts";
@@ -37,6 +38,7 @@ export async function translate(
   const whole = create(RequestSchema, { model: NEW_MODEL, messages: [userMessage("hi")], ...request });
   const { body, warnings } = await toRequestBody(whole, {
     provider: "gemini",
+    models: shippedModels("gemini"),
     media: (media, field) => resolveMedia(media, {}, field),
   });
   const text = stringifyJson(body);

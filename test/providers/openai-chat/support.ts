@@ -1,4 +1,6 @@
 import { create, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { defaultCatalog } from "../../../src/catalog/catalog.ts";
+import { ProviderModels } from "../../../src/catalog/provider-models.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { type Response, ResponseSchema } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { type StreamEvent, StreamEventSchema } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
@@ -34,7 +36,9 @@ export function profile(init: ProfileInit = {}): ServerProfile {
 function settings(init: ProfileInit = {}): RequestSettings {
   const reader = createMediaReader({ allowFilesUnder: [] });
   const media = (part: Media, field: string) => resolveMedia(part, { reader }, field);
-  return { provider: PROVIDER, profile: profile(init), media };
+  const server = profile(init);
+  const models = new ProviderModels(defaultCatalog, PROVIDER, server.catalog);
+  return { provider: PROVIDER, profile: server, media, models };
 }
 
 /** The body of a request as the server reads it, its text, and the codes and fields of its warnings. */

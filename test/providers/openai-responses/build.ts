@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect } from "vitest";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { type FieldViolation, InvalidRequestError } from "../../../src/core/errors.ts";
 import { userMessage } from "../../../src/core/message.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
@@ -26,6 +27,7 @@ export interface Built {
 
 const SETTINGS: RequestSettings = {
   provider: "openai",
+  models: shippedModels("openai"),
   store: false,
   media: ({ value }, field) => resolveMedia(value, {}, field),
 };

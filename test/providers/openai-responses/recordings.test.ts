@@ -1,6 +1,7 @@
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { traitsOf } from "../../../src/catalog/catalog.ts";
+import { shippedModels } from "../../../src/catalog/provider-models.ts";
 import { StreamAccumulator } from "../../../src/core/accumulator.ts";
 import { ProviderError, SDKError, StreamError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
@@ -250,6 +251,7 @@ async function inputOf(response: Response): Promise<unknown> {
     provider: PROVIDER,
     request,
     traits: traitsOf(PROVIDER, request.model),
+    models: shippedModels("openai"),
     loss,
     store: true,
     media,

@@ -1,0 +1,125 @@
+import { ConfigurationError } from "../core/errors.ts";
+import type { CapabilityWord, CatalogEntry, PriceTier } from "./catalog-data.ts";
+import type { ModelTraits, TraitsEntry } from "./model-traits.ts";
+
+/** Prices in US dollars per million tokens. One that is left out is unknown; 0 is free. */
+export interface ModelPrices {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead?: number | undefined;
+  readonly cacheWrite?: number | undefined;
+  /** Cache writes with a longer lifetime, where they cost more: one hour at Anthropic. */
+  readonly cacheWriteLong?: number | undefined;
+  /** The prices apply to prompts of more input tokens than this. Default 0. */
+  readonly aboveInputTokens?: number | undefined;
+}
+
+/** A model of your own, or what differs in a shipped one. Only the id and the provider are required. */
+export interface ModelSettings {
+  /** The provider's own id. */
+  readonly id: string;
+  /** Name under which the provider is registered, or that of a provider in the shipped catalog. */
+  readonly provider: string;
+  readonly displayName?: string | undefined;
+  /** Other names that resolve to this model. */
+  readonly aliases?: readonly string[] | undefined;
+  /** Maximum number of tokens of prompt and answer together. */
+  readonly contextWindow?: number | undefined;
+  /** Maximum number of tokens of an answer. */
+  readonly maxOutputTokens?: number | undefined;
+  readonly capabilities?: readonly CapabilityWord[] | undefined;
+  /** Day of release, `YYYY-MM-DD`. */
+  readonly releaseDate?: string | undefined;
+  /** Day on which the provider stops serving it, `YYYY-MM-DD`. */
+  readonly endOfLifeDate?: string | undefined;
+  /** Whether it is a preview, which is the latest model only where there is no stable one. Default false. */
+  readonly preview?: boolean | undefined;
+  /** One set of prices, or one for each size of a prompt, smallest first. */
+  readonly prices?: ModelPrices | readonly ModelPrices[] | undefined;
+  /** How requests to the model have to be written, where that differs from its family. */
+  readonly traits?: Partial<ModelTraits> | undefined;
+}
+
+/**
+ * A model as the catalog has it.
+ * @param field Path of the settings, for errors.
+ * @throws ConfigurationError naming a value that cannot be right.
+ */
+export function entryOf(settings: ModelSettings, field: string): CatalogEntry {
+  const { id, provider, displayName, aliases, contextWindow, maxOutputTokens, capabilities, releaseDate } =
+    settings;
+  checkName(id, `${field}.id`);
+  checkName(provider, `${field}.provider`);
+  return {
+    id,
+    provider,
+    ...(displayName === undefined ? {} : { display_name: displayName }),
+    ...(aliases === undefined ? {} : { aliases }),
+    ...(contextWindow === undefined
+      ? {}
+      : { context_window: tokens(contextWindow, `${field}.contextWindow`) }),
+    ...(maxOutputTokens === undefined
+      ? {}
+      : { max_output_tokens: tokens(maxOutputTokens, `${field}.maxOutputTokens`) }),
+    ...(capabilities === undefined ? {} : { capabilities }),
+    ...(releaseDate === undefined ? {} : { release_date: releaseDate }),
+    ...(settings.endOfLifeDate === undefined ? {} : { end_of_life_date: settings.endOfLifeDate }),
+    ...(settings.preview === undefined ? {} : { preview: settings.preview }),
+    ...pricesOf(settings.prices, `${field}.prices`),
+    ...(settings.traits === undefined ? {} : { traits: traitsEntryOf(settings.traits) }),
+  };
+}
+
+function pricesOf(prices: ModelSettings["prices"], field: string): Pick<CatalogEntry, "prices"> {
+  if (prices === undefined) return {};
+  const tiers = "input" in prices ? [prices] : prices;
+  return { prices: tiers.map((tier, index) => tierOf(tier, `${field}[${index}]`)) };
+}
+
+function tierOf(prices: ModelPrices, field: string): PriceTier {
+  const { cacheRead, cacheWrite, cacheWriteLong, aboveInputTokens = 0 } = prices;
+  const price = (name: "input" | "output") => microUsd(prices[name], `${field}.${name}`);
+  return {
+    above_input_tokens: aboveInputTokens === 0 ? 0 : tokens(aboveInputTokens, `${field}.aboveInputTokens`),
+    input_micro_usd_per_million_tokens: price("input"),
+    output_micro_usd_per_million_tokens: price("output"),
+    ...(cacheRead === undefined
+      ? {}
+      : { cache_read_micro_usd_per_million_tokens: microUsd(cacheRead, `${field}.cacheRead`) }),
+    ...(cacheWrite === undefined
+      ? {}
+      : { cache_write_micro_usd_per_million_tokens: microUsd(cacheWrite, `${field}.cacheWrite`) }),
+    ...(cacheWriteLong === undefined
+      ? {}
+      : {
+          cache_write_long_micro_usd_per_million_tokens: microUsd(cacheWriteLong, `${field}.cacheWriteLong`),
+        }),
+  };
+}
+
+/** Data files write the names of traits in snake case. */
+function traitsEntryOf(traits: Partial<ModelTraits>): TraitsEntry {
+  const entries = Object.entries(traits).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries.map(([name, value]) => [snakeCase(name), value])) as TraitsEntry;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function checkName(value: unknown, field: string): void {
+  if (typeof value === "string" && value.trim() !== "") return;
+  throw new ConfigurationError(
+    `${field}: expected a name, found ${value === "" ? "an empty one" : typeof value}`,
+  );
+}
+
+function tokens(value: number, field: string): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new ConfigurationError(`${field}: expected a whole number of tokens from 1, found ${value}`);
+}
+
+function microUsd(dollars: number, field: string): number {
+  if (dollars >= 0 && dollars < Infinity) return Math.round(dollars * 1_000_000);
+  throw new ConfigurationError(`${field}: expected US dollars per million tokens from 0, found ${dollars}`);
+}

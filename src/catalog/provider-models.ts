@@ -1,0 +1,54 @@
+import type { ModelInfo } from "../gen/outrigger/v1/catalog_service_pb.ts";
+import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { type Catalog, defaultCatalog } from "./catalog.ts";
+import type { CostOptions } from "./model-cost.ts";
+import { defaultTraits, type ModelTraits, withTraits } from "./model-traits.ts";
+
+/**
+ * What a catalog knows about the models of one registered provider. Entries that were added for the provider's own name
+ * (`batch`) come first, then those of the provider whose models it serves (`openai`).
+ */
+export class ProviderModels {
+  readonly #catalog: Catalog;
+  readonly #name: string;
+  readonly #provider: string | undefined;
+
+  /**
+   * @param name Name under which the provider is registered.
+   * @param provider Name of the provider in the shipped catalog; undefined where that has none of its models.
+   */
+  constructor(catalog: Catalog, name: string, provider: string | undefined) {
+    this.#catalog = catalog;
+    this.#name = name;
+    this.#provider = provider;
+  }
+
+  /** As {@link Catalog.getModelInfo}. */
+  getModelInfo(model: string): ModelInfo | undefined {
+    if (this.#catalog.addedEntry(model, this.#name) !== undefined)
+      return this.#catalog.getModelInfo(model, this.#name);
+    return this.#provider === undefined ? undefined : this.#catalog.getModelInfo(model, this.#provider);
+  }
+
+  /** As {@link Catalog.traitsOf}. An added entry changes the traits that it names. */
+  traitsOf(model: string): ModelTraits {
+    const own = this.#catalog.addedEntry(model, this.#name)?.traits;
+    const traits =
+      this.#provider === undefined ? defaultTraits : this.#catalog.traitsOf(this.#provider, model);
+    return own === undefined ? traits : withTraits(traits, own);
+  }
+
+  /** As {@link Catalog.costOf}. */
+  costOf(usage: Usage, model: string, options?: CostOptions): bigint | undefined {
+    if (this.#catalog.addedEntry(model, this.#name)?.prices !== undefined)
+      return this.#catalog.costOf(usage, model, this.#name, options);
+    return this.#provider === undefined
+      ? undefined
+      : this.#catalog.costOf(usage, model, this.#provider, options);
+  }
+}
+
+/** What the shipped catalog knows about a provider's models. */
+export function shippedModels(provider: string): ProviderModels {
+  return new ProviderModels(defaultCatalog, provider, provider);
+}
