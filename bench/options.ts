@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { IMPLEMENTATION_NAMES, type ImplementationName } from "./implementations/implementation.ts";
+import { IMPLEMENTATION_NAMES, type OwnName } from "./implementations/implementation.ts";
 
 /** The cases of the benchmark, in the order in which they run. */
 const CASE_NAMES = [
@@ -12,6 +12,8 @@ const CASE_NAMES = [
   "paced-light",
   "stalled",
   "cancel",
+  "gateway-complete",
+  "gateway-stream",
 ] as const;
 
 /** Name of a case. */
@@ -30,7 +32,7 @@ export interface BenchOptions {
   /** Case to profile, instead of measuring. */
   readonly profile: CaseName | undefined;
   /** Implementation to profile. */
-  readonly implementation: ImplementationName;
+  readonly implementation: OwnName;
 }
 
 /** How to call the program. */

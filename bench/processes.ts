@@ -27,7 +27,8 @@ export interface Running {
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-const START_LIMIT_MS = 20_000;
+// LiteLLM imports for half a minute on a busy machine.
+const START_LIMIT_MS = 90_000;
 const CONNECT_INTERVAL_MS = 2;
 const MAX_ERROR_CHARS = 4000;
 const STOP_LIMIT_MS = 15_000;
@@ -42,7 +43,7 @@ export function killAll(): void {
 /**
  * Starts a server, and waits until it accepts connections. Its output is discarded.
  * @param commandFor Returns the command that listens on the given free address.
- * @throws Error with what it printed on standard error, where it ends or does not listen within 20 seconds.
+ * @throws Error with what it printed on standard error, where it ends or does not listen within 90 seconds.
  */
 export async function startListening(commandFor: (address: string) => Command): Promise<Running> {
   const port = await findFreePort();

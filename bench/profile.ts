@@ -2,13 +2,13 @@
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchCase } from "./cases/case.ts";
-import { buildForProfile, type ImplementationName } from "./implementations/implementation.ts";
+import { buildForProfile, type OwnName } from "./implementations/implementation.ts";
 import { CACHE_FOLDER } from "./work-folder.ts";
 
 /** What to profile. */
 export interface ProfileOptions {
   readonly benchCase: BenchCase;
-  readonly implementation: ImplementationName;
+  readonly implementation: OwnName;
   readonly quick: boolean;
   readonly whole: boolean;
 }

@@ -7,15 +7,22 @@ import { medianOf, type Spread, spreadOf } from "./measure/statistics.ts";
 export interface CaseResult {
   readonly title: string;
   readonly rounds: readonly Round[];
+  /** How the programs of others are set up. */
+  readonly configurations: readonly string[];
 }
 
-const COLUMNS: readonly SampleOwner[] = ["outrigger", "stock", "minimal", "direct"];
+const COLUMNS: readonly SampleOwner[] = ["outrigger", "stock", "minimal", "litellm", "portkey", "direct"];
+
+/** Implementations that outrigger's costs are divided by. */
+const COMPARED: readonly SampleOwner[] = ["minimal", "stock", "litellm", "portkey"];
 
 /** The table of a case, in Markdown: medians over the rounds, and ratios of the costs. */
 export function tableOf({ rounds }: CaseResult): string {
-  const header = ["", ...COLUMNS, "outrigger / minimal", "outrigger / stock"];
+  const columns = COLUMNS.filter((owner) => rounds.some(({ samples }) => samples[owner] !== undefined));
+  const others = COMPARED.filter((owner) => columns.includes(owner));
+  const header = ["", ...columns, ...others.map((other) => `outrigger / ${other}`)];
   const rows = (Object.keys(METRICS) as MetricName[])
-    .map((name) => rowOf(name, rounds))
+    .map((name) => rowOf(name, rounds, columns, others))
     .filter((row) => row !== undefined);
   return markdownTable([header, ...rows]);
 }
@@ -60,14 +67,17 @@ export function markdownTable(rows: readonly (readonly string[])[]): string {
   return [line(header), rule, ...body.map(line)].join("\n");
 }
 
-function rowOf(name: MetricName, rounds: readonly Round[]): string[] | undefined {
+function rowOf(
+  name: MetricName,
+  rounds: readonly Round[],
+  columns: readonly SampleOwner[],
+  others: readonly SampleOwner[],
+): string[] | undefined {
   const metric: Metric = METRICS[name];
-  const medians = COLUMNS.map((owner) => medianIn(rounds, owner, name));
+  const medians = columns.map((owner) => medianIn(rounds, owner, name));
   if (medians.every(Number.isNaN)) return undefined;
   const label = metric.unit === "" ? metric.label : `${metric.label}, ${metric.unit}`;
-  const ratios = (["minimal", "stock"] as const).map((other) =>
-    metric.isCost ? formatOptional(ratioIn(rounds, other, name)) : "",
-  );
+  const ratios = others.map((other) => (metric.isCost ? formatOptional(ratioIn(rounds, other, name)) : ""));
   return [label, ...medians.map((value) => formatNumber(value, metric)), ...ratios];
 }
 

@@ -29,7 +29,7 @@ export function describeRun({ date, machine, args, ceiling, cases }: RunResults)
     "[README.md](README.md).",
     ...section("Goals", tableOfGoals(cases)),
     ...section("Callers and upstream alone", ceiling, CEILING_NOTE),
-    ...[...cases.values()].flatMap((result) => section(result.title, tableOf(result), ...failuresIn(result))),
+    ...[...cases.values()].flatMap((result) => section(result.title, tableOf(result), ...notesOn(result))),
     "",
   ].join("\n");
 }
@@ -46,9 +46,9 @@ function section(title: string, ...blocks: readonly string[]): string[] {
   return ["", `## ${title}`, ...blocks.flatMap((block) => ["", block])];
 }
 
-function failuresIn(result: CaseResult): string[] {
-  const failures = failuresOf(result);
-  return failures.length === 0 ? [] : [failures.map(item).join("\n")];
+function notesOn(result: CaseResult): string[] {
+  const notes = [...result.configurations, ...failuresOf(result)];
+  return notes.length === 0 ? [] : [notes.map(item).join("\n")];
 }
 
 function item(text: string): string {

@@ -10,6 +10,7 @@ import type { BenchCase, Round } from "./cases/case.ts";
 import { CASES } from "./cases/cases.ts";
 import { measureCeiling } from "./ceiling.ts";
 import { writeChart } from "./chart.ts";
+import { installGateways } from "./gateways/gateway.ts";
 import {
   buildImplementation,
   IMPLEMENTATION_NAMES,
@@ -37,6 +38,8 @@ try {
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;
+  // They would keep this process alive.
+  killAll();
 }
 
 async function main(args: readonly string[]): Promise<void> {
@@ -56,12 +59,25 @@ async function measureAll(options: BenchOptions, args: readonly string[]): Promi
   progress("all implementations return the same answers");
   const ceiling = await measureCeiling(options);
   const cases = new Map<CaseName, CaseResult>();
-  for (const name of options.cases) cases.set(name, await runCase(CASES[name], implementations, options));
+  const besideGateways = await withGateways(implementations, options);
+  for (const name of options.cases) {
+    const compared = CASES[name].besideGateways ? besideGateways : implementations;
+    cases.set(name, await runCase(CASES[name], compared, options));
+  }
   const results = describeRun({ date: new Date(), machine, args, ceiling, cases });
   print(results);
   if (!options.write) return;
   await writeFile(join(PROJECT_FOLDER, "bench/RESULTS.md"), results);
   writeChart();
+}
+
+/** Outrigger and the gateways of others, where a case compares them. */
+async function withGateways(
+  own: readonly Implementation[],
+  options: BenchOptions,
+): Promise<readonly Implementation[]> {
+  if (!options.cases.some((name) => CASES[name].besideGateways)) return [];
+  return [...own.filter(({ name }) => name === "outrigger"), ...(await installGateways(progress))];
 }
 
 async function runCase(
@@ -75,7 +91,8 @@ async function runCase(
     progress(`${benchCase.name}: round ${index + 1} of ${count}`);
     rounds.push(await benchCase.runRound({ implementations, index, quick, whole }));
   }
-  return { title: benchCase.title, rounds };
+  const configurations = implementations.flatMap(({ configuration = [] }) => configuration);
+  return { title: benchCase.title, rounds, configurations };
 }
 
 /** Prints progress to standard error; results go to standard output. */

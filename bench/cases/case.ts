@@ -32,6 +32,8 @@ export interface BenchCase {
   readonly name: CaseName;
   /** Description in one line. */
   readonly title: string;
+  /** Whether it compares Outrigger with the gateways of others instead of the other programs of this project. */
+  readonly besideGateways?: boolean;
   /** Maximum number of rounds. Absent: as many as requested. */
   readonly maxRounds?: number;
   /** Runs one round with processes of its own. */

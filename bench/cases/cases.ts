@@ -65,6 +65,28 @@ const connectJson = streamOver("connect-json", "connect+json", "Connect JSON");
 const connectProto = streamOver("connect-proto", "connect+proto", "Connect's binary form");
 const sse = streamOver("sse", "sse", "server-sent events");
 
+const gatewayComplete = createLoadCase({
+  name: "gateway-complete",
+  title: "Complete beside gateways of others: 20 calls at once; latency at 10 calls per second",
+  rpc: "Complete",
+  besideGateways: true,
+  upstream: { deltas: DELTAS, clocked: false, intervalMs: 0 },
+  warmUp: { calls: 1_000, concurrency: 20 },
+  busy: { calls: 1_000, concurrency: 20 },
+  calm: { calls: 50, concurrency: 5, rate: 10 },
+});
+
+const gatewayStream = createLoadCase({
+  name: "gateway-stream",
+  title: "Stream of 100 events beside gateways of others: 20 at once; latency at 2 streams per second",
+  rpc: "Stream",
+  besideGateways: true,
+  upstream: { deltas: DELTAS, clocked: true, intervalMs: 0 },
+  warmUp: { calls: 300, concurrency: 20 },
+  busy: { calls: 300, concurrency: 20 },
+  calm: { calls: 10, concurrency: 2, rate: 2 },
+});
+
 /** All cases by name. */
 export const CASES: Readonly<Record<CaseName, BenchCase>> = {
   complete,
@@ -76,4 +98,6 @@ export const CASES: Readonly<Record<CaseName, BenchCase>> = {
   "paced-light": pacedLight,
   stalled,
   cancel,
+  "gateway-complete": gatewayComplete,
+  "gateway-stream": gatewayStream,
 };

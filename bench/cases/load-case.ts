@@ -1,7 +1,11 @@
 /** Cases that consist of calls: their load is data, and the measurement is the same. */
 
-import { EVENTS_AROUND_DELTAS } from "../exchange.ts";
-import { type RunningImplementation, thatSpeak } from "../implementations/implementation.ts";
+import { EVENTS_AROUND_DELTAS, type ExchangeFiles } from "../exchange.ts";
+import {
+  type Implementation,
+  type RunningImplementation,
+  thatSpeak,
+} from "../implementations/implementation.ts";
 import { type CallReport, makeCalls, type Protocol, UPSTREAM_PATH } from "../load/load.ts";
 import type { Sample } from "../measure/metrics.ts";
 import { cpuMicrosOf, residentMbOf } from "../measure/process-stats.ts";
@@ -26,6 +30,8 @@ export interface LoadPlan {
   readonly rpc: "Complete" | "Stream";
   /** Default: gRPC. */
   readonly protocol?: Exclude<Protocol, "direct">;
+  /** Compares with the gateways of others, which are called by the provider's own protocol, instead of our own programs. */
+  readonly besideGateways?: boolean;
   readonly upstream: UpstreamShape;
   /** Runs until code is compiled and connections are open. Only memory is measured. */
   readonly warmUp: Burst;
@@ -40,14 +46,15 @@ const CONNECTIONS = 4;
 
 /** Creates the case for a load. */
 export function createLoadCase(plan: LoadPlan): BenchCase {
-  const { name, title, upstream } = plan;
+  const { name, title, upstream, besideGateways = false } = plan;
   return {
     name,
     title,
+    besideGateways,
     runRound: (settings) => runRound(settings.quick ? quickened(plan) : plan, settings),
     runOnce(settings) {
       const own = settings.quick ? quickened(plan) : plan;
-      const implementations = thatSpeak(plan.protocol ?? "grpc", settings.implementations);
+      const implementations = implementationsOf(plan, settings);
       return runLoadOnce({ ...settings, implementations }, upstream, (implementation, context) =>
         runOnce(own, implementation, context),
       );
@@ -57,7 +64,7 @@ export function createLoadCase(plan: LoadPlan): BenchCase {
 
 async function runRound(plan: LoadPlan, settings: RoundSettings): Promise<Round> {
   let direct: Sample | undefined;
-  const implementations = thatSpeak(plan.protocol ?? "grpc", settings.implementations);
+  const implementations = implementationsOf(plan, settings);
   const round = await runLoadRound(
     { ...settings, implementations },
     plan.upstream,
@@ -68,6 +75,13 @@ async function runRound(plan: LoadPlan, settings: RoundSettings): Promise<Round>
     },
   );
   return { ...round, samples: { ...round.samples, ...(direct === undefined ? {} : { direct }) } };
+}
+
+function implementationsOf(
+  { protocol = "grpc", besideGateways }: LoadPlan,
+  { implementations }: RoundSettings,
+): readonly Implementation[] {
+  return besideGateways ? implementations : thatSpeak(protocol, implementations);
 }
 
 /** A tenth of the calls. */
@@ -108,11 +122,14 @@ async function runOnce(
 }
 
 function callImplementation(
-  { rpc, protocol = "grpc", upstream }: LoadPlan,
+  plan: LoadPlan,
   burst: Burst,
-  { address }: RunningImplementation,
+  { name, address, headers }: RunningImplementation,
   { files }: RoundContext,
 ): Promise<CallReport> {
+  const { rpc, protocol = "grpc", upstream } = plan;
+  if (plan.besideGateways && name !== "outrigger")
+    return callAsProvider(plan, burst, address, files, headers);
   const isBinary = protocol === "grpc" || protocol === "connect+proto";
   return makeCalls({
     ...burst,
@@ -126,14 +143,19 @@ function callImplementation(
 }
 
 function callDirectly(plan: LoadPlan, { files, upstream }: RoundContext): Promise<CallReport> {
-  const request = plan.rpc === "Stream" ? files.directStreamRequest : files.directRequest;
-  return makeCalls({
-    ...(plan.calm ?? plan.busy),
-    target: upstream,
-    protocol: "direct",
-    path: UPSTREAM_PATH,
-    request,
-  });
+  return callAsProvider(plan, plan.calm ?? plan.busy, upstream, files);
+}
+
+/** Calls the upstream, or a gateway that has the same API. */
+function callAsProvider(
+  { rpc }: LoadPlan,
+  burst: Burst,
+  target: string,
+  files: ExchangeFiles,
+  headers: readonly string[] = [],
+): Promise<CallReport> {
+  const request = rpc === "Stream" ? files.directStreamRequest : files.directRequest;
+  return makeCalls({ ...burst, target, protocol: "direct", path: UPSTREAM_PATH, request, headers });
 }
 
 function costsIn({ rpc }: LoadPlan, report: CallReport, micros: number): Sample {

@@ -1,21 +1,28 @@
 import { ALLOCATOR_VARIABLES, NODE_OPTIONS } from "../../src/cli/process-settings.ts";
 import type { Protocol } from "../load/load.ts";
-import { type Running, startListening } from "../processes.ts";
+import { type Command, type Running, startListening } from "../processes.ts";
 import { bundleAsShipped, bundleWhole } from "./bundle.ts";
 
-/** The measured implementations. */
+/** The measured implementations that are part of this project. */
 export const IMPLEMENTATION_NAMES = ["outrigger", "stock", "minimal"] as const;
 
-/** Name of an implementation. */
-export type ImplementationName = (typeof IMPLEMENTATION_NAMES)[number];
+/** Name of an implementation of this project. */
+export type OwnName = (typeof IMPLEMENTATION_NAMES)[number];
+
+/** Name of an implementation: of this project, or a gateway of others, which serves the provider's own API. */
+export type ImplementationName = OwnName | "litellm" | "portkey";
 
 /** A program that forwards calls to the upstream, built and ready to start. */
 export interface Implementation {
   readonly name: ImplementationName;
   /** Path of the file that starts the program. */
   readonly bundle: string;
-  readonly args: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
+  /** What of others it is and how it is set up, for the results. */
+  readonly configuration?: string;
+  /** How to start it on an address, with an upstream. */
+  command(address: string, upstream: string): Command;
+  /** Headers that its callers send, each as `name: value`. */
+  headers(upstream: string): readonly string[];
 }
 
 /**
@@ -26,24 +33,38 @@ export function thatSpeak(protocol: Protocol, implementations: readonly Implemen
   const httpVersion = protocol === "grpc" ? "2.0" : "1.1";
   return implementations
     .filter(({ name }) => PROTOCOLS[name].includes(protocol))
-    .map((each) => ({ ...each, environment: { ...each.environment, BENCH_HTTP_VERSION: httpVersion } }));
+    .map((each) => withVariable(each, "BENCH_HTTP_VERSION", httpVersion));
+}
+
+function withVariable(implementation: Implementation, name: string, value: string): Implementation {
+  return {
+    ...implementation,
+    command(address, upstream) {
+      const command = implementation.command(address, upstream);
+      return { ...command, env: { ...command.env, [name]: value } };
+    },
+  };
 }
 
 const PROTOCOLS: Readonly<Record<ImplementationName, readonly Protocol[]>> = {
   outrigger: ["grpc", "connect+json", "connect+proto", "sse"],
   stock: ["grpc", "connect+json", "connect+proto"],
   minimal: ["grpc"],
+  litellm: ["direct"],
+  portkey: ["direct"],
 };
 
 /** A running implementation. */
 export interface RunningImplementation extends Running {
   readonly name: ImplementationName;
-  /** Host and port of its gRPC server. */
+  /** Host and port of its server. */
   readonly address: string;
+  /** Headers that its callers send. */
+  readonly headers: readonly string[];
 }
 
 /** Builds an implementation as it would be released. */
-export async function buildImplementation(name: ImplementationName): Promise<Implementation> {
+export async function buildImplementation(name: OwnName): Promise<Implementation> {
   const entryPoint = ENTRY_POINTS[name];
   // The sidecar's bundler fails where it does not find the modules that it excludes.
   const bundle = name === "minimal" ? bundleWhole(name, entryPoint, true) : bundleAsShipped(name, entryPoint);
@@ -54,7 +75,7 @@ export async function buildImplementation(name: ImplementationName): Promise<Imp
  * Builds an implementation for V8's profiler.
  * @param folder Folder for the profile, which is written when it ends.
  */
-export async function buildForProfile(name: ImplementationName, folder: string): Promise<Implementation> {
+export async function buildForProfile(name: OwnName, folder: string): Promise<Implementation> {
   const profiling = [...NODE_OPTIONS, "--cpu-prof", `--cpu-prof-dir=${folder}`];
   const bundle = await bundleWhole(name, ENTRY_POINTS[name], false);
   return implementationOf(name, bundle, profiling);
@@ -62,34 +83,35 @@ export async function buildForProfile(name: ImplementationName, folder: string):
 
 /** Starts an implementation with an upstream, in a minimal environment: no proxy, no other provider. */
 export async function startImplementation(
-  { name, args, environment }: Implementation,
+  { name, command, headers }: Implementation,
   upstream: string,
 ): Promise<RunningImplementation> {
-  const running = await startListening((address) => ({
-    file: process.execPath,
-    args,
-    env: {
-      ...environment,
-      OPENAI_API_KEY: "none",
-      OPENAI_BASE_URL: `http://${upstream}/v1`,
-      OUTRIGGER_LISTEN: address,
-      OUTRIGGER_ADMIN_LISTEN: "127.0.0.1:0",
-    },
-  }));
-  return { ...running, name };
+  const running = await startListening((address) => command(address, upstream));
+  return { ...running, name, headers: headers(upstream) };
 }
 
-const ENTRY_POINTS: Readonly<Record<ImplementationName, string>> = {
+const ENTRY_POINTS: Readonly<Record<OwnName, string>> = {
   outrigger: "src/cli/main.ts",
   stock: "bench/implementations/stock.ts",
   minimal: "bench/implementations/minimal.ts",
 };
 
-function implementationOf(
-  name: ImplementationName,
-  bundle: string,
-  nodeOptions: readonly string[],
-): Implementation {
-  const command = name === "outrigger" ? ["serve"] : [];
-  return { name, bundle, args: [...nodeOptions, bundle, ...command], environment: ALLOCATOR_VARIABLES };
+function implementationOf(name: OwnName, bundle: string, nodeOptions: readonly string[]): Implementation {
+  const subcommand = name === "outrigger" ? ["serve"] : [];
+  return {
+    name,
+    bundle,
+    command: (address, upstream) => ({
+      file: process.execPath,
+      args: [...nodeOptions, bundle, ...subcommand],
+      env: {
+        ...ALLOCATOR_VARIABLES,
+        OPENAI_API_KEY: "none",
+        OPENAI_BASE_URL: `http://${upstream}/v1`,
+        OUTRIGGER_LISTEN: address,
+        OUTRIGGER_ADMIN_LISTEN: "127.0.0.1:0",
+      },
+    }),
+    headers: () => [],
+  };
 }

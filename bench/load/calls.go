@@ -23,6 +23,7 @@ type callFlags struct {
 	concurrency int
 	connections int
 	messages    int
+	headers     []string
 	rate        float64
 	ramp        time.Duration
 }
@@ -39,6 +40,10 @@ func runCalls(args []string) error {
 	flags.IntVar(&f.concurrency, "concurrency", 1, "calls at once")
 	flags.IntVar(&f.connections, "connections", 1, "connections of HTTP/2 that they share")
 	flags.IntVar(&f.messages, "messages", 0, "messages that a whole answer has; 0 for any number")
+	flags.Func("header", "further header of calls over HTTP/1.1, as name: value; may be repeated", func(header string) error {
+		f.headers = append(f.headers, header)
+		return nil
+	})
 	flags.Float64Var(&f.rate, "rate", 0, "calls per second at the most; 0 for as many as go")
 	flags.DurationVar(&f.ramp, "ramp", 0, "time over which the workers begin")
 	timeout := flags.Duration("timeout", 2*time.Minute, "when to give up")

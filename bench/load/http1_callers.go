@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -29,7 +30,7 @@ type bodyReader interface {
 }
 
 var protocols = map[string]protocol{
-	"direct":        {newReader: newChunkReader},
+	"direct":        {contentType: "application/json", newReader: newProviderReader},
 	"connect+json":  {contentType: "application/connect+json", enveloped: true, newReader: newEnvelopeReader(readJSONEvent)},
 	"connect+proto": {contentType: "application/connect+proto", enveloped: true, newReader: newEnvelopeReader(readEvent)},
 	"sse":           {contentType: "application/json", accept: "text/event-stream", newReader: newLineReader},
@@ -85,6 +86,9 @@ func (p protocol) requestOf(f *callFlags, body []byte) []byte {
 	if p.accept != "" {
 		head = fmt.Appendf(head, "accept: %s\r\n", p.accept)
 	}
+	for _, header := range f.headers {
+		head = fmt.Appendf(head, "%s\r\n", header)
+	}
 	return append(append(head, "\r\n"...), body...)
 }
 
@@ -101,6 +105,13 @@ func (c *http1Caller) call() string {
 	started := time.Now()
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err.Error()
+	}
+	status, err := c.reader.ReadString('\n')
+	if err != nil {
+		return err.Error()
+	}
+	if !strings.Contains(status, " 200 ") {
+		return "status " + strings.TrimSpace(status)
 	}
 	length, err := readHead(c.reader)
 	if err != nil {
@@ -148,21 +159,6 @@ func (c *http1Call) noteMessage(first bool, delta []byte) {
 		c.tally.event.add(sinceClock(sent))
 	}
 }
-
-// chunkReader takes each chunk for an event, as the upstream writes them.
-type chunkReader struct {
-	call  http1Call
-	begun bool
-}
-
-func newChunkReader(call http1Call) bodyReader { return &chunkReader{call: call} }
-
-func (r *chunkReader) push(chunk []byte) {
-	r.call.noteMessage(!r.begun, clockedDelta(chunk))
-	r.begun = true
-}
-
-func (r *chunkReader) end() string { return "" }
 
 var deltaStart = []byte(`"delta":"`)
 
@@ -241,17 +237,39 @@ func (r *envelopeReader) end() string {
 
 // lineReader reads server-sent events.
 type lineReader struct {
-	events eventReader
+	// take gets the data of each event.
+	take func(data []byte)
+	// finish returns what is wrong with the events; empty for success.
+	finish func() string
 	rest   []byte
 }
 
 func newLineReader(call http1Call) bodyReader {
-	return &lineReader{events: eventReader{call: call, read: readJSONEvent}}
+	events := &eventReader{call: call, read: readJSONEvent}
+	return &lineReader{take: events.take, finish: events.end}
+}
+
+// newProviderReader reads the events of the provider's API, of which a gateway may have changed some.
+func newProviderReader(call http1Call) bodyReader {
+	begun, completed := false, false
+	take := func(data []byte) {
+		call.noteMessage(!begun, clockedDelta(data))
+		begun = true
+		completed = completed || bytes.Contains(data, responseCompleted)
+	}
+	finish := func() string {
+		if !completed {
+			return "ended without response.completed"
+		}
+		return ""
+	}
+	return &lineReader{take: take, finish: finish}
 }
 
 var (
-	dataStart = []byte("data: ")
-	eventEnd  = []byte("\n\n")
+	dataStart         = []byte("data: ")
+	eventEnd          = []byte("\n\n")
+	responseCompleted = []byte(`"response.completed"`)
 )
 
 func (r *lineReader) push(chunk []byte) {
@@ -262,7 +280,7 @@ func (r *lineReader) push(chunk []byte) {
 			return
 		}
 		if data := bytes.Index(r.rest[:at], dataStart); data >= 0 {
-			r.events.take(r.rest[data+len(dataStart) : at])
+			r.take(r.rest[data+len(dataStart) : at])
 		}
 		r.rest = r.rest[at+len(eventEnd):]
 	}
@@ -272,7 +290,7 @@ func (r *lineReader) end() string {
 	if len(r.rest) > 0 {
 		return "ended inside an event"
 	}
-	return r.events.end()
+	return r.finish()
 }
 
 var sequenceStart = []byte(`"sequence":`)

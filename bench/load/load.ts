@@ -78,6 +78,8 @@ export interface CallOptions {
   readonly connections?: number;
   /** Messages of a complete answer. A call with more or fewer has failed. */
   readonly messages?: number;
+  /** Further headers of the calls over HTTP/1.1, each as `name: value`. */
+  readonly headers?: readonly string[];
   /** Maximum calls per second. Default: no limit. */
   readonly rate?: number;
   /** Milliseconds over which the first calls are spread. */
@@ -114,9 +116,11 @@ export interface CallReport {
 /** Makes calls. */
 export async function makeCalls(options: CallOptions): Promise<CallReport> {
   const { target, protocol, path, request, calls, concurrency, connections = 1 } = options;
-  const { messages = 0, rate = 0, rampMs = 0 } = options;
+  const { messages = 0, headers = [], rate = 0, rampMs = 0 } = options;
   const flags = { target, protocol, path, request, calls, concurrency, connections, messages, rate };
-  return JSON.parse(await run({ file: BINARY, args: ["call", ...flagsOf(flags), `-ramp=${rampMs}ms`] }));
+  const headerFlags = headers.map((header) => `-header=${header}`);
+  const args = ["call", ...flagsOf(flags), ...headerFlags, `-ramp=${rampMs}ms`];
+  return JSON.parse(await run({ file: BINARY, args }));
 }
 
 /** Which streams to open and not to read. */
