@@ -67,7 +67,7 @@ const sse = streamOver("sse", "sse", "server-sent events");
 
 const gatewayComplete = createLoadCase({
   name: "gateway-complete",
-  title: "Complete beside gateways of others: 20 calls at once; latency at 10 calls per second",
+  title: "Beside gateways of others, Complete: 20 calls at once; latency at 10 calls per second",
   rpc: "Complete",
   besideGateways: true,
   upstream: { deltas: DELTAS, clocked: false, intervalMs: 0 },
@@ -78,7 +78,7 @@ const gatewayComplete = createLoadCase({
 
 const gatewayStream = createLoadCase({
   name: "gateway-stream",
-  title: "Stream of 100 events beside gateways of others: 20 at once; latency at 2 streams per second",
+  title: "Beside gateways of others, Stream of 100 events: 20 at once; latency at 2 streams per second",
   rpc: "Stream",
   besideGateways: true,
   upstream: { deltas: DELTAS, clocked: true, intervalMs: 0 },
