@@ -158,7 +158,8 @@ export class MessagesDecoder implements StreamDecoder {
   #changeMessage(event: Event, data: string): void {
     const rest = without(event, "type", "delta", "usage");
     const delta = objectIn<MessageDelta>(event.delta);
-    this.#message = { ...this.#message, ...withoutNulls(rest), ...withoutNulls(delta) };
+    // Not a copy: many events with fields of their own would copy all of them again.
+    Object.assign(this.#message, withoutNulls(rest), withoutNulls(delta));
     this.#count(event.usage);
     if (hasOthers(delta, DELTA_FIELDS) || hasOthers(rest, [])) this.#passThrough("message_delta", data);
     else this.#passThroughRaw("message_delta", data);

@@ -50,6 +50,7 @@ export function usageOf(
 
 /**
  * The counts of a stream so far. They are cumulative; what a later event leaves out or has null for is unchanged.
+ * @param earlier The counts before, which are changed: a copy for each event would be quadratic.
  */
 export function mergeUsage(
   earlier: Untrusted<WireUsage> | undefined,
@@ -57,7 +58,7 @@ export function mergeUsage(
 ): Untrusted<WireUsage> | undefined {
   const counts = asObject(reported);
   if (counts === undefined) return earlier;
-  return { ...earlier, ...withoutNulls(counts) };
+  return Object.assign(earlier ?? {}, withoutNulls(counts));
 }
 
 /** The fields of an object that are not null. */
