@@ -14,7 +14,11 @@ export function finishWordIn(value: unknown): string {
   return typeof value === "number" && value > 0 ? String(value) : "";
 }
 
-/** A finish reason. @param raw The provider's own value. */
-export function finishReason(reason: FinishReason_Reason, raw: string): FinishReason {
-  return create(FinishReasonSchema, { reason, raw });
+/**
+ * A finish reason.
+ * @param raw The provider's own value.
+ * @param stopSequence The stop sequence that ended the answer, where the provider says which.
+ */
+export function finishReason(reason: FinishReason_Reason, raw: string, stopSequence = ""): FinishReason {
+  return create(FinishReasonSchema, { reason, raw, stopSequence });
 }

@@ -1,11 +1,16 @@
 import { type FinishReason, FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
 import { finishReason, finishWordIn } from "../../kit/adapter/finish-reason.ts";
-import type { StopReason } from "../../wire/anthropic-messages/response.ts";
+import { textIn } from "../../kit/json/json.ts";
+import type { Message, StopReason } from "../../wire/anthropic-messages/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
 
-/** Why the model stopped (provider documentation: "Stop reasons"). @param stopReason `stop_reason`. */
-export function finishReasonOf(stopReason: unknown): FinishReason {
-  const raw = finishWordIn(stopReason);
-  return finishReason(REASONS.get(raw) ?? Reason.OTHER, raw);
+/** Why the model stopped (provider documentation: "Stop reasons", and `stop_sequence` of "Message"). */
+export function finishReasonOf({
+  stop_reason: word,
+  stop_sequence: sequence,
+}: Untrusted<Message>): FinishReason {
+  const raw = finishWordIn(word);
+  return finishReason(REASONS.get(raw) ?? Reason.OTHER, raw, textIn(sequence));
 }
 
 const REASON_OF: { readonly [Word in StopReason]: Reason } = {

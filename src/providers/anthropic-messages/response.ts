@@ -41,7 +41,7 @@ export function toResponse(body: string, facts: CallFacts, toolCallIds: ToolCall
   const states = new StateWriter(facts, model);
   const blocks = blocksIn(membersOf(body).get("content") ?? "");
   const { includeRaw } = facts.request;
-  const finishReason = finishReasonOf(message.stop_reason);
+  const finishReason = finishReasonOf(message);
   const isCut = isStopped(finishReason.reason);
   return responseOf(facts, {
     id: textIn(message.id),

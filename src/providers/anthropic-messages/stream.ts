@@ -182,7 +182,7 @@ export class MessagesDecoder implements StreamDecoder {
   #finish(): void {
     if (!this.#writer.started) throw new StreamError("the provider ended a message that it never began");
     const message = this.#message;
-    const finishReason = finishReasonOf(message.stop_reason);
+    const finishReason = finishReasonOf(message);
     this.#closeEmptyCall(isStopped(finishReason.reason));
     for (const open of this.#open.values()) this.#close(open, isStopped(finishReason.reason));
     if (this.#done.length === 0 && !Array.isArray(message.content)) throw answerMissing(this.#facts);
@@ -226,7 +226,7 @@ const MESSAGE_FIELDS: readonly (keyof Message)[] = [
   "usage",
   "container",
 ];
-const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason", "container"];
+const DELTA_FIELDS: readonly (keyof MessageDelta)[] = ["stop_reason", "stop_sequence", "container"];
 
 /** Whether an object has fields beside the known ones. Null stands for nothing. */
 function hasOthers(object: object, known: readonly string[]): boolean {

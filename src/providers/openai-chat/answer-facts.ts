@@ -25,6 +25,7 @@ export class AnswerFacts {
   #counts: Untrusted<WireUsage> | undefined;
   #usage: Usage | undefined;
   #finish = "";
+  #stopSequence = "";
   #hasFurtherChoices = false;
   /** Sources that are listed beside the message. */
   sources: readonly Citation[] = [];
@@ -68,8 +69,15 @@ export class AnswerFacts {
   }
 
   /** Reads why a choice ended. The first value stands: servers repeat it. Some send an empty one instead of null. */
-  readFinish({ finish_reason: reason }: Untrusted<AnyChoice>): void {
+  readFinish({
+    finish_reason: reason,
+    stop_reason: stop,
+    matched_stop: matched,
+  }: Untrusted<AnyChoice>): void {
     this.#finish ||= finishWordIn(reason);
+    const { stopSequences } = this.#facts.request;
+    // Both may also hold the id or the text of a token that ends every answer.
+    this.#stopSequence ||= stopSequences.find((sequence) => sequence === stop || sequence === matched) ?? "";
   }
 
   /** Records that there is an answer beside the first. */
@@ -87,7 +95,7 @@ export class AnswerFacts {
     return {
       id: this.#id,
       model: this.#model,
-      finishReason: finishReasonOf(this.#finish, content),
+      finishReason: finishReasonOf(this.#finish, content, this.#stopSequence),
       usage,
       rawJson,
       providerRequestId: this.#facts.providerRequestId || this.#requestId,

@@ -10,13 +10,18 @@ export interface AnswerContent {
 /**
  * Why the model stopped (provider documentation: "The chat completion object", `finish_reason`). Servers report a plain
  * `stop` for tool calls and for a refusal as well; the content is more precise.
+ * @param stopSequence The stop sequence that ended the answer, where the server says which.
  */
-export function finishReasonOf(raw: string, { hasToolCalls, hasRefusal }: AnswerContent): FinishReason {
+export function finishReasonOf(
+  raw: string,
+  { hasToolCalls, hasRefusal }: AnswerContent,
+  stopSequence = "",
+): FinishReason {
   const reason = REASONS.get(raw.toLowerCase()) ?? Reason.OTHER;
   const isPlain = reason === Reason.STOP || raw === "";
-  if (isPlain && hasToolCalls) return finishReason(Reason.TOOL_CALLS, raw);
-  if (isPlain && hasRefusal) return finishReason(Reason.CONTENT_FILTER, raw);
-  return finishReason(reason, raw);
+  if (isPlain && hasToolCalls) return finishReason(Reason.TOOL_CALLS, raw, stopSequence);
+  if (isPlain && hasRefusal) return finishReason(Reason.CONTENT_FILTER, raw, stopSequence);
+  return finishReason(reason, raw, stopSequence);
 }
 
 const REASONS: ReadonlyMap<string, Reason> = new Map([

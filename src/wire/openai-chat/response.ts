@@ -48,8 +48,18 @@ export interface SearchResult {
   date?: string;
 }
 
+/** What servers other than OpenAI say of why a choice ended, beside `finish_reason`. */
+export interface StopExtensions {
+  /** The stop sequence or the id of the token that ended it (vLLM documentation: "OpenAI-Compatible Server"). */
+  stop_reason?: string | number | null;
+  /** The same (SGLang documentation: "OpenAI APIs - Completions"). */
+  matched_stop?: string | number | null;
+}
+
 /** One of `choices` ("The chat completion object"). */
-export interface Choice extends Omit<ChatCompletion.Choice, "finish_reason" | "logprobs" | "message"> {
+export interface Choice
+  extends Omit<ChatCompletion.Choice, "finish_reason" | "logprobs" | "message">,
+    StopExtensions {
   /** What the model wrote. */
   message: Message;
   /** Empty, beside the message (Perplexity). */

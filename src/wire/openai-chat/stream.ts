@@ -2,7 +2,14 @@
 import type { ChatCompletionChunk } from "openai/resources/chat/completions/completions";
 import type { ErrorObject } from "./error.ts";
 import type { Delta, Message } from "./message.ts";
-import type { Choice, Completion, CompletionExtensions, Logprobs, Usage } from "./response.ts";
+import type {
+  Choice,
+  Completion,
+  CompletionExtensions,
+  Logprobs,
+  StopExtensions,
+  Usage,
+} from "./response.ts";
 
 /** Data of the event that ends a stream ("Streaming"). */
 export const END_OF_STREAM = "[DONE]";
@@ -27,7 +34,8 @@ export type AnyChoice = Choice | ChunkChoice;
 
 /** One of `choices` ("The chat completion chunk object"). */
 export interface ChunkChoice
-  extends Omit<ChatCompletionChunk.Choice, "delta" | "finish_reason" | "logprobs"> {
+  extends Omit<ChatCompletionChunk.Choice, "delta" | "finish_reason" | "logprobs">,
+    StopExtensions {
   /** What is added to the message. */
   delta: Delta;
   /** The message so far, beside the delta (Perplexity). */

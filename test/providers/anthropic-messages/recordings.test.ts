@@ -203,6 +203,7 @@ function expectEnvelope(response: Response, message: Record<string, unknown>): v
   expect(response.finishReason).toMatchObject({
     reason: REASONS[String(message.stop_reason)],
     raw: message.stop_reason,
+    stopSequence: message.stop_sequence ?? "",
   });
   const usage = message.usage as Record<string, number> & { output_tokens_details?: Record<string, number> };
   const cacheRead = usage.cache_read_input_tokens;

@@ -209,10 +209,16 @@ describe("the message of a stream", () => {
   });
 
   it("passes through fields that a Response does not have", async () => {
-    const { events } = await read([START, stop("stop_sequence", { stop_sequence: "END" }), STOP]);
+    const { events } = await read([START, stop("end_turn", { mood: "calm" }), STOP]);
     expect(events[1]?.event).toMatchObject({ case: "providerEvent", value: { type: "message_delta" } });
-    const plain = await read([START, stop("end_turn", { stop_sequence: null }), STOP]);
+    const plain = await read([START, stop("end_turn", { mood: null }), STOP]);
     expect(plain.kinds).toEqual(["streamStart", "finish"]);
+  });
+
+  it("names the stop sequence that ended it", async () => {
+    const { response, kinds } = await read([START, stop("stop_sequence", { stop_sequence: "END" }), STOP]);
+    expect(response?.finishReason).toMatchObject({ reason: Reason.STOP, stopSequence: "END" });
+    expect(kinds).toEqual(["streamStart", "finish"]);
   });
 
   it("warns why it was refused and what the provider left out", async () => {

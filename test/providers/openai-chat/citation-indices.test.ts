@@ -100,14 +100,14 @@ describe("citation indices", () => {
 
   it("take linear time for many citations of a long text", () => {
     const content = "🙂".repeat(200_000);
-    const annotations = Array.from({ length: 20_000 }, (_, at) => ({
+    const annotations = Array.from({ length: 10_000 }, (_, at) => ({
       type: "url_citation",
-      url_citation: { url: "u", start_index: at * 10, end_index: at * 10 + 10 },
+      url_citation: { url: "u", start_index: at * 20, end_index: at * 20 + 20 },
     }));
     const began = performance.now();
     const message = { role: "assistant", content, annotations };
     const response = respond({ choices: [{ index: 0, message, finish_reason: "stop" }] });
-    expect(citationsIn(response).at(-1)).toMatchObject({ startIndex: 199_990, endIndex: 200_000 });
+    expect(citationsIn(response).at(-1)).toMatchObject({ startIndex: 199_980, endIndex: 200_000 });
     expect(performance.now() - began).toBeLessThan(5_000);
   });
 });

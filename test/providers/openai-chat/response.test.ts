@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ServerError } from "../../../src/core/errors.ts";
 import { textOf } from "../../../src/core/message.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
-import { respond } from "./support.ts";
+import { chunk, decodeEvents, finalOf, respond } from "./support.ts";
 
 const answer = (usage: object | null) => ({
   choices: [{ message: { content: "hi" }, finish_reason: "stop" }],
@@ -159,5 +159,23 @@ describe("a whole answer", () => {
     expect(() => respond(failure)).toThrow(expect.objectContaining({ kind: ErrorKind.QUOTA_EXCEEDED }));
     const inChoice = { choices: [{ message: { content: "" }, error: { message: "no", code: 503 } }] };
     expect(() => respond(inChoice)).toThrow(expect.objectContaining({ kind: ErrorKind.SERVER }));
+  });
+});
+
+describe("the stop sequence that ended an answer", () => {
+  const request = { model: "model-1", stopSequences: ["END", "\n\n"] };
+  it.each<[string, object, string]>([
+    ["in vLLM's field", { stop_reason: "END" }, "END"],
+    ["in SGLang's field", { matched_stop: "\n\n" }, "\n\n"],
+    ["not in the id of a token", { stop_reason: 128009, matched_stop: 128009 }, ""],
+    ["not in a text that is no stop sequence of the request", { matched_stop: "<|eot_id|>" }, ""],
+    ["not in fields of null", { stop_reason: null, matched_stop: null }, ""],
+  ])("is read whole and streamed %s", async (_, fields, stopSequence) => {
+    const choice = { index: 0, message: { content: "hi" }, finish_reason: "stop", ...fields };
+    expect(respond({ choices: [choice] }, {}, request).finishReason).toMatchObject({ stopSequence });
+
+    const last = { ...chunk({}), choices: [{ index: 0, delta: {}, finish_reason: "stop", ...fields }] };
+    const streamed = finalOf(await decodeEvents([chunk({ content: "hi" }), last, "[DONE]"], {}, request));
+    expect(streamed.finishReason).toMatchObject({ raw: "stop", stopSequence });
   });
 });
