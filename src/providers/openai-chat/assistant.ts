@@ -13,6 +13,7 @@ import type {
   GeneratedImage,
   ReasoningDetail,
   SignatureParam,
+  ThinkingBlock,
   ToolCall as WireToolCall,
 } from "../../wire/openai-chat/parts.ts";
 import type {
@@ -75,6 +76,7 @@ class AssistantMessageBuilder {
   readonly #pending: PendingCall[] = [];
   readonly #images: GeneratedImage[] = [];
   readonly #details: Untrusted<ReasoningDetail>[] = [];
+  readonly #thinkingBlocks: Untrusted<ThinkingBlock>[] = [];
   readonly #moved: ContentPartParam[] = [];
   /** Whether the content is nothing but text that can be joined. */
   #isOnlyText = true;
@@ -141,6 +143,9 @@ class AssistantMessageBuilder {
       ...(this.#details.length === 0
         ? {}
         : { reasoning_details: this.#details.map(verbatim<ReasoningDetail>) }),
+      ...(this.#thinkingBlocks.length === 0
+        ? {}
+        : { thinking_blocks: this.#thinkingBlocks.map(verbatim<ThinkingBlock>) }),
       ...(this.#calls.length === 0 ? {} : { tool_calls: this.#calls }),
       ...(this.#images.length === 0 ? {} : { images: this.#images }),
       ...(this.#audio === undefined ? {} : { audio: this.#audio }),
@@ -186,17 +191,21 @@ class AssistantMessageBuilder {
     if (this.#originOf(whole) !== "own") {
       const replaced = replaceForeignPart(whole, request.foreignState, field, loss);
       if (replaced?.part.case === "text") this.#addContentText(`${replaced.part.value}\n\n`);
-    } else if (profile.replayReasoning) {
-      this.#replay(readReasoning(whole), text);
-    } else {
-      loss.note(field, "foreign_state_stripped", "the server takes no reasoning back; it was left out");
+      return;
     }
+    const state = readReasoning(whole);
+    // A server that gives blocks requires them in the next turn, whichever profile it has.
+    for (const block of state.thinkingBlocks) this.#thinkingBlocks.push(block);
+    if (profile.replayReasoning) this.#replay(state, text);
+    else if (state.thinkingBlocks.length === 0)
+      loss.note(field, "foreign_state_stripped", "the server takes no reasoning back; it was left out");
   }
 
-  /** Reasoning in the form in which the server gave it. Details hold all of it where there are any. */
+  /** Reasoning in the form in which the server gave it. Details and blocks hold all of it where there are any. */
   #replay(state: ReasoningState, text: string): void {
     const { reasoningField } = this.#context.profile;
     if (state.details.length > 0) this.#details.push(...state.details);
+    else if (state.thinkingBlocks.length > 0) return;
     else if (state.part !== undefined) this.#addPart(thinkPartOf(state.part, text));
     else if (state.tags !== undefined) this.#addContentText(`${state.tags.open}${text}${state.tags.close}`);
     else {

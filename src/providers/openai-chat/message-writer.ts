@@ -12,6 +12,7 @@ import type {
   GeneratedImage,
   ReasoningDetail,
   SignatureParam,
+  ThinkingBlock,
   ThinkPart,
 } from "../../wire/openai-chat/parts.ts";
 import type { ContentPartParam } from "../../wire/openai-chat/request.ts";
@@ -26,6 +27,7 @@ import { addDetails, textOfDetails } from "./reasoning-details.ts";
 import type { StateWriter, TextField } from "./state.ts";
 import { isEmptyThinkPart, ThinkPartCollector } from "./think-part.ts";
 import { ThinkTagSplitter } from "./think-tags.ts";
+import { addThinkingBlocks, textOfThinkingBlocks } from "./thinking-blocks.ts";
 
 /** A text part that is being written. It stays open until the end, since its citations come last. */
 interface OpenText {
@@ -43,6 +45,7 @@ interface OpenReasoning {
   readonly source: string;
   readonly block: ReasoningBlock;
   readonly details: Untrusted<ReasoningDetail>[];
+  readonly thinkingBlocks: Untrusted<ThinkingBlock>[];
   /** Collects the parts of a content list. */
   readonly thinkPart: ThinkPartCollector;
 }
@@ -146,13 +149,19 @@ export class MessageWriter {
 
   #addReasoning(delta: Untrusted<AnyMessage>): void {
     const field = this.#reasoningFieldIn(delta);
-    if (field === undefined && delta.reasoning_details === undefined) return;
+    if (field === undefined && delta.reasoning_details === undefined && delta.thinking_blocks === undefined)
+      return;
     const details = objectsIn<ReasoningDetail>(delta.reasoning_details);
-    if (field === undefined && details.length === 0) return;
-    // Details that come alone belong to the reasoning before them.
-    const open = this.#reasoningIn(field ?? this.#reasoning?.source ?? "reasoning");
-    open.block.append(field === undefined ? textOfDetails(details) : textIn(delta[field]));
+    const blocks = objectsIn<ThinkingBlock>(delta.thinking_blocks);
+    if (field === undefined && details.length === 0 && blocks.length === 0) return;
+    // Details and blocks that come alone belong to the reasoning before them.
+    const usual = details.length > 0 ? "reasoning" : "reasoning_content";
+    const open = this.#reasoningIn(field ?? this.#reasoning?.source ?? usual);
+    const text =
+      field === undefined ? textOfDetails(details) || textOfThinkingBlocks(blocks) : textIn(delta[field]);
+    open.block.append(text);
     addDetails(open.details, details);
+    addThinkingBlocks(open.thinkingBlocks, blocks);
   }
 
   #reasoningFieldIn(delta: Untrusted<AnyMessage>): ReasoningField | undefined {
@@ -217,22 +226,23 @@ export class MessageWriter {
     this.#endReasoning();
     this.#text = undefined;
     const block = this.#writer.startReasoning();
-    const open = { source, block, details: [], thinkPart: new ThinkPartCollector() };
+    const open = { source, block, details: [], thinkingBlocks: [], thinkPart: new ThinkPartCollector() };
     this.#reasoning = open;
     return open;
   }
 
   #endReasoning(): void {
     if (this.#reasoning === undefined) return;
-    const { source, block, details, thinkPart } = this.#reasoning;
+    const { source, block, details, thinkingBlocks, thinkPart } = this.#reasoning;
     this.#reasoning = undefined;
     const tags = source === TAGS ? this.#splitter?.tags : undefined;
     if (tags !== undefined) this.#tagged = `${tags.open}${block.text}${tags.close}`;
     block.end({
-      redacted: block.text === "" && details.length > 0,
+      redacted: block.text === "" && details.length + thinkingBlocks.length > 0,
       providerState: this.#states.ofReasoning({
         field: source === CONTENT_LIST || source === TAGS ? "" : source,
         details,
+        thinkingBlocks,
         part: source === CONTENT_LIST ? thinkPart.state : undefined,
         tags,
       }),
@@ -310,7 +320,10 @@ function isPartList(content: unknown): content is readonly (string | null | Untr
 }
 
 /** A field of a message that holds the text of its reasoning. */
-type ReasoningField = Exclude<keyof MessageExtensions, "images" | "reasoning_details" | keyof SignatureParam>;
+type ReasoningField = Exclude<
+  keyof MessageExtensions,
+  "images" | "reasoning_details" | "thinking_blocks" | keyof SignatureParam
+>;
 
 /** Where servers put reasoning; of several, the first that holds any, since some repeat it. */
 const REASONING_FIELDS: readonly ReasoningField[] = ["reasoning_content", "reasoning", "reasoning_text"];

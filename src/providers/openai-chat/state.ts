@@ -10,6 +10,7 @@ import type {
   GeneratedImage,
   ReasoningDetail,
   SignatureParam,
+  ThinkingBlock,
   ThinkPart,
   ToolCall,
 } from "../../wire/openai-chat/parts.ts";
@@ -22,6 +23,8 @@ export interface ReasoningState {
   readonly field: string;
   /** `reasoning_details`, verbatim: they carry signatures and encrypted reasoning (OpenRouter). */
   readonly details: readonly Untrusted<ReasoningDetail>[];
+  /** `thinking_blocks`, verbatim: they carry signatures and encrypted reasoning (LiteLLM). */
+  readonly thinkingBlocks: readonly Untrusted<ThinkingBlock>[];
   /** The part of the content list without its text (Mistral). */
   readonly part: Untrusted<ThinkPart> | undefined;
   /** The tags around it, with the white space beside them. */
@@ -42,6 +45,7 @@ export type TextField = "content" | "refusal" | "transcript";
 interface PartState {
   readonly field: string;
   readonly details: readonly Untrusted<ReasoningDetail>[];
+  readonly thinkingBlocks: readonly Untrusted<ThinkingBlock>[];
   readonly chunk: Untrusted<ThinkPart>;
   readonly tags: ThinkTags;
   readonly text: TextField;
@@ -54,10 +58,11 @@ interface PartState {
 /** Writes the state of one answer's parts. */
 export class StateWriter extends PartStateWriter {
   /** State of a reasoning part. */
-  ofReasoning({ field, details, part, tags }: ReasoningState): ProviderState {
+  ofReasoning({ field, details, thinkingBlocks, part, tags }: ReasoningState): ProviderState {
     return this.#stateOf({
       ...(field === "" ? {} : { field }),
       ...(details.length === 0 ? {} : { details }),
+      ...(thinkingBlocks.length === 0 ? {} : { thinkingBlocks }),
       ...(part === undefined ? {} : { chunk: part }),
       ...(tags === undefined ? {} : { tags }),
     });
@@ -119,6 +124,7 @@ export function readReasoning({ part, providerState }: ContentPart): ReasoningSt
       signature === undefined
         ? objectsIn<ReasoningDetail>(state.details)
         : [{ type: "reasoning.text", text, signature }],
+    thinkingBlocks: objectsIn<ThinkingBlock>(state.thinkingBlocks),
     part: asObject<ThinkPart>(state.chunk),
     tags: tags && { open: textIn(tags.open), close: textIn(tags.close) },
   };

@@ -34,6 +34,8 @@ export interface ReasoningParam {
   reasoning?: string | null;
   /** OpenRouter ("Reasoning tokens", "Preserving reasoning"). */
   reasoning_details?: ReasoningDetail[] | null;
+  /** LiteLLM ("Reasoning content"). */
+  thinking_blocks?: ThinkingBlock[] | null;
 }
 
 /** Proof that the model wrote a message, which goes back with it. */
@@ -62,6 +64,18 @@ export interface ReasoningDetail {
   index?: number;
   /** Id of the detail. */
   id?: string | null;
+}
+
+/** One of `thinking_blocks`, which are those of Anthropic's API (LiteLLM documentation: "Reasoning content"). */
+export interface ThinkingBlock {
+  /** `thinking`, `redacted_thinking`. */
+  type: string;
+  /** Of `thinking`: its text. */
+  thinking?: string;
+  /** Of `thinking`: proves that the model wrote it. Empty or left out in the pieces of a stream before the last. */
+  signature?: string | null;
+  /** Of `redacted_thinking`: the encrypted text. */
+  data?: string;
 }
 
 /** An entry of `tool_calls` ("The chat completion object", `tool_calls`). */

@@ -459,6 +459,44 @@ describe("an assistant message", () => {
     expect(warnings).toEqual([]);
   });
 
+  describe("with thinking blocks", () => {
+    const blocks = [
+      { type: "thinking", thinking: "hm, yes", signature: "s1" },
+      { type: "redacted_thinking", data: "sealed" },
+      { type: "thinking", thinking: "", signature: "s2" },
+    ];
+    const message = { reasoning_content: "hm, yes", thinking_blocks: blocks, content: "x" };
+    const whole = () => respond({ model: "model-1", choices: [{ message }] });
+    const sentBack = { role: "assistant", content: "x", thinking_blocks: blocks };
+
+    it("is sent back with them, whether the server is known to take reasoning or not", async () => {
+      const history = [whole().message ?? {}];
+      for (const profile of [{}, { replayReasoning: true }])
+        expect(await converted(history, profile)).toMatchObject({ messages: [sentBack], warnings: [] });
+    });
+
+    it("is the same whole and in a stream that sends each block in pieces", async () => {
+      const piece = (text: string, block: object) => ({ reasoning_content: text, thinking_blocks: [block] });
+      const streamed = await answerTo([
+        piece("", { type: "thinking", thinking: "", signature: "" }),
+        piece("hm, ", { type: "thinking", thinking: "hm, ", signature: null }),
+        piece("yes", { type: "thinking", thinking: "yes" }),
+        piece("", { type: "thinking", thinking: "", signature: "s1" }),
+        { thinking_blocks: [{ type: "redacted_thinking", data: "sealed" }] },
+        piece("", { type: "thinking", thinking: "", signature: "s2" }),
+        { content: "x" },
+      ]);
+      expect(streamed.message).toEqual(whole().message);
+      expect((await converted([streamed.message ?? {}])).messages).toEqual([sentBack]);
+    });
+
+    it("is sent without them to another model, which cannot verify them", async () => {
+      const { messages, warnings } = await converted([whole().message ?? {}], {}, { model: "model-2" });
+      expect(messages).toEqual([{ role: "assistant", content: "x" }]);
+      expect(warnings).toEqual(["foreign_state_stripped messages[0].content[0]"]);
+    });
+  });
+
   it("is sent without its reasoning where the server takes none back, with a warning", async () => {
     const response = respond({ model: "model-1", choices: [{ message: { reasoning: "hm", content: "x" } }] });
     const { messages, warnings } = await converted(

@@ -180,7 +180,13 @@ function reasoningOf({ reasoning_details }: Wire, model: string): ContentPart[] 
   return [
     create(ContentPartSchema, {
       part: { case: "reasoning", value: { text } },
-      providerState: states.ofReasoning({ field: "reasoning", details, part: undefined, tags: undefined }),
+      providerState: states.ofReasoning({
+        field: "reasoning",
+        details,
+        thinkingBlocks: [],
+        part: undefined,
+        tags: undefined,
+      }),
     }),
   ];
 }

@@ -255,6 +255,7 @@ describe("the parts of a stream", () => {
     ["reasoning_text", { reasoning_text: "hm" }],
     ["both, the same twice", { reasoning_content: "hm", reasoning: "hm" }],
     ["details alone", { reasoning_details: [{ type: "reasoning.summary", summary: "hm", index: 0 }] }],
+    ["thinking blocks alone", { thinking_blocks: [{ type: "thinking", thinking: "hm", signature: "s" }] }],
     ["a content list", { content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }] }],
     ["a content list with a bare text", { content: [{ type: "thinking", thinking: "hm" }] }],
   ])("find reasoning in %s", async (_, delta) => {

@@ -1,0 +1,34 @@
+/** `thinking_blocks` (LiteLLM documentation: "Reasoning content"): reasoning with the signature that goes back with it. */
+import { textIn } from "../../kit/json/json.ts";
+import type { ThinkingBlock } from "../../wire/openai-chat/parts.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+
+/**
+ * Adds the blocks of one delta to those so far. A stream sends a block in pieces, its signature in the last of them; a
+ * redacted block is whole.
+ */
+export function addThinkingBlocks(
+  known: Untrusted<ThinkingBlock>[],
+  added: readonly Untrusted<ThinkingBlock>[],
+): void {
+  for (const block of added) {
+    const last = known.at(-1);
+    if (last !== undefined && isUnfinished(last) && block.type === last.type)
+      known[known.length - 1] = joined(last, block);
+    else known.push(block);
+  }
+}
+
+function isUnfinished({ type, signature }: Untrusted<ThinkingBlock>): boolean {
+  return type === "thinking" && textIn(signature) === "";
+}
+
+function joined(last: Untrusted<ThinkingBlock>, piece: Untrusted<ThinkingBlock>): Untrusted<ThinkingBlock> {
+  const signature = textIn(piece.signature) === "" ? last.signature : piece.signature;
+  return { ...last, ...piece, thinking: textIn(last.thinking) + textIn(piece.thinking), signature };
+}
+
+/** The readable text of blocks, for servers that give no other. */
+export function textOfThinkingBlocks(blocks: readonly Untrusted<ThinkingBlock>[]): string {
+  return blocks.map(({ thinking }) => textIn(thinking)).join("");
+}
