@@ -1,4 +1,6 @@
 import { type DescField, type DescMessage, isMessage, ScalarType } from "@bufbuild/protobuf";
+import { TOOL_CHOICE_MODES } from "../core/tools.ts";
+import { ToolChoiceSchema } from "../gen/outrigger/v1/request_pb.ts";
 import type { Violations } from "./violations.ts";
 
 /**
@@ -14,7 +16,10 @@ export function checkInput(desc: DescMessage, value: unknown, field: string, vio
     return;
   }
   if (!isPlainObject(value)) {
-    violations.add(field, `expected an object (${desc.name}), found ${describe(value)}`);
+    violations.add(
+      field,
+      `expected an object (${desc.name}), found ${describe(value)}${helperFor(desc, value)}`,
+    );
     return;
   }
   const members = new Map(desc.members.map((member) => [member.localName, member]));
@@ -27,6 +32,12 @@ export function checkInput(desc: DescMessage, value: unknown, field: string, vio
     else if (member.kind === "oneof") checkOneof(member.fields, entry, field, path, violations);
     else checkField(member, entry, path, violations);
   }
+}
+
+/** The function that makes the message of such a text, where there is one. */
+function helperFor(desc: DescMessage, value: unknown): string {
+  if (desc !== ToolChoiceSchema || typeof value !== "string") return "";
+  return `; write toolChoice(${Object.hasOwn(TOOL_CHOICE_MODES, value) ? JSON.stringify(value) : "{ name }"})`;
 }
 
 function checkOneof(

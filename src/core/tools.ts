@@ -88,7 +88,7 @@ export function hostedTool({ provider, config }: HostedToolInput): Tool {
 
 /** Whether the model may or must call tools: `toolChoice("required")`, `toolChoice({ name: "get_weather" })`. */
 export function toolChoice(choice: ToolChoiceInput, { parallel }: ToolChoiceOptions = {}): ToolChoice {
-  const mode = typeof choice === "string" ? MODES[choice] : ToolChoice_Mode.NAMED;
+  const mode = typeof choice === "string" ? TOOL_CHOICE_MODES[choice] : ToolChoice_Mode.NAMED;
   const toolName = typeof choice === "string" ? "" : choice.name;
   return create(ToolChoiceSchema, { mode, toolName, ...(parallel === undefined ? {} : { parallel }) });
 }
@@ -148,7 +148,8 @@ export function toolInputOf({ input }: ToolCall): string {
 
 const SYNTAXES = { lark: Grammar_Syntax.LARK, regex: Grammar_Syntax.REGEX } as const;
 
-const MODES = {
+/** The mode of each word that {@link toolChoice} takes. */
+export const TOOL_CHOICE_MODES = {
   auto: ToolChoice_Mode.AUTO,
   none: ToolChoice_Mode.NONE,
   required: ToolChoice_Mode.REQUIRED,

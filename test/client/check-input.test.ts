@@ -61,7 +61,12 @@ describe("requestOf()", () => {
     [
       "a string in place of a tool choice",
       { toolChoice: "required" },
-      "tool_choice: expected an object (ToolChoice), found a string",
+      'tool_choice: expected an object (ToolChoice), found a string; write toolChoice("required")',
+    ],
+    [
+      "a tool's name in place of a tool choice",
+      { toolChoice: "get_weather" },
+      "tool_choice: expected an object (ToolChoice), found a string; write toolChoice({ name })",
     ],
     [
       "seconds in place of a duration",
