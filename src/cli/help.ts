@@ -54,7 +54,8 @@ Environment:
   OPENAI_BASE_URL             its base URL (https://api.openai.com/v1)
   OPENAI_ORG_ID, OPENAI_PROJECT_ID
   ANTHROPIC_API_KEY           registers the provider "anthropic"; ANTHROPIC_BASE_URL
-  GEMINI_API_KEY              registers the provider "gemini", as GOOGLE_API_KEY does; GEMINI_BASE_URL
+  GEMINI_API_KEY              registers the provider "gemini", as GOOGLE_API_KEY does;
+                              GEMINI_BASE_URL, else GOOGLE_GEMINI_BASE_URL
   OUTRIGGER_COMPATIBLE_BASE_URL
                               registers an OpenAI-compatible server as "compatible";
                               OUTRIGGER_COMPATIBLE_API_KEY where it needs a key

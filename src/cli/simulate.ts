@@ -38,8 +38,8 @@ export async function simulate(args: readonly string[], { stdout }: Terminal): P
 }
 
 /**
- * Its address, and the variables that point Outrigger and the providers' SDKs at it. Google's SDKs have another name for
- * the address than Outrigger.
+ * Its address, and the variables that point Outrigger and the providers' SDKs at it. Google's SDKs know only the
+ * longer name of the address.
  */
 function announce({ url, openaiBaseUrl, anthropicBaseUrl, geminiBaseUrl }: Simulator): string {
   const lines = [

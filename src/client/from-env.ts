@@ -56,11 +56,12 @@ const PROVIDERS: readonly EnvironmentProvider[] = [
   {
     name: "gemini",
     keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    others: ["GEMINI_BASE_URL"],
+    others: ["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
     settings: (variables, apiKey) => ({
       api: "gemini",
       apiKey,
-      ...variables.url("GEMINI_BASE_URL", "baseUrl"),
+      // Google's SDKs read the second.
+      ...variables.firstUrl(["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"], "baseUrl"),
     }),
   },
   {
@@ -129,6 +130,12 @@ class Variables {
       this.problems.push(`${variable}: ${error.message}`);
     }
     return this.text(variable, key);
+  }
+
+  /** The URL in the first of several variables that is set. */
+  firstUrl<Key extends string>(names: readonly string[], key: Key): { [K in Key]?: string } {
+    const set = names.find((variable) => this.get(variable) !== undefined);
+    return set === undefined ? {} : this.url(set, key);
   }
 
   noticeUnused(name: string, keys: readonly string[], others: readonly string[]): void {

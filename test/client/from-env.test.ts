@@ -52,6 +52,26 @@ describe("Client.fromEnv()", () => {
     expect([client.providerNames, client.defaultProvider]).toEqual([names, names[0]]);
   });
 
+  it.each([
+    ["Google's variable where ours is not set", "", "/google"],
+    ["ours where both are set", "/ours", "/ours"],
+  ])("takes the address of gemini from %s", async (_, ours, taken) => {
+    await using client = Client.fromEnv({
+      GEMINI_API_KEY: "k",
+      GEMINI_BASE_URL: ours && `${simulator.geminiBaseUrl}${ours}`,
+      GOOGLE_GEMINI_BASE_URL: `${simulator.geminiBaseUrl}/google`,
+    });
+    simulator.clearRequests();
+    await expect(client.complete(request)).rejects.toThrow();
+    expect(simulator.requests[0]?.path).toMatch(new RegExp(`^${taken}/v1beta/models/sim-text:`));
+  });
+
+  it("says which variable holds an address that is none", () => {
+    expect(() => Client.fromEnv({ GEMINI_API_KEY: "k", GOOGLE_GEMINI_BASE_URL: "no url" })).toThrow(
+      /GOOGLE_GEMINI_BASE_URL: /,
+    );
+  });
+
   it("passes middleware on", async () => {
     const seen: string[] = [];
     const environment = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: simulator.openaiBaseUrl };
