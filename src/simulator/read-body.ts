@@ -24,11 +24,29 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   return { text: tooLarge ? "" : Buffer.concat(chunks).toString("utf8"), bytes, tooLarge };
 }
 
-/** Parses a body. Returns undefined where it is not JSON. */
+/**
+ * Maximum levels of lists and objects in a body. The parsers of the providers have limits between 100 and about 1000, and
+ * answer a body beyond them as one that is not JSON.
+ */
+const maxLevels = 1000;
+
+/** Parses a body. Returns undefined where it is not JSON or nested too deeply. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    const body: unknown = JSON.parse(text);
+    return isTooDeep(body) ? undefined : body;
   } catch {
     return undefined;
   }
+}
+
+function isTooDeep(body: unknown): boolean {
+  let values = [body];
+  for (let level = 0; level <= maxLevels && values.length > 0; level += 1)
+    values = values.flatMap(childrenOf);
+  return values.length > 0;
+}
+
+function childrenOf(value: unknown): unknown[] {
+  return typeof value === "object" && value !== null ? Object.values(value) : [];
 }
