@@ -28,6 +28,7 @@ interface Manifest {
 const STEPS: readonly (readonly [name: string, step: (folder: string) => Promise<void>])[] = [
   ["pack", pack],
   ["install", install],
+  ["generate the code of README.md's TypeScript client", generate],
   ["compile with moduleResolution nodenext", (folder) => compile(folder, { module: "nodenext" })],
   [
     "compile with moduleResolution bundler",
@@ -82,8 +83,19 @@ async function install(folder: string): Promise<void> {
   if (installed.length > 0) throw new Error(`a user would not have ${installed.join(", ")}`);
 }
 
+/** Runs the command that README.md has for TypeScript, with the folder in place of a service's. */
+async function generate(folder: string): Promise<void> {
+  const [, template] =
+    /--template "([^"]*protoc-gen-es[^"]*)"/.exec(readFileSync(`${root}README.md`, "utf8")) ?? [];
+  if (template === undefined) throw new Error("README.md has no template for protoc-gen-es");
+  const args = ["buf", "generate", "--path", "proto/outrigger", "--template"];
+  await build({ file: "npx", args: [...args, template.replace("../my-service", folder)], cwd: root });
+}
+
 function snippetsIn(page: string): string[] {
-  const snippets = [...readFileSync(`${root}${page}`, "utf8").matchAll(/^```ts\n(.*?)^```$/gms)];
+  const snippets = [
+    ...readFileSync(`${root}${page}`, "utf8").matchAll(/^```(?:ts|typescript)\n(.*?)^```$/gms),
+  ];
   if (snippets.length === 0) throw new Error(`${page} has no snippet of TypeScript`);
   return snippets.map(([, code = ""]) => code);
 }
