@@ -14,7 +14,7 @@ export interface Limits extends MemoryLimits {
   readonly maxAdminConnections: number;
   /** Largest message of a client, after decompression. Default 32 MiB: images travel in requests. */
   readonly maxMessageBytes: number;
-  /** Fields and values of a message, those of the messages in it included. Default 250000. */
+  /** Fields and values of a message, those of the messages and JSON texts in it included. Default 250000. */
   readonly maxMessageElements: number;
   /** How many times larger a message may become by decompression. Default 100; up to 1 MiB any ratio is fine. */
   readonly maxCompressionRatio: number;

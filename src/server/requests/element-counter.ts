@@ -1,15 +1,19 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { parseFault } from "../internals/error-texts.ts";
+import { countJsonElements } from "./json-element-counter.ts";
 import { tooManyElements } from "./refusals.ts";
 
 /**
- * What the length-delimited field of a number holds, as far as it is made of elements: a message, or the packed values
- * of a repeated field. Texts and bytes are one element and have no entry.
+ * What the length-delimited field of a number holds, as far as it is made of elements: a message, the packed values of a
+ * repeated field, or JSON text, which is parsed later. Other texts and bytes are one element and have no entry.
  */
-type Shape = ReadonlyMap<number, Shape | typeof PACKED>;
+type Shape = ReadonlyMap<number, Content>;
+
+type Content = Shape | typeof PACKED | typeof JSON_TEXT;
 
 const PACKED = "packed";
+const JSON_TEXT = "json";
 
 const shapes = new WeakMap<DescMessage, Shape>();
 
@@ -17,7 +21,7 @@ const shapes = new WeakMap<DescMessage, Shape>();
 function shapeOf(desc: DescMessage): Shape {
   const known = shapes.get(desc);
   if (known !== undefined) return known;
-  const shape = new Map<number, Shape | typeof PACKED>();
+  const shape = new Map<number, Content>();
   // Before the fields: types may contain themselves.
   shapes.set(desc, shape);
   for (const field of desc.fields) {
@@ -27,18 +31,29 @@ function shapeOf(desc: DescMessage): Shape {
   return shape;
 }
 
-function contentOf(field: DescField): Shape | typeof PACKED | undefined {
+function contentOf(field: DescField): Content | undefined {
   switch (field.fieldKind) {
     case "message":
       return shapeOf(field.message);
     case "map":
-      return new Map(field.mapKind === "message" ? [[MAP_VALUE, shapeOf(field.message)]] : []);
+      return entryShapeOf(field);
     case "list":
       if (field.listKind === "message") return shapeOf(field.message);
-      return field.listKind === "enum" || !isDelimited(field.scalar) ? PACKED : undefined;
+      if (field.listKind === "enum" || !isDelimited(field.scalar)) return PACKED;
+      return isJsonField(field.name) ? JSON_TEXT : undefined;
     default:
-      return undefined;
+      return isJsonField(field.name) ? JSON_TEXT : undefined;
   }
+}
+
+/** Whether a field of the contract holds JSON text, which its name tells. */
+function isJsonField(name: string): boolean {
+  return name.endsWith("_json");
+}
+
+function entryShapeOf(field: DescField & { fieldKind: "map" }): Shape {
+  if (field.mapKind === "message") return new Map([[MAP_VALUE, shapeOf(field.message)]]);
+  return new Map<number, Content>(isJsonField(field.name) ? [[MAP_VALUE, JSON_TEXT]] : []);
 }
 
 /** Number of the value in the entry of a map. */
@@ -49,8 +64,9 @@ function isDelimited(type: ScalarType): boolean {
 }
 
 /**
- * Counts the fields of an encoded message, those of the messages in it and unknown ones included, without decoding it:
- * each costs an object or a value, however few bytes it has. Takes a few nanoseconds a field.
+ * Counts the fields of an encoded message, those of the messages in it and unknown ones included, and the values of the
+ * JSON texts in it, without decoding it: each costs an object or a value, however few bytes it has. Takes a few
+ * nanoseconds a field.
  * @param max At most so many are counted.
  * @throws ConnectError RESOURCE_EXHAUSTED over `max`, INVALID_ARGUMENT where the bytes are no message.
  */
@@ -118,18 +134,21 @@ class ElementCounter {
     return undefined;
   }
 
-  #delimited(content: Shape | typeof PACKED | undefined, end: number): Shape | undefined {
+  #delimited(content: Content | undefined, end: number): Shape | undefined {
     const length = this.#varint();
     const contentEnd = this.#position + length;
     if (contentEnd > end) throw malformed();
-    if (content === undefined || content === PACKED) {
-      // A packed value has at least one byte.
-      if (content === PACKED) this.#add(length);
-      this.#position = contentEnd;
-      return undefined;
+    if (typeof content === "object") {
+      this.#innerEnd = contentEnd;
+      return content;
     }
-    this.#innerEnd = contentEnd;
-    return content;
+    // A packed value has at least one byte.
+    if (content === PACKED) this.#add(length);
+    if (content === JSON_TEXT) {
+      this.#add(countJsonElements(this.#bytes.subarray(this.#position, contentEnd), this.#max));
+    }
+    this.#position = contentEnd;
+    return undefined;
   }
 
   #add(elements: number): void {

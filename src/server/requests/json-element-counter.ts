@@ -1,34 +1,164 @@
 import { tooManyElements } from "./refusals.ts";
 
 /**
- * Counts the values of a JSON text without parsing it: each costs an object or a value, however few bytes it has. Texts
- * that are no JSON are counted somehow; the parser rejects them.
+ * Counts the values of a JSON text, and those of the JSON texts in it that the contract's fields hold, without parsing
+ * it: each costs an object or a value, however few bytes it has. Texts that are no JSON are counted somehow; the parser
+ * rejects them.
  * @param json In UTF-8.
  * @param max At most so many are counted.
  * @throws ConnectError RESOURCE_EXHAUSTED over `max`.
  */
 export function countJsonElements(json: Uint8Array, max: number): number {
+  return new JsonElementCounter(json, max).count();
+}
+
+class JsonElementCounter {
+  readonly #json: Uint8Array;
+  readonly #max: number;
+  #elements = 0;
+  #depth = 0;
+  /** Whether a text at this place is JSON text. */
+  #isJsonText = false;
+  /** Depth inside of the list or map whose texts are all JSON texts. */
+  #jsonDepth = Number.POSITIVE_INFINITY;
+
+  constructor(json: Uint8Array, max: number) {
+    this.#json = json;
+    this.#max = max;
+  }
+
+  count(): number {
+    const json = this.#json;
+    for (let position = 0; position < json.length; position++) {
+      switch (json[position]) {
+        case QUOTE:
+          position = this.#passText(position + 1);
+          break;
+        case COMMA:
+          this.#add(1);
+          break;
+        case OPENING_BRACE:
+        case OPENING_BRACKET:
+          this.#open();
+          break;
+        case CLOSING_BRACE:
+        case CLOSING_BRACKET:
+          this.#close();
+          break;
+      }
+    }
+    return this.#elements;
+  }
+
+  #open(): void {
+    this.#add(1);
+    this.#depth += 1;
+    if (this.#isJsonText) this.#jsonDepth = Math.min(this.#jsonDepth, this.#depth);
+  }
+
+  #close(): void {
+    this.#depth -= 1;
+    if (this.#depth >= this.#jsonDepth) return;
+    this.#jsonDepth = Number.POSITIVE_INFINITY;
+    this.#isJsonText = false;
+  }
+
+  /** Passes a key or a text. Returns the position of its end. */
+  #passText(start: number): number {
+    const json = this.#json;
+    const end = endOfText(json, start);
+    if (!isFollowedByColon(json, end)) {
+      if (this.#isJsonText) this.#add(countInText(json, start, end));
+    } else if (this.#depth < this.#jsonDepth) {
+      this.#isJsonText = isJsonKey(json, start, end);
+    }
+    return end;
+  }
+
+  #add(elements: number): void {
+    this.#elements += elements;
+    if (this.#elements > this.#max) throw tooManyElements(this.#max);
+  }
+}
+
+function isFollowedByColon(json: Uint8Array, end: number): boolean {
+  let position = end + 1;
+  while (isSpace(json[position])) position += 1;
+  return json[position] === COLON;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Longest name of a field, in bytes, and what it can grow to by escapes. */
+const MAX_KEY_BYTES = 6 * 64;
+
+/**
+ * Whether a key names a field that holds JSON text: its name ends in `_json`, or `Json` in the spelling of JSON. One with
+ * escapes may: who writes those in the name of a field has a reason.
+ */
+function isJsonKey(json: Uint8Array, start: number, end: number): boolean {
+  if (end - start > MAX_KEY_BYTES) return false;
+  const isJson =
+    json[end - 1] === SMALL_N &&
+    json[end - 2] === SMALL_O &&
+    json[end - 3] === SMALL_S &&
+    (json[end - 4] === LARGE_J || (json[end - 4] === SMALL_J && json[end - 5] === UNDERSCORE));
+  return isJson || hasEscape(json, start, end);
+}
+
+function hasEscape(json: Uint8Array, start: number, end: number): boolean {
+  for (let position = start; position < end; position++) {
+    if (json[position] === BACKSLASH && json[position + 1] === SMALL_U) return true;
+  }
+  return false;
+}
+
+/** Counts the values of a JSON text inside of another, where its quotes and some of its characters are escaped. */
+function countInText(json: Uint8Array, start: number, end: number): number {
   let elements = 0;
-  for (let position = 0; position < json.length; position++) {
+  for (let position = start; position < end; position++) {
     switch (json[position]) {
-      case QUOTE:
-        position = endOfText(json, position + 1);
-        break;
       case COMMA:
       case OPENING_BRACE:
       case OPENING_BRACKET:
         elements += 1;
-        if (elements > max) throw tooManyElements(max);
+        break;
+      case BACKSLASH:
+        if (isEscapedOpening(json, position)) elements += 1;
+        position += 1;
         break;
     }
   }
   return elements;
 }
 
+/** Whether an escape stands for a comma, brace or bracket: `\u002c`, `\u007b`, `\u005b`; or for a few others. */
+function isEscapedOpening(json: Uint8Array, backslash: number): boolean {
+  if (json[backslash + 1] !== SMALL_U || json[backslash + 2] !== ZERO || json[backslash + 3] !== ZERO)
+    return false;
+  const high = json[backslash + 4];
+  const low = (json[backslash + 5] ?? 0) | LOWER_CASE;
+  return (high === 0x32 || high === 0x35 || high === 0x37) && (low === 0x62 || low === 0x63);
+}
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPENING_BRACE = 0x7b;
 const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACE = 0x7d;
+const CLOSING_BRACKET = 0x5d;
+const COLON = 0x3a;
+const ZERO = 0x30;
+const SMALL_J = 0x6a;
+const SMALL_N = 0x6e;
+const SMALL_O = 0x6f;
+const SMALL_S = 0x73;
+const SMALL_U = 0x75;
+const LARGE_J = 0x4a;
+const UNDERSCORE = 0x5f;
+const LOWER_CASE = 0x20;
 const BACKSLASH = 0x5c;
 
 /** Bytes up to which a loop is faster than a call into Node. */

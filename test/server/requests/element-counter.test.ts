@@ -44,6 +44,19 @@ describe("countElements()", () => {
     expect(countElements(RequestSchema, Buffer.from([0xf3, 0x07, 0x08, 1, 0xf4, 0x07]), MANY)).toBe(3);
   });
 
+  it("counts the values of JSON texts", () => {
+    const json = JSON.stringify({ a: [{}, {}, "x"] });
+    const options = { openai: json, gemini: json };
+    // Of the map two entries with key and value each.
+    expect(countElements(RequestSchema, bytesOf({ providerOptionsJson: options }), MANY)).toBe(6 + 2 * 6);
+    const call = { id: "a", input: { case: "argumentsJson", value: json } } as const;
+    const message = { content: [{ part: { case: "toolCall" as const, value: call } }] };
+    expect(countElements(RequestSchema, bytesOf({ messages: [message] }), MANY)).toBe(5 + 6);
+    expect(codeOf(() => countElements(RequestSchema, bytesOf({ providerOptionsJson: options }), 12))).toBe(
+      Code.ResourceExhausted,
+    );
+  });
+
   it("does not look into texts and bytes", () => {
     const nested = Buffer.alloc(1000, Buffer.from([0x12, 0]));
     expect(

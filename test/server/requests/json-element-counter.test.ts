@@ -26,6 +26,23 @@ describe("countJsonElements()", () => {
     expect(count(JSON.stringify(["{[,", '",\\\\"', `${"x".repeat(100)}",{`.repeat(3), "\\\\"]))).toBe(4);
   });
 
+  it("counts the values of JSON texts in fields that hold them", () => {
+    const inner = JSON.stringify({ a: [{}, {}, "x"] });
+    expect(count(JSON.stringify({ argumentsJson: inner }))).toBe(1 + 6);
+    expect(count(JSON.stringify({ arguments_json: inner, text: inner }))).toBe(2 + 6);
+    expect(count(JSON.stringify({ providerOptionsJson: { a: inner, b: inner }, text: inner }))).toBe(4 + 12);
+    expect(count(JSON.stringify([{ dataJson: inner }, { text: inner }]))).toBe(4 + 6);
+    expect(count(JSON.stringify({ dataJson: [[inner], inner], text: inner }))).toBe(5 + 12);
+  });
+
+  it("counts values in JSON texts whatever is escaped", () => {
+    const opening = (code: string) => `\\u00${code}`;
+    const hidden = `${opening("7b")}\\"a\\":${opening("5B")}1${opening("2c")}2]}`;
+    expect(count(`{"dataJson":"${hidden}"}`)).toBe(1 + 3);
+    expect(count(`{"data\\u004ason" \n : "${hidden}"}`)).toBe(1 + 3);
+    expect(count(`{"dataJson":"\\\\u002c"}`)).toBe(1);
+  });
+
   it("agrees with a parser about any JSON", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 5 }), (json) => {

@@ -1,0 +1,90 @@
+/** JSON texts inside of requests, which are parsed when a request is translated. */
+import { describe, expect, it } from "vitest";
+import { type AttackedSidecar, expectWithstood, useSidecars } from "./support/sidecar.ts";
+
+const attacks = useSidecars();
+
+/** A provider that nobody serves: the work of a request is done before it is sent. */
+const unserved = { base_url: "http://127.0.0.1:9/v1", api_key: "sk-unserved" };
+const providers = {
+  responses: { api: "openai-responses", ...unserved },
+  messages: { api: "anthropic-messages", ...unserved },
+  gemini: { api: "gemini", ...unserved },
+  chat: { api: "openai-chat", profile: "mistral", ...unserved },
+};
+
+const user = { role: "ROLE_USER", content: [{ text: "hi" }] };
+const assistant = (part: object) => ({ role: "ROLE_ASSISTANT", content: [{ text: "a" }, part] });
+const result = { toolResult: { toolCallId: "a", content: [{ text: "x" }] } };
+
+/** Requests with a JSON text, by the field that holds it. */
+const requests: Readonly<Record<string, (json: string, provider: string) => object>> = {
+  providerOptionsJson: (json, provider) => ({
+    messages: [user],
+    providerOptionsJson: { [provider]: json },
+  }),
+  argumentsJson: (json) => ({
+    messages: [
+      user,
+      assistant({ toolCall: { id: "a", name: "f", argumentsJson: json } }),
+      { role: "ROLE_TOOL", toolCallId: "a", content: [result] },
+    ],
+  }),
+  parametersJson: (json) => ({
+    messages: [user],
+    tools: [{ function: { name: "f", parametersJson: json } }],
+  }),
+  configJson: (json, provider) => ({ messages: [user], tools: [{ hosted: { provider, configJson: json } }] }),
+  schemaJson: (json) => ({
+    messages: [user],
+    responseFormat: { type: "TYPE_JSON_SCHEMA", name: "x", schemaJson: json },
+  }),
+  "dataJson of a native part": (json, provider) => ({
+    messages: [user, assistant({ native: { provider, kind: "x", dataJson: json } }), user],
+  }),
+  "dataJson of a state": (json, provider) => ({
+    messages: [user, assistant({ text: "b", providerState: { provider, model: "m", dataJson: json } }), user],
+  }),
+};
+
+/** A JSON text of so many empty objects. */
+const objects = (count: number) => `{"a":[${"{},".repeat(count - 1)}{}]}`;
+
+async function ask({ url }: AttackedSidecar, request: object): Promise<string> {
+  const response = await fetch(`${url}/outrigger.v1.InferenceService/Complete`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", ...request }),
+  });
+  return response.text();
+}
+
+describe.each(Object.keys(requests))("a JSON text of many values in %s", (field) => {
+  const make = requests[field] ?? (() => ({}));
+
+  it.each([
+    { heapMiB: 128, refused: 3_000_000, allowed: 25_000 },
+    { heapMiB: 512, refused: 8_000_000, allowed: 110_000 },
+  ])(
+    "does no harm to a heap of $heapMiB MiB",
+    { timeout: 120_000 },
+    async ({ heapMiB, refused, allowed }) => {
+      const sidecar = await attacks.start({ heapMiB, providers });
+      const answers: string[] = [];
+      const others: string[] = [];
+      expectWithstood(
+        await sidecar.withstand(async () => {
+          for (const provider of Object.keys(providers)) {
+            answers.push(await ask(sidecar, { provider, ...make(objects(refused), provider) }));
+            others.push(await ask(sidecar, { provider, ...make(objects(allowed), provider) }));
+          }
+        }),
+      );
+      for (const answer of answers) {
+        expect(answer).toMatch(/resource_exhausted.*(max_message_elements|max_request_memory)/);
+      }
+      for (const answer of others) expect(answer).not.toContain("resource_exhausted");
+      await sidecar.expectRecovered();
+    },
+  );
+});
