@@ -12,6 +12,8 @@ const HEAP_MIB = 160;
 
 interface Attack {
   readonly name: string;
+  /** Protocol of the provider. Default Chat Completions. */
+  readonly api?: "gemini" | "anthropic-messages";
   /** The answer is one whole body instead of a stream. */
   readonly isWhole?: boolean;
   /** What is written first, and then without end. */
@@ -25,6 +27,20 @@ interface Attack {
 const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
 const chunk = (delta: object) => event({ model: "m", choices: [{ index: 0, delta }] });
 const call = (id: string) => chunk({ tool_calls: [{ id, function: { name: "f", arguments: "{}" } }] });
+
+const geminiEvent = (candidate: object) => event({ modelVersion: "m", candidates: [candidate] });
+const answerPart = (part: object) => ({ content: { role: "model", parts: [part] } });
+const grounded = (index: number) => ({
+  ...answerPart({ text: "a" }),
+  groundingMetadata: {
+    groundingChunks: Array.from({ length: 300 }, (_, at) => ({
+      web: { uri: `u${index}-${at}`, title: "t" },
+    })),
+  },
+});
+const message = { id: "a", type: "message", role: "assistant", model: "m", content: [], usage: {} };
+const messageStart = event({ type: "message_start", message });
+const messageDelta = (fields: object) => event({ type: "message_delta", delta: {}, ...fields });
 
 const ATTACKS: readonly Attack[] = [
   {
@@ -66,6 +82,73 @@ const ATTACKS: readonly Attack[] = [
     head: chunk({ content: "a" }),
     piece: () => chunk({ annotations: Array.from({ length: 2000 }, () => ({})) }),
     limit: "max_answer_parts",
+  },
+  {
+    name: "sources that are repeated in every event of Gemini",
+    api: "gemini",
+    head: "",
+    piece: () => geminiEvent(grounded(0)),
+    limit: "max_answer_json_values",
+  },
+  {
+    name: "sources that are new in every event of Gemini",
+    api: "gemini",
+    head: "",
+    piece: (index) => geminiEvent(grounded(index)),
+    limit: "max_answer_parts",
+  },
+  {
+    name: "a segment of Gemini's with very many sources",
+    api: "gemini",
+    head: "",
+    piece: () => {
+      const groundingChunkIndices = Array.from({ length: 20_000 }, (_, index) => index);
+      const groundingMetadata = { groundingSupports: [{ groundingChunkIndices }] };
+      return geminiEvent({ ...answerPart({ text: "a" }), groundingMetadata });
+    },
+    limit: "max_answer_",
+  },
+  {
+    name: "new fields of a candidate of Gemini's",
+    api: "gemini",
+    head: "",
+    piece: (index) => geminiEvent({ [`field${index}`]: 1 }),
+    limit: "max_answer_parts",
+  },
+  {
+    name: "new fields of one tool call of Gemini's",
+    api: "gemini",
+    head: geminiEvent(answerPart({ functionCall: { name: "f", willContinue: true } })),
+    piece: (index) => geminiEvent(answerPart({ functionCall: { willContinue: true, [`field${index}`]: 1 } })),
+    limit: "max_answer_",
+  },
+  {
+    name: "new fields of a message of Anthropic's",
+    api: "anthropic-messages",
+    head: messageStart,
+    piece: (index) => messageDelta({ [`field${index}`]: 1 }),
+    limit: "max_answer_",
+  },
+  {
+    name: "new counts of Anthropic's, with include_raw",
+    api: "anthropic-messages",
+    head: messageStart,
+    piece: (index) => messageDelta({ usage: { [`field${index}`]: 1 } }),
+    includeRaw: true,
+    limit: "max_answer_",
+  },
+  {
+    name: "new fields of a block of Anthropic's",
+    api: "anthropic-messages",
+    head:
+      messageStart + event({ type: "content_block_start", index: 0, content_block: { type: "compaction" } }),
+    piece: (index) =>
+      event({
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "compaction_delta", [`field${index}`]: 1 },
+      }),
+    limit: "max_answer_",
   },
   {
     name: "small values in a whole answer",
@@ -130,7 +213,8 @@ async function ask(url: string, { isWhole, includeRaw = false }: Attack): Promis
 describe("an answer without end", () => {
   it.each(ATTACKS)("is left at a limit: $name", { timeout: 180_000 }, async (attack) => {
     const port = await serve(attack);
-    const attacker = { api: "openai-chat", base_url: `http://127.0.0.1:${port}/v1` };
+    const { api = "openai-chat" } = attack;
+    const attacker = { api, api_key: "sk-attacker", base_url: `http://127.0.0.1:${port}/v1` };
     const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers: { attacker } });
     let told = "";
     expectWithstood(

@@ -13,7 +13,7 @@ import {
   type Warning,
 } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
-import type { AnswerLimits } from "../stream/answer-limits.ts";
+import { type AnswerLimits, answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../stream/answer-limits.ts";
 import { warning } from "./loss-report.ts";
 import { boundedId } from "./provider-error.ts";
 
@@ -72,8 +72,12 @@ export function answerMissing(
   });
 }
 
-/** Combines an answer and the facts of its call. The only place that creates a Response. */
+/**
+ * Combines an answer and the facts of its call. The only place that creates a Response.
+ * @throws StreamError where the answer has too many parts or citations.
+ */
 export function responseOf(facts: CallFacts, answer: Answer): Response {
+  checkParts(answer.content, facts);
   warnAtLimit(facts, answer);
   const { withoutKeys = unchanged } = facts;
   const response = create(ResponseSchema, {
@@ -95,6 +99,12 @@ export function responseOf(facts: CallFacts, answer: Answer): Response {
 
 function unchanged(text: string): string {
   return text;
+}
+
+function checkParts(content: readonly ContentPart[], { limits = DEFAULT_ANSWER_LIMITS }: CallFacts): void {
+  const { maxParts } = limits;
+  const citations = content.reduce((count, part) => count + part.citations.length, 0);
+  if (content.length > maxParts || citations > maxParts) throw answerTooLarge("maxParts", maxParts);
 }
 
 const LIMIT_REACHED = "the model wrote as many tokens as max_tokens allows; the answer may be cut";

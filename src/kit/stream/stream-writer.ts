@@ -61,9 +61,10 @@ export class StreamWriter {
   #model = "";
   #ended = false;
   #citations = 0;
+  #citationChars = 0;
 
-  /** The usage that the provider has reported so far; part of an error. */
-  usage: Usage | undefined;
+  /** Gives the usage that the provider has reported so far. Called where an error needs it. */
+  readUsage: () => Usage | undefined = () => undefined;
 
   /** @param now Milliseconds of a monotonic clock, for `elapsed_ms`. */
   constructor(facts: CallFacts, toolCallIds: ToolCallIdAllocator, now: () => number = monotonicNow) {
@@ -85,6 +86,11 @@ export class StreamWriter {
   /** Whether any part has begun. */
   get outputStarted(): boolean {
     return this.#parts.length > 0;
+  }
+
+  /** The usage that the provider has reported so far; part of an error. */
+  get usage(): Usage | undefined {
+    return this.readUsage();
   }
 
   /** Returns the events written since the last call. */
@@ -144,11 +150,16 @@ export class StreamWriter {
     return this.#parts.push(undefined) - 1;
   }
 
-  /** Counts citations that arrive before the part that they belong to has ended. Throws where there are too many. */
-  countCitations(count: number): void {
-    const { maxParts } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
+  /**
+   * Counts citations that arrive before the part that they belong to has ended. Throws where there are too many.
+   * @param chars Their text, where they may have more of it than the provider sent: those that share a source repeat it.
+   */
+  countCitations(count: number, chars = 0): void {
+    const { maxParts, maxBytes } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
     this.#citations += count;
+    this.#citationChars += chars;
     if (this.#citations > maxParts) throw answerTooLarge("maxParts", maxParts);
+    if (this.#citationChars > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
   }
 
   /** Adds a part that arrived as a whole, at a reserved index or at the next one. */

@@ -31,7 +31,7 @@ interface OpenText {
 interface OpenThinking {
   readonly kind: "thinking";
   /** Its signature comes last. */
-  block: Block;
+  readonly block: Block;
   readonly writer: ReasoningBlock;
 }
 
@@ -47,7 +47,7 @@ interface OpenCall {
 /** Any other block: its part is added when the block ends, at the index reserved for it. */
 interface OpenWhole {
   readonly kind: "whole";
-  block: Block;
+  readonly block: Block;
   /** The block's JSON text as it was sent; undefined once a delta has changed it. */
   source: string | undefined;
   readonly partIndex: number;
@@ -121,7 +121,8 @@ function cite({ citations }: OpenText, citation: Untrusted<TextCitation>): Delta
 }
 
 function change(open: OpenThinking | OpenWhole, fields: Block): DeltaHandling {
-  open.block = { ...open.block, ...fields };
+  // Not a copy: many deltas with fields of their own would copy all of them again.
+  Object.assign(open.block, fields);
   if (open.kind === "whole") open.source = undefined;
   return "kept";
 }

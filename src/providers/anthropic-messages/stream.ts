@@ -48,6 +48,8 @@ export class MessagesDecoder implements StreamDecoder {
   constructor(facts: CallFacts, writer: StreamWriter) {
     this.#facts = facts;
     this.#writer = writer;
+    // Not for each event: their counts grow, and whoever asks for raw JSON gets all of them as text.
+    writer.readUsage = () => this.#usageSoFar();
     this.#states = new StateWriter(facts);
   }
 
@@ -94,7 +96,7 @@ export class MessagesDecoder implements StreamDecoder {
     const model = textIn(message.model);
     this.#message = message;
     this.#states = new StateWriter(this.#facts, model);
-    this.#count(message.usage);
+    this.#usage = mergeUsage(this.#usage, message.usage);
     this.#writer.start(model);
     if (hasOthers(message, MESSAGE_FIELDS)) this.#passThrough("message_start", data);
     this.#addBlocks(data);
@@ -160,19 +162,14 @@ export class MessagesDecoder implements StreamDecoder {
     const delta = objectIn<MessageDelta>(event.delta);
     // Not a copy: many events with fields of their own would copy all of them again.
     Object.assign(this.#message, withoutNulls(rest), withoutNulls(delta));
-    this.#count(event.usage);
+    this.#usage = mergeUsage(this.#usage, event.usage);
     if (hasOthers(delta, DELTA_FIELDS) || hasOthers(rest, [])) this.#passThrough("message_delta", data);
     else this.#passThroughRaw("message_delta", data);
   }
 
-  #count(usage: unknown): void {
-    this.#usage = mergeUsage(this.#usage, usage);
-    this.#writer.usage = usageOf(
-      this.#usage,
-      this.#model(),
-      this.#facts.request.includeRaw,
-      this.#facts.models,
-    );
+  #usageSoFar(): ReturnType<typeof usageOf> {
+    const { request, models } = this.#facts;
+    return usageOf(this.#usage, this.#model(), request.includeRaw, models);
   }
 
   #model(): string {
@@ -192,7 +189,7 @@ export class MessagesDecoder implements StreamDecoder {
       id: textIn(message.id),
       model: textIn(message.model),
       finishReason,
-      usage: this.#writer.usage,
+      usage: this.#usageSoFar(),
       rawJson: this.#facts.request.includeRaw ? this.#rawMessage() : "",
     });
   }

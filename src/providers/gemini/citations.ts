@@ -32,18 +32,27 @@ export interface CitedText {
   readonly isFirst: boolean;
 }
 
-const NONE: readonly CitedSegment[] = [];
-
-/** The sources that a candidate, or one event of it, names for its text. */
-export function citationsOf(candidate: Untrusted<Candidate>): readonly CitedSegment[] {
+/** The sources that a candidate, or one event of it, names for its text, as one text. Empty where it names none. */
+export function sourcesText(candidate: Untrusted<Candidate>): string {
   const { citationMetadata, groundingMetadata, urlContextMetadata } = candidate;
   // Most events of a stream name none.
   if (citationMetadata === undefined && groundingMetadata === undefined && urlContextMetadata === undefined)
-    return NONE;
+    return "";
+  return JSON.stringify([citationMetadata, groundingMetadata, urlContextMetadata]);
+}
+
+/** Counts a citation and its characters. Throws where there are too many. */
+type CountCitation = (chars: number) => void;
+
+/** The sources that a candidate, or one event of it, names for its text. */
+export function citationsOf(
+  { citationMetadata, groundingMetadata, urlContextMetadata }: Untrusted<Candidate>,
+  count: CountCitation,
+): readonly CitedSegment[] {
   return [
-    ...recitedSources(objectIn<CitationMetadata>(citationMetadata)),
-    ...groundingSources(objectIn<GroundingMetadata>(groundingMetadata)),
-    ...readPages(objectIn<UrlContextMetadata>(urlContextMetadata)),
+    ...recitedSources(objectIn<CitationMetadata>(citationMetadata), count),
+    ...groundingSources(objectIn<GroundingMetadata>(groundingMetadata), count),
+    ...readPages(objectIn<UrlContextMetadata>(urlContextMetadata), count),
   ];
 }
 
@@ -85,54 +94,67 @@ function isSpanOf(
 }
 
 /** Recited texts. The Gemini API calls the list `citationSources`, Vertex `citations`. */
-function recitedSources({ citationSources, citations }: Untrusted<CitationMetadata>): CitedSegment[] {
+function recitedSources(
+  { citationSources, citations }: Untrusted<CitationMetadata>,
+  count: CountCitation,
+): CitedSegment[] {
   return [...objectsIn<CitationSource>(citationSources), ...objectsIn<CitationSource>(citations)].map(
     (source) => {
       const { startIndex, endIndex } = source;
-      return { citations: [citationOf("citation", source, source)], segment: { startIndex, endIndex } };
+      return {
+        citations: [citationOf("citation", source, source, count)],
+        segment: { startIndex, endIndex },
+      };
     },
   );
 }
 
 /** The sources of each supported segment, and those that support no segment. */
-function groundingSources({
-  groundingChunks,
-  groundingSupports,
-}: Untrusted<GroundingMetadata>): CitedSegment[] {
+function groundingSources(
+  { groundingChunks, groundingSupports }: Untrusted<GroundingMetadata>,
+  count: CountCitation,
+): CitedSegment[] {
   const chunks = objectsIn(groundingChunks);
   const named = new Set<unknown>();
   const supported = objectsIn<GroundingSupport>(groundingSupports).map((support) => {
     const indices = Array.isArray(support.groundingChunkIndices) ? support.groundingChunkIndices : [];
     for (const index of indices) named.add(index);
-    const citations = indices.map((index) => groundedIn(chunks[Number(index)] ?? {}, support));
+    const citations = indices.map((index) => groundedIn(chunks[Number(index)] ?? {}, support, count));
     return { citations, segment: objectIn<Segment>(support.segment) };
   });
-  const unnamed = chunks.filter((_, index) => !named.has(index)).map((chunk) => groundedIn(chunk, {}));
+  const unnamed = chunks.filter((_, index) => !named.has(index)).map((chunk) => groundedIn(chunk, {}, count));
   return [...supported, { citations: unnamed, segment: {} }];
 }
 
 /** A chunk is `{web}`, `{retrievedContext}`, `{maps}` and so on: its kind is its key. */
-function groundedIn(chunk: object, support: Untrusted<GroundingSupport>): Citation {
+function groundedIn(chunk: object, support: Untrusted<GroundingSupport>, count: CountCitation): Citation {
   const [kind = "grounding", source] = Object.entries(chunk)[0] ?? [];
-  return citationOf(kind, objectIn<GroundingSource>(source), { ...support, groundingChunk: chunk });
+  return citationOf(kind, objectIn<GroundingSource>(source), { ...support, groundingChunk: chunk }, count);
 }
 
 /** Pages that were read; those that could not be read are not sources. */
-function readPages({ urlMetadata }: Untrusted<UrlContextMetadata>): CitedSegment[] {
+function readPages({ urlMetadata }: Untrusted<UrlContextMetadata>, count: CountCitation): CitedSegment[] {
   const citations = objectsIn<UrlMetadata>(urlMetadata)
     .filter(({ urlRetrievalStatus }) => urlRetrievalStatus === "URL_RETRIEVAL_STATUS_SUCCESS")
-    .map((page) => citationOf("url_context", { uri: page.retrievedUrl }, page));
+    .map((page) => citationOf("url_context", { uri: page.retrievedUrl }, page, count));
   return [{ citations, segment: {} }];
 }
 
 /** @param raw The citation as the provider sent it. */
-function citationOf(type: string, source: Untrusted<GroundingSource>, raw: object): Citation {
+function citationOf(
+  type: string,
+  source: Untrusted<GroundingSource>,
+  raw: object,
+  count: CountCitation,
+): Citation {
+  const rawJson = JSON.stringify(raw);
+  count(rawJson.length);
   return create(CitationSchema, {
     type,
     title: textIn(source.title),
     url: textIn(source.uri) || textIn(source.sourceUri),
     citedText: textIn(source.text),
     sourceId: textIn(source.placeId) || textIn(source.documentName) || textIn(source.fileSearchStore),
-    rawJson: JSON.stringify(raw),
+    rawJson,
   });
 }

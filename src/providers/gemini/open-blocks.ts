@@ -9,8 +9,9 @@ import type {
   ToolCallBlock,
 } from "../../kit/stream/stream-writer.ts";
 import type { FunctionCall, Part, PartialArg } from "../../wire/gemini/request.ts";
+import type { Candidate } from "../../wire/gemini/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { type CitedSegment, placeCitations } from "./citations.ts";
+import { type CitedSegment, citationsOf, placeCitations, sourcesText } from "./citations.ts";
 import { argumentsIn, type PartSources } from "./part-source.ts";
 import { PartialArguments } from "./partial-args.ts";
 import { imagePart, nativePart } from "./parts.ts";
@@ -26,6 +27,8 @@ interface OpenText {
   /** Whether no other text of the answer comes before it. */
   readonly isFirst: boolean;
   readonly cited: CitedSegment[];
+  /** The text of the sources that were read last. */
+  sources: string;
 }
 
 /** Text of the reasoning. */
@@ -41,7 +44,7 @@ interface OpenCall {
   readonly block: ToolCallBlock;
   readonly args: PartialArguments;
   /** The wire part without the call's name and arguments. */
-  rest: Untrusted<Part>;
+  readonly rest: Untrusted<Part>;
 }
 
 /** Writes the parts of one answer into the blocks of our events. */
@@ -57,9 +60,17 @@ export class OpenBlocks {
     this.#states = states;
   }
 
-  /** The citations of the text that is open; undefined where none is. */
-  get cited(): CitedSegment[] | undefined {
-    return this.#open?.kind === "text" ? this.#open.cited : undefined;
+  /** Adds the sources of an event to the text that is open. Returns false where none is. */
+  cite(candidate: Untrusted<Candidate>): boolean {
+    const open = this.#open;
+    if (open?.kind !== "text") return false;
+    const sources = sourcesText(candidate);
+    // Some servers repeat them in every event.
+    if (sources === "" || sources === open.sources) return true;
+    open.sources = sources;
+    const count = (chars: number) => this.#writer.countCitations(1, chars);
+    for (const segment of citationsOf(candidate, count)) open.cited.push(segment);
+    return true;
   }
 
   /**
@@ -84,7 +95,7 @@ export class OpenBlocks {
     const call = objectIn<FunctionCall>(part.functionCall);
     const name = textIn(call.name);
     if (name !== "") this.#startCall(name, part, call);
-    else if (this.#open?.kind === "call") this.#open.rest = joinRests(this.#open.rest, callRest(part, call));
+    else if (this.#open?.kind === "call") extendRest(this.#open.rest, callRest(part, call));
     else {
       this.#addNamelessCall(part, call, sources, index);
       return false;
@@ -127,7 +138,7 @@ export class OpenBlocks {
     const rest = without(part, "text", "thought");
     const isFirst = !this.#hasText;
     this.#hasText = true;
-    this.#open = { kind, rest, partIndex, isFirst, cited: [], block: this.#writer.startText() };
+    this.#open = { kind, rest, partIndex, isFirst, cited: [], sources: "", block: this.#writer.startText() };
     return this.#open.block;
   }
 
@@ -173,7 +184,8 @@ function callRest(part: Untrusted<Part>, call: Untrusted<FunctionCall>): Untrust
   return { ...part, functionCall: without(call, "name", "args", "partialArgs", "willContinue") };
 }
 
-function joinRests(earlier: Untrusted<Part>, later: Untrusted<Part>): Untrusted<Part> {
-  const functionCall = { ...objectIn(earlier.functionCall), ...objectIn(later.functionCall) };
-  return { ...earlier, ...later, functionCall };
+/** Adds what a later event has. Not a copy: many events with fields of their own would copy all of them again. */
+function extendRest(rest: Untrusted<Part>, later: Untrusted<Part>): void {
+  const functionCall = Object.assign(objectIn(rest.functionCall), later.functionCall);
+  Object.assign(rest, later, { functionCall });
 }

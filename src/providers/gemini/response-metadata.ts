@@ -1,4 +1,5 @@
 /** What the events of one answer report besides its parts. */
+import { hash } from "node:crypto";
 import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { FinishReason_Reason as Reason } from "../../gen/outrigger/v1/response_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
@@ -18,6 +19,7 @@ import {
   objectsIn,
   textIn,
 } from "../../kit/json/json.ts";
+import { answerTooLarge, DEFAULT_ANSWER_LIMITS } from "../../kit/stream/answer-limits.ts";
 import type { StreamedAnswer } from "../../kit/stream/stream-writer.ts";
 import type { Candidate, GenerateContentResponse, PromptFeedback } from "../../wire/gemini/response.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
@@ -114,13 +116,17 @@ export class ResponseMetadata {
     this.#message = asString(finishMessage) ?? this.#message;
   }
 
-  /** Keeps a field of a candidate that has no unified form, unless it is empty. */
+  /** Keeps a field of a candidate that has no unified form, unless it is empty. Throws where there are too many. */
   keep(kind: keyof Candidate, value: unknown): void {
     if (!hasContent(value)) return;
     const data = { [kind]: value };
-    const text = JSON.stringify(data);
-    if (this.#known.has(text)) return;
-    this.#known.add(text);
+    // A set compares long texts of one length with each other; not so their hashes.
+    const id = hash("sha256", JSON.stringify(data));
+    if (this.#known.has(id)) return;
+    const { maxParts } = this.#facts.limits ?? DEFAULT_ANSWER_LIMITS;
+    // Each becomes a part at the end.
+    if (this.#known.size >= maxParts) throw answerTooLarge("maxParts", maxParts);
+    this.#known.add(id);
     this.candidateData.push({ kind, data });
   }
 

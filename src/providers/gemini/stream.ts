@@ -16,7 +16,6 @@ import type { Content, Part } from "../../wire/gemini/request.ts";
 import type { Candidate } from "../../wire/gemini/response.ts";
 import type { StreamChunk } from "../../wire/gemini/stream.ts";
 import type { Untrusted } from "../../wire/untrusted.ts";
-import { citationsOf } from "./citations.ts";
 import { reportedError } from "./error.ts";
 import { OpenBlocks } from "./open-blocks.ts";
 import { PartSources } from "./part-source.ts";
@@ -39,6 +38,7 @@ export class GeminiDecoder implements StreamDecoder {
     this.#metadata = new ResponseMetadata(facts);
     this.#states = new StateWriter(facts);
     this.#blocks = new OpenBlocks(writer, this.#states);
+    writer.readUsage = () => this.#metadata.usage;
   }
 
   push({ data, type }: SseEvent): void {
@@ -63,7 +63,6 @@ export class GeminiDecoder implements StreamDecoder {
     if (asObject(chunk.error) !== undefined) throw this.#failure(chunk);
     this.#start(chunk);
     const share = this.#metadata.read(chunk);
-    this.#writer.usage = this.#metadata.usage;
     if (share !== undefined) this.#addCandidate(share.candidate, new PartSources(share.position, json));
   }
 
@@ -119,9 +118,7 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   #cite(candidate: Untrusted<Candidate>): void {
-    const { cited } = this.#blocks;
-    if (cited === undefined) this.#metadata.keep("citationMetadata", candidate.citationMetadata);
-    else for (const segment of citationsOf(candidate)) cited.push(segment);
+    if (!this.#blocks.cite(candidate)) this.#metadata.keep("citationMetadata", candidate.citationMetadata);
   }
 
   /** @param isFirst Whether the part is the first of its event: only that may continue the part before it. */

@@ -49,6 +49,7 @@ export class ChatDecoder implements StreamDecoder {
     this.#states = new StateWriter(facts);
     this.#message = new MessageWriter(writer, this.#states, profile);
     this.#answer = new AnswerFacts(facts);
+    writer.readUsage = () => this.#answer.usage;
   }
 
   push({ data, type }: SseEvent): void {
@@ -84,7 +85,6 @@ export class ChatDecoder implements StreamDecoder {
     const choices = objectsIn<AnyChoice>(chunk.choices);
     this.#answer.read(chunk, choices);
     this.#states.model = this.#answer.model;
-    this.#writer.usage = this.#answer.usage;
     // A first chunk about the prompt alone does not name the model yet (Azure).
     if (this.#answer.model !== "" || choices.length > 0) this.#start();
     for (const choice of choices) this.#readChoice(choice, chunk, messageIn);

@@ -322,7 +322,8 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   #fail(object: Untrusted<ResponseObject>): void {
-    this.#writer.usage = usageOf(object.usage, this.#facts.request.includeRaw);
+    const usage = usageOf(object.usage, this.#facts.request.includeRaw);
+    this.#writer.readUsage = () => usage;
     throw reportedError(object, this.#facts);
   }
 

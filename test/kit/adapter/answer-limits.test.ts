@@ -1,10 +1,15 @@
 /** Answers of a provider that never stops, or sends more than anything can be for. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type SDKError, StreamError } from "../../../src/core/errors.ts";
 import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import type { HttpAdapter } from "../../../src/kit/adapter/http-adapter.ts";
 import type { AnswerLimits } from "../../../src/kit/stream/answer-limits.ts";
+import { AnthropicAdapter } from "../../../src/providers/anthropic-messages/adapter.ts";
+import { GeminiAdapter } from "../../../src/providers/gemini/adapter.ts";
+import { OpenAIChatAdapter } from "../../../src/providers/openai-chat/adapter.ts";
+import { OpenAIAdapter } from "../../../src/providers/openai-responses/adapter.ts";
 import { serveHttp, type TestServer, waitUntil } from "../http/servers.ts";
-import { ask, casesOf, openAdapter, read } from "./adapter-calls.ts";
+import { ask, casesOf, KEY, openAdapter, read } from "./adapter-calls.ts";
 
 const CREATED = 'data: {"type":"response.created","response":{"model":"m"}}\n\n';
 
@@ -122,7 +127,87 @@ describe("a stream without end", () => {
   });
 });
 
+const cited = Array.from({ length: 51 }, (_, index) => ({ type: "url_citation", url: `u${index}` }));
+
+/** For each protocol a whole answer of 51 parts, and one of 51 citations. */
+const LARGE_ANSWERS: readonly [what: string, Adapter: AdapterClass, answer: object][] = [
+  [
+    "parts of the Responses API",
+    OpenAIAdapter,
+    { output: [{ type: "message", content: cited.map(() => ({ type: "output_text", text: "a" })) }] },
+  ],
+  [
+    "citations of the Responses API",
+    OpenAIAdapter,
+    { output: [{ type: "message", content: [{ type: "output_text", text: "a", annotations: cited }] }] },
+  ],
+  [
+    "parts of the Messages API",
+    AnthropicAdapter,
+    { type: "message", content: cited.map(() => ({ type: "text", text: "a" })) },
+  ],
+  [
+    "citations of the Messages API",
+    AnthropicAdapter,
+    { type: "message", content: [{ type: "text", text: "a", citations: cited }] },
+  ],
+  [
+    "parts of Gemini",
+    GeminiAdapter,
+    { candidates: [{ content: { parts: cited.map(() => ({ functionCall: { name: "f" } })) } }] },
+  ],
+  [
+    "citations of Gemini",
+    GeminiAdapter,
+    {
+      candidates: [
+        {
+          content: { parts: [{ text: "a" }] },
+          groundingMetadata: { groundingChunks: cited.map((web) => ({ web })) },
+        },
+      ],
+    },
+  ],
+  [
+    "parts of Chat Completions",
+    OpenAIChatAdapter,
+    { choices: [{ message: { tool_calls: cited.map(() => ({ function: { name: "f" } })) } }] },
+  ],
+  [
+    "citations of Chat Completions",
+    OpenAIChatAdapter,
+    { choices: [{ message: { content: "a" } }], citations: cited.map(({ url }) => url) },
+  ],
+];
+
+type AdapterClass = new (options: {
+  name: string;
+  apiKey: string;
+  baseUrl: string;
+  answerLimits: Partial<AnswerLimits>;
+}) => HttpAdapter;
+
 describe("a whole answer", () => {
+  it.each(LARGE_ANSWERS)("with too many %s is refused", async (_what, Adapter, answer) => {
+    const server = await serveHttp((request, response) => {
+      request.resume();
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    });
+    const settings = { name: "p", apiKey: KEY, baseUrl: `http://127.0.0.1:${server.port}` };
+    const outcomes = [50, 51].map(async (maxParts) => {
+      const adapter = new Adapter({ ...settings, answerLimits: { maxParts } });
+      onTestFinished(() => adapter.close());
+      return adapter.complete(ask("m")).then(
+        ({ message }) => message?.content.flatMap((part) => [part, ...part.citations]).length,
+        (error: SDKError) => error.message,
+      );
+    });
+    expect(await Promise.all(outcomes)).toEqual([
+      "the provider's answer has more than 50 parts, the limit max_answer_parts",
+      expect.toSatisfy((count: number) => count >= 51),
+    ]);
+  });
+
   it.each(["complete", "stream"] as const)("of many small values is not parsed (%s)", async (mode) => {
     const body = `{"output":[${"{},".repeat(5000)}{}]}`;
     const server = await serveHttp((request, response) => {

@@ -44,7 +44,7 @@ class WordDecoder implements StreamDecoder {
         this.#text ??= this.#writer.startText();
         return this.#text.append(rest.join(" "));
       case "usage":
-        this.#writer.usage = usage;
+        this.#writer.readUsage = () => usage;
         return;
       case "stop":
         return this.#stop();

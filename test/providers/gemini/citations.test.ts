@@ -138,7 +138,7 @@ describe("citation spans (P6)", () => {
 
   it("take linear time for many citations of a long text", async () => {
     const text = "東京 👋 abc ".repeat(20_000);
-    const count = 20_000;
+    const count = 10_000;
     const segments = Array.from({ length: count }, (_, index) => ({
       endIndex: Buffer.byteLength("東京 ") + index * 16,
     }));
