@@ -7,8 +7,9 @@ import {
 } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
+import { FlushedResponse } from "../http/flushed-response.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
-import type { UnsentResponse, UnsentResponses } from "../http/unsent-responses.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
 import { hasSentLastFrame } from "../internals/node-http.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { CallContext } from "./context.ts";
@@ -26,25 +27,17 @@ export interface ResponseOptions {
   readonly unsent: UnsentResponses;
 }
 
-/**
- * Writes one response. At most one write is unflushed at any time, so that a reader that stops reading costs the bytes
- * of one read of the provider's socket.
- */
-export class ResponseWriter implements UnsentResponse {
+/** Writes one response. */
+export class ResponseWriter extends FlushedResponse {
   readonly #stream: ServerHttp2Stream;
   readonly #recorder: CallRecorder;
   readonly #context: CallContext;
   readonly #options: ResponseOptions;
   #trailers: OutgoingHttpHeaders = {};
   #ended = false;
-  #unflushed = false;
-  #onFlush: (() => void) | undefined;
 
   /** Whether messages are to be compressed. */
   gzip = false;
-
-  /** Whether the peer closed the stream before the response was complete. */
-  disconnected = false;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -52,6 +45,7 @@ export class ResponseWriter implements UnsentResponse {
     context: CallContext,
     options: ResponseOptions,
   ) {
+    super(options.unsent);
     this.#stream = stream;
     this.#recorder = recorder;
     this.#context = context;
@@ -69,30 +63,21 @@ export class ResponseWriter implements UnsentResponse {
    */
   send(messages: readonly Message[]): Promise<void> | undefined {
     const chunk = this.#encode(messages);
-    if (this.#unflushed || chunk instanceof Promise) return this.#sendLater(chunk);
+    if (this.unflushed || chunk instanceof Promise) return this.#sendLater(chunk);
     this.#write(chunk);
     return undefined;
   }
 
-  /** Resolves when the last write is flushed: flow control has let it pass, and it is with the kernel. */
-  flushed(): Promise<void> {
-    if (!this.#unflushed || this.disconnected) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#onFlush = resolve;
-    });
-  }
-
   async #sendLater(chunk: Buffer | Promise<Buffer>): Promise<void> {
     const ready = await chunk;
-    if (this.#unflushed) await this.flushed();
+    if (this.unflushed) await this.flushed();
     this.#write(ready);
   }
 
   #write(chunk: Buffer): void {
     this.#begin();
-    this.#unflushed = true;
-    this.#options.unsent.add(this, chunk.byteLength);
-    this.#stream.write(chunk, this.#flush);
+    this.beginWrite(chunk.byteLength);
+    this.#stream.write(chunk, this.onFlush);
   }
 
   /** Sends the last message and the end in one write. */
@@ -100,8 +85,8 @@ export class ResponseWriter implements UnsentResponse {
     const chunk = await this.#encode([message]);
     this.#begin();
     this.#end(undefined);
-    this.#options.unsent.add(this, chunk.byteLength);
-    this.#stream.end(chunk, this.#flush);
+    this.beginWrite(chunk.byteLength);
+    this.#stream.end(chunk, this.onFlush);
   }
 
   /**
@@ -120,12 +105,6 @@ export class ResponseWriter implements UnsentResponse {
     }
     this.#stream.respond({ ...this.#headers(), ...this.#trailers }, TRAILERS_ONLY);
     this.#resetUnread();
-  }
-
-  /** The peer has closed the stream before the response was complete. Ends the wait for a flush. */
-  disconnect(): void {
-    this.disconnected = true;
-    this.#flush();
   }
 
   /** Resets the stream. A peer that does not even read that loses its connection. */
@@ -191,14 +170,6 @@ export class ResponseWriter implements UnsentResponse {
       Buffer.concat(frames),
     );
   }
-
-  readonly #flush = (): void => {
-    this.#unflushed = false;
-    this.#options.unsent.remove(this);
-    const onFlush = this.#onFlush;
-    this.#onFlush = undefined;
-    onFlush?.();
-  };
 }
 
 // Node has no event for the last frame of a stream: its state is polled, soon at first, and seldom where the reader has

@@ -4,9 +4,10 @@ import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { CallContext } from "../grpc/context.ts";
 import { Metadata } from "../grpc/metadata.ts";
+import { FlushedResponse } from "../http/flushed-response.ts";
 import { endPaced } from "../http/paced-writer.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
-import type { UnsentResponse, UnsentResponses } from "../http/unsent-responses.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { HttpResponse } from "../listen/http-types.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import type { StreamProtocol } from "./protocol.ts";
@@ -20,29 +21,20 @@ export interface StreamResponseOptions {
   readonly unsent: UnsentResponses;
 }
 
-/**
- * Writes one response. At most one write is unflushed at any time, so that a reader that stops reading costs the bytes
- * of one read of the provider's socket.
- */
-export class StreamResponse implements UnsentResponse {
+/** Writes one response. */
+export class StreamResponse extends FlushedResponse {
   readonly #response: HttpResponse;
   readonly #protocol: StreamProtocol;
   readonly #recorder: CallRecorder;
   readonly #context: CallContext;
-  readonly #unsent: UnsentResponses;
   #ended = false;
-  #unflushed = false;
-  #onFlush: (() => void) | undefined;
-
-  /** Whether the peer closed the stream before the response was complete. */
-  disconnected = false;
 
   constructor(response: HttpResponse, { protocol, recorder, context, unsent }: StreamResponseOptions) {
+    super(unsent);
     this.#response = response;
     this.#protocol = protocol;
     this.#recorder = recorder;
     this.#context = context;
-    this.#unsent = unsent;
   }
 
   /** Whether the response is complete: nothing more will be sent. */
@@ -56,7 +48,7 @@ export class StreamResponse implements UnsentResponse {
    */
   send(messages: readonly Message[]): Promise<void> | undefined {
     const chunk = this.#protocol.encode(messages);
-    if (this.#unflushed) return this.#flushed().then(() => this.#write(chunk));
+    if (this.unflushed) return this.flushed().then(() => this.#write(chunk));
     this.#write(chunk);
     return undefined;
   }
@@ -74,12 +66,6 @@ export class StreamResponse implements UnsentResponse {
     return this.#end(last);
   }
 
-  /** The peer has closed the stream before the response was complete. Ends the wait for a flush. */
-  disconnect(): void {
-    this.disconnected = true;
-    this.#flush();
-  }
-
   /** Closes the stream, or the connection of HTTP/1.1. */
   cutOff(): void {
     this.disconnected = true;
@@ -89,9 +75,8 @@ export class StreamResponse implements UnsentResponse {
   #write(chunk: Uint8Array): void {
     if (this.disconnected) throw new PeerClosedError();
     if (!this.#response.headersSent) this.#begin(OK, this.#protocol.headers);
-    this.#unflushed = true;
-    this.#unsent.add(this, chunk.byteLength);
-    this.#response.write(chunk, this.#flush);
+    this.beginWrite(chunk.byteLength);
+    this.#response.write(chunk, this.onFlush);
   }
 
   /** Sends the headers. Those of the protocol override those of the service. */
@@ -105,20 +90,6 @@ export class StreamResponse implements UnsentResponse {
     this.#ended = true;
     return endPaced(this.#response, last);
   }
-
-  #flushed(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onFlush = resolve;
-    });
-  }
-
-  readonly #flush = (): void => {
-    this.#unflushed = false;
-    this.#unsent.remove(this);
-    const onFlush = this.#onFlush;
-    this.#onFlush = undefined;
-    onFlush?.();
-  };
 }
 
 const OK = 200;

@@ -1,0 +1,52 @@
+import type { UnsentResponse, UnsentResponses } from "./unsent-responses.ts";
+
+/**
+ * A response with at most one write unflushed at any time, so that a reader that stops reading costs the bytes of one
+ * read of the provider's socket.
+ */
+export abstract class FlushedResponse implements UnsentResponse {
+  readonly #unsent: UnsentResponses;
+  #onFlush: (() => void) | undefined;
+
+  /** Whether the last write is not flushed yet. */
+  protected unflushed = false;
+
+  /** Whether the peer closed the stream before the response was complete. */
+  disconnected = false;
+
+  /** @param unsent Limits what waits for all readers together. */
+  constructor(unsent: UnsentResponses) {
+    this.#unsent = unsent;
+  }
+
+  abstract cutOff(): void;
+
+  /** The peer has closed the stream before the response was complete. Ends the wait for a flush. */
+  disconnect(): void {
+    this.disconnected = true;
+    this.onFlush();
+  }
+
+  /** Resolves when the last write is flushed: flow control has let it pass, and it is with the kernel. */
+  protected flushed(): Promise<void> {
+    if (!this.unflushed || this.disconnected) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onFlush = resolve;
+    });
+  }
+
+  /** A write of so many bytes begins; {@link onFlush} is its callback. */
+  protected beginWrite(bytes: number): void {
+    this.unflushed = true;
+    this.#unsent.add(this, bytes);
+  }
+
+  /** The last write is flushed, or never will be. */
+  protected readonly onFlush = (): void => {
+    this.unflushed = false;
+    this.#unsent.remove(this);
+    const resolve = this.#onFlush;
+    this.#onFlush = undefined;
+    resolve?.();
+  };
+}
