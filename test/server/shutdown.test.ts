@@ -17,16 +17,20 @@ function shutdownOf(parts: (steps: string[]) => readonly ShutdownPart[], timeout
 
 describe("Shutdown", () => {
   it("drains all parts at the same time, and closes them in order", async () => {
-    const { shutdown, steps } = shutdownOf((steps) =>
-      ["a", "b"].map((name, index) => ({
-        name,
-        async drain() {
-          steps.push(`drain ${name}`);
-          await setTimeout(20 - 10 * index);
-          steps.push(`drained ${name}`);
-        },
-        close: () => void steps.push(`close ${name}`),
-      })),
+    const secondDrained = Promise.withResolvers<void>();
+    const { shutdown, steps } = shutdownOf(
+      (steps) =>
+        ["a", "b"].map((name) => ({
+          name,
+          async drain() {
+            steps.push(`drain ${name}`);
+            if (name === "a") await secondDrained.promise;
+            steps.push(`drained ${name}`);
+            secondDrained.resolve();
+          },
+          close: () => void steps.push(`close ${name}`),
+        })),
+      600_000,
     );
     await shutdown.drain();
     await shutdown.close();

@@ -5,6 +5,11 @@ import { fileURLToPath } from "node:url";
 import { vi } from "vitest";
 import { run } from "../../../src/cli/run.ts";
 
+const START_MS = 60_000;
+
+// A test that starts a program waits longer for it than others may take.
+vi.setConfig({ testTimeout: START_MS + 30_000 });
+
 const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 
 /** A process of `outrigger`. */
@@ -54,7 +59,7 @@ export function spawnOutrigger(
         if (match !== null) return match;
         throw new Error(`${pattern} is not in:\n${stdout}\n${stderr}`);
       },
-      { timeout: 15_000, interval: 20 },
+      { timeout: START_MS, interval: 20 },
     );
   return { child, stdout: () => stdout, stderr: () => stderr, printed, ended };
 }
