@@ -86,7 +86,8 @@ export function sourcesOf({
   const found = objectsIn<SearchResult>(results);
   const urls = Array.isArray(citations) ? citations.filter((url) => typeof url === "string") : [];
   const known = new Map(found.map((result) => [textIn(result.url), result]));
-  const rest = found.filter(({ url }) => !urls.includes(textIn(url)));
+  const listed = new Set(urls);
+  const rest = found.filter(({ url }) => !listed.has(textIn(url)));
   return [...urls.map((url) => sourceOf(url, known.get(url))), ...rest.map((result) => resultOf(result))];
 }
 
