@@ -66,9 +66,9 @@ function sharedValues(): object {
   };
 }
 
-/** 600 KB of history in which every tool call has the same id. */
+/** 560 KB of history in which every tool call has the same id. */
 function callsWithOneId(): object {
-  const calls = Array.from({ length: 4500 }, () => [
+  const calls = Array.from({ length: 4200 }, () => [
     { role: "ROLE_ASSISTANT", content: [{ toolCall: { id: "an id", name: "f", argumentsJson: "{}" } }] },
     {
       role: "ROLE_TOOL",
