@@ -20,9 +20,10 @@ export function describeRun({ date, machine, args, ceiling, cases }: RunResults)
   return [
     "# Benchmark results",
     ...paragraph(
-      `Written by \`${["node bench/run.ts", ...args].join(" ")}\` on ${dayOf(date)}.`,
-      ...machine.map(item),
+      `Written on ${dayOf(date)} by`,
+      ...paragraph("```sh", ["node bench/run.ts", ...args].join(" "), "```"),
     ),
+    ...paragraph(...machine.map(item)),
     "Compare the ratios: both sides of a ratio were measured within a minute of each other, while absolute numbers",
     "depend on the machine and on its load. A ratio is the median over the rounds, with the minimum and maximum in",
     "brackets. The implementations and the measurements are described in",
@@ -51,8 +52,19 @@ function notesOn(result: CaseResult): string[] {
   return notes.length === 0 ? [] : [notes.map(item).join("\n")];
 }
 
+/** Columns of a line of the documentation. */
+const MAX_COLUMNS = 120;
+
+/** An item of a list, wrapped. */
 function item(text: string): string {
-  return `- ${text}`;
+  const lines = [""];
+  for (const word of `- ${text}`.split(" ")) {
+    const line = lines.at(-1) ?? "";
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (longer.length <= MAX_COLUMNS) lines[lines.length - 1] = longer;
+    else lines.push(`  ${word}`);
+  }
+  return lines.join("\n");
 }
 
 function dayOf(date: Date): string {
