@@ -19,10 +19,8 @@ export interface RunResults {
 export function describeRun({ date, machine, args, ceiling, cases }: RunResults): string {
   return [
     "# Benchmark results",
-    ...paragraph(
-      `Written on ${dayOf(date)} by`,
-      ...paragraph("```sh", ["node bench/run.ts", ...args].join(" "), "```"),
-    ),
+    ...paragraph(`Written on ${dayOf(date)} by`),
+    ...["```sh", ["node bench/run.ts", ...args].join(" "), "```"],
     ...paragraph(...machine.map(item)),
     "Compare the ratios: both sides of a ratio were measured within a minute of each other, while absolute numbers",
     "depend on the machine and on its load. A ratio is the median over the rounds, with the minimum and maximum in",

@@ -1,17 +1,9 @@
 /** JSON texts inside of requests, which are parsed when a request is translated. */
 import { describe, expect, it } from "vitest";
-import { type AttackedSidecar, expectWithstood, useSidecars } from "./support/sidecar.ts";
+import { expectWithstood, useSidecars } from "./support/sidecar.ts";
+import { ask, unservedProviders as providers } from "./support/unserved-providers.ts";
 
 const attacks = useSidecars();
-
-/** A provider that nobody serves: the work of a request is done before it is sent. */
-const unserved = { base_url: "http://127.0.0.1:9/v1", api_key: "sk-unserved" };
-const providers = {
-  responses: { api: "openai-responses", ...unserved },
-  messages: { api: "anthropic-messages", ...unserved },
-  gemini: { api: "gemini", ...unserved },
-  chat: { api: "openai-chat", profile: "mistral", ...unserved },
-};
 
 const user = { role: "ROLE_USER", content: [{ text: "hi" }] };
 const assistant = (part: object) => ({ role: "ROLE_ASSISTANT", content: [{ text: "a" }, part] });
@@ -49,15 +41,6 @@ const requests: Readonly<Record<string, (json: string, provider: string) => obje
 
 /** A JSON text of so many empty objects. */
 const objects = (count: number) => `{"a":[${"{},".repeat(count - 1)}{}]}`;
-
-async function ask({ url }: AttackedSidecar, request: object): Promise<string> {
-  const response = await fetch(`${url}/outrigger.v1.InferenceService/Complete`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ model: "m", ...request }),
-  });
-  return response.text();
-}
 
 describe.each(Object.keys(requests))("a JSON text of many values in %s", (field) => {
   const make = requests[field] ?? (() => ({}));

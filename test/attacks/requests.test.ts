@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AttackedSidecar, expectWithstood, useSidecars } from "./support/sidecar.ts";
+import { expectWithstood, useSidecars } from "./support/sidecar.ts";
+import { ask, unservedProviders as providers } from "./support/unserved-providers.ts";
 
 const attacks = useSidecars();
 const HEAP_MIB = 160;
@@ -15,25 +16,6 @@ beforeAll(async () => {
   await writeFile(join(folder, "large.png"), Buffer.alloc(20_000_000, 1));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-/** Sends a request for a provider. Gives what was answered. */
-async function ask({ url }: AttackedSidecar, request: object): Promise<string> {
-  const response = await fetch(`${url}/outrigger.v1.InferenceService/Complete`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ model: "m", ...request }),
-  });
-  return response.text();
-}
-
-/** A provider that nobody serves: the work of a request is done before it is sent. */
-const unserved = { base_url: "http://127.0.0.1:9/v1", api_key: "sk-unserved" };
-const providers = {
-  responses: { api: "openai-responses", ...unserved },
-  messages: { api: "anthropic-messages", ...unserved },
-  gemini: { api: "gemini", ...unserved },
-  chat: { api: "openai-chat", profile: "mistral", ...unserved },
-};
 
 const user = (text: string) => ({ role: "ROLE_USER", content: [{ text }] });
 

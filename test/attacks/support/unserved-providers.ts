@@ -1,0 +1,21 @@
+import type { AttackedSidecar } from "./sidecar.ts";
+
+const unserved = { base_url: "http://127.0.0.1:9/v1", api_key: "sk-unserved" };
+
+/** Providers of every wire API that nobody serves: the work of a request is done before it is sent. */
+export const unservedProviders = {
+  responses: { api: "openai-responses", ...unserved },
+  messages: { api: "anthropic-messages", ...unserved },
+  gemini: { api: "gemini", ...unserved },
+  chat: { api: "openai-chat", profile: "mistral", ...unserved },
+};
+
+/** Sends a request for a provider. Gives what was answered. */
+export async function ask({ url }: AttackedSidecar, request: object): Promise<string> {
+  const response = await fetch(`${url}/outrigger.v1.InferenceService/Complete`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", ...request }),
+  });
+  return response.text();
+}
