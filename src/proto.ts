@@ -3,8 +3,11 @@
  * decode messages themselves or call a sidecar; a program that uses the Client needs none of them.
  */
 export { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+export * from "./gen/outrigger/v1/attempt_pb.ts";
 export * from "./gen/outrigger/v1/catalog_service_pb.ts";
 export * from "./gen/outrigger/v1/error_pb.ts";
+export * from "./gen/outrigger/v1/generation_pb.ts";
+export * from "./gen/outrigger/v1/generation_service_pb.ts";
 export * from "./gen/outrigger/v1/inference_service_pb.ts";
 export * from "./gen/outrigger/v1/message_pb.ts";
 export * from "./gen/outrigger/v1/request_pb.ts";

@@ -14,11 +14,11 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file outrigger/v1/error.proto.
  */
 export const file_outrigger_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("ChhvdXRyaWdnZXIvdjEvZXJyb3IucHJvdG8SDG91dHJpZ2dlci52MSKtAgoOSW5mZXJlbmNlRXJyb3ISJQoEa2luZBgBIAEoDjIXLm91dHJpZ2dlci52MS5FcnJvcktpbmQSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgSLgoLcmV0cnlfYWZ0ZXIYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNwoQcHJvdmlkZXJfZmFpbHVyZRgFIAEoCzIdLm91dHJpZ2dlci52MS5Qcm92aWRlckZhaWx1cmUSFgoOb3V0cHV0X3N0YXJ0ZWQYBiABKAgSIgoFdXNhZ2UYByABKAsyEy5vdXRyaWdnZXIudjEuVXNhZ2USKwoFY2F1c2UYCCABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3IikQEKD1Byb3ZpZGVyRmFpbHVyZRIQCghwcm92aWRlchgBIAEoCRIdChBodHRwX3N0YXR1c19jb2RlGAIgASgFSACIAQESEgoKZXJyb3JfY29kZRgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJEhAKCHJhd19qc29uGAUgASgJQhMKEV9odHRwX3N0YXR1c19jb2RlKtkECglFcnJvcktpbmQSGgoWRVJST1JfS0lORF9VTlNQRUNJRklFRBAAEhcKE0VSUk9SX0tJTkRfUFJPVklERVIQZBIdChlFUlJPUl9LSU5EX0FVVEhFTlRJQ0FUSU9OEGUSHAoYRVJST1JfS0lORF9BQ0NFU1NfREVOSUVEEGYSGAoURVJST1JfS0lORF9OT1RfRk9VTkQQZxIeChpFUlJPUl9LSU5EX0lOVkFMSURfUkVRVUVTVBBoEhkKFUVSUk9SX0tJTkRfUkFURV9MSU1JVBBpEhUKEUVSUk9SX0tJTkRfU0VSVkVSEGoSHQoZRVJST1JfS0lORF9DT05URU5UX0ZJTFRFUhBrEh0KGUVSUk9SX0tJTkRfQ09OVEVYVF9MRU5HVEgQbBIdChlFUlJPUl9LSU5EX1FVT1RBX0VYQ0VFREVEEG0SHwoaRVJST1JfS0lORF9SRVFVRVNUX1RJTUVPVVQQyAESFQoQRVJST1JfS0lORF9BQk9SVBDJARIXChJFUlJPUl9LSU5EX05FVFdPUksQygESFgoRRVJST1JfS0lORF9TVFJFQU0QywESIQocRVJST1JfS0lORF9JTlZBTElEX1RPT0xfQ0FMTBDMARIjCh5FUlJPUl9LSU5EX05PX09CSkVDVF9HRU5FUkFURUQQzQESHQoYRVJST1JfS0lORF9DT05GSUdVUkFUSU9OEM4BEicKIkVSUk9SX0tJTkRfVU5TVVBQT1JURURfVE9PTF9DSE9JQ0UQzwESGAoTRVJST1JfS0lORF9JTlRFUk5BTBDQAUKfAQofaW8uZ2l0aHViLm91dHJpZ2dlcmluZmVyZW5jZS52MVABWkxnaXRodWIuY29tL291dHJpZ2dlci1pbmZlcmVuY2Uvb3V0cmlnZ2VyL2NsaWVudHMvZ28vb3V0cmlnZ2VyL3YxO291dHJpZ2dlcnYxqgIMT3V0cmlnZ2VyLlYxygIMT3V0cmlnZ2VyXFYx6gINT3V0cmlnZ2VyOjpWMWIGcHJvdG8z", [file_google_protobuf_duration, file_outrigger_v1_usage]);
+  fileDesc("ChhvdXRyaWdnZXIvdjEvZXJyb3IucHJvdG8SDG91dHJpZ2dlci52MSLYAgoOSW5mZXJlbmNlRXJyb3ISJQoEa2luZBgBIAEoDjIXLm91dHJpZ2dlci52MS5FcnJvcktpbmQSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgSLgoLcmV0cnlfYWZ0ZXIYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNwoQcHJvdmlkZXJfZmFpbHVyZRgFIAEoCzIdLm91dHJpZ2dlci52MS5Qcm92aWRlckZhaWx1cmUSFgoOb3V0cHV0X3N0YXJ0ZWQYBiABKAgSIgoFdXNhZ2UYByABKAsyEy5vdXRyaWdnZXIudjEuVXNhZ2USKwoFY2F1c2UYCCABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3ISKQoJbm9fb2JqZWN0GAkgASgLMhYub3V0cmlnZ2VyLnYxLk5vT2JqZWN0IiwKCE5vT2JqZWN0EgwKBHRleHQYASABKAkSEgoKdmlvbGF0aW9ucxgCIAMoCSKRAQoPUHJvdmlkZXJGYWlsdXJlEhAKCHByb3ZpZGVyGAEgASgJEh0KEGh0dHBfc3RhdHVzX2NvZGUYAiABKAVIAIgBARISCgplcnJvcl9jb2RlGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkSEAoIcmF3X2pzb24YBSABKAlCEwoRX2h0dHBfc3RhdHVzX2NvZGUq2QQKCUVycm9yS2luZBIaChZFUlJPUl9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTRVJST1JfS0lORF9QUk9WSURFUhBkEh0KGUVSUk9SX0tJTkRfQVVUSEVOVElDQVRJT04QZRIcChhFUlJPUl9LSU5EX0FDQ0VTU19ERU5JRUQQZhIYChRFUlJPUl9LSU5EX05PVF9GT1VORBBnEh4KGkVSUk9SX0tJTkRfSU5WQUxJRF9SRVFVRVNUEGgSGQoVRVJST1JfS0lORF9SQVRFX0xJTUlUEGkSFQoRRVJST1JfS0lORF9TRVJWRVIQahIdChlFUlJPUl9LSU5EX0NPTlRFTlRfRklMVEVSEGsSHQoZRVJST1JfS0lORF9DT05URVhUX0xFTkdUSBBsEh0KGUVSUk9SX0tJTkRfUVVPVEFfRVhDRUVERUQQbRIfChpFUlJPUl9LSU5EX1JFUVVFU1RfVElNRU9VVBDIARIVChBFUlJPUl9LSU5EX0FCT1JUEMkBEhcKEkVSUk9SX0tJTkRfTkVUV09SSxDKARIWChFFUlJPUl9LSU5EX1NUUkVBTRDLARIhChxFUlJPUl9LSU5EX0lOVkFMSURfVE9PTF9DQUxMEMwBEiMKHkVSUk9SX0tJTkRfTk9fT0JKRUNUX0dFTkVSQVRFRBDNARIdChhFUlJPUl9LSU5EX0NPTkZJR1VSQVRJT04QzgESJwoiRVJST1JfS0lORF9VTlNVUFBPUlRFRF9UT09MX0NIT0lDRRDPARIYChNFUlJPUl9LSU5EX0lOVEVSTkFMENABQp8BCh9pby5naXRodWIub3V0cmlnZ2VyaW5mZXJlbmNlLnYxUAFaTGdpdGh1Yi5jb20vb3V0cmlnZ2VyLWluZmVyZW5jZS9vdXRyaWdnZXIvY2xpZW50cy9nby9vdXRyaWdnZXIvdjE7b3V0cmlnZ2VydjGqAgxPdXRyaWdnZXIuVjHKAgxPdXRyaWdnZXJcVjHqAg1PdXRyaWdnZXI6OlYxYgZwcm90bzM", [file_google_protobuf_duration, file_outrigger_v1_usage]);
 
 /**
  * Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
- * Holds no prompt, no answer and no key.
+ * Holds no prompt, no key, and no answer but that of `no_object`.
  *
  * @generated from message outrigger.v1.InferenceError
  */
@@ -79,6 +79,13 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
    * @generated from field: outrigger.v1.InferenceError cause = 8;
    */
   cause?: InferenceError | undefined;
+
+  /**
+   * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+   *
+   * @generated from field: outrigger.v1.NoObject no_object = 9;
+   */
+  noObject?: NoObject | undefined;
 };
 
 /**
@@ -87,6 +94,35 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
  */
 export const InferenceErrorSchema: GenMessage<InferenceError> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_error, 0);
+
+/**
+ * An answer that should have been an object that matches a schema.
+ *
+ * @generated from message outrigger.v1.NoObject
+ */
+export type NoObject = Message<"outrigger.v1.NoObject"> & {
+  /**
+   * The model's text, at most its first 2048 bytes in UTF-8.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
+   * string`. At most 20, in at most 1024 bytes.
+   *
+   * @generated from field: repeated string violations = 2;
+   */
+  violations: string[];
+};
+
+/**
+ * Describes the message outrigger.v1.NoObject.
+ * Use `create(NoObjectSchema)` to create a new message.
+ */
+export const NoObjectSchema: GenMessage<NoObject> = /*@__PURE__*/
+  messageDesc(file_outrigger_v1_error, 1);
 
 /**
  * What a provider said about its failure.
@@ -138,7 +174,7 @@ export type ProviderFailure = Message<"outrigger.v1.ProviderFailure"> & {
  * Use `create(ProviderFailureSchema)` to create a new message.
  */
 export const ProviderFailureSchema: GenMessage<ProviderFailure> = /*@__PURE__*/
-  messageDesc(file_outrigger_v1_error, 1);
+  messageDesc(file_outrigger_v1_error, 2);
 
 /**
  * Kind of a failure. The numbers carry a hierarchy: 100 to 199 speak of the request or of the
