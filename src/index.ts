@@ -110,6 +110,8 @@ export {
 export type { Finish, StreamEvent, StreamStart } from "./gen/outrigger/v1/stream_event_pb.ts";
 export type { CustomTool, FunctionTool, HostedTool, Tool } from "./gen/outrigger/v1/tool_pb.ts";
 export type { Usage } from "./gen/outrigger/v1/usage_pb.ts";
+// The adapters.
+export type { HttpTimeouts } from "./kit/http/transport.ts";
 // Retries: `complete` and `stream` themselves never retry.
 export {
   DEFAULT_RETRY_POLICY,
@@ -117,9 +119,7 @@ export {
   type RetryPolicy,
   retry,
   retryDelayOf,
-} from "./generation/retry.ts";
-// The adapters.
-export type { HttpTimeouts } from "./kit/http/transport.ts";
+} from "./middleware/retry-policy.ts";
 export { AnthropicAdapter, type AnthropicAdapterOptions } from "./providers/anthropic-messages/adapter.ts";
 export { GeminiAdapter, type GeminiAdapterOptions } from "./providers/gemini/adapter.ts";
 export { OpenAIChatAdapter, type OpenAIChatAdapterOptions } from "./providers/openai-chat/adapter.ts";

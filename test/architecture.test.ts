@@ -14,6 +14,7 @@ const layers = [
   "kit",
   "providers",
   "client",
+  "middleware",
   "generation",
   "runs",
   "endpoints",

@@ -1,6 +1,6 @@
 import type { ModelSettings } from "../catalog/model-settings.ts";
-import type { ModelAlias } from "../client/model-aliases.ts";
 import type { ProviderSettings } from "../client/providers.ts";
+import type { ModelAlias } from "../middleware/model-aliases.ts";
 import type { Settings } from "./schema.ts";
 
 /** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */

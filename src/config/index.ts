@@ -2,10 +2,10 @@
 import { createCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
 import type { Middleware } from "../client/middleware.ts";
-import { createModelAliases } from "../client/model-aliases.ts";
 import { createAdapter } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import { createModelAliases } from "../middleware/model-aliases.ts";
 import type { ClientConfig, MiddlewareConfig } from "./config.ts";
 import { type KeyFileLog, KeyFiles } from "./key-files.ts";
 import { mistakes } from "./load-config.ts";

@@ -1,9 +1,9 @@
 import { dirname, resolve } from "node:path";
 import { describeMissing, type Environment, readProviders } from "../client/from-env.ts";
-import type { ModelAlias } from "../client/model-aliases.ts";
 import type { ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isObject } from "../kit/json/json.ts";
+import type { ModelAlias } from "../middleware/model-aliases.ts";
 import { type Config, defaultAdminListen, defaultListen, type ListenersConfig } from "./config.ts";
 import { configVariable, findUnknownVariables, locateVariable, readVariables } from "./environment.ts";
 import { type Description, describeIssues, describeWord, formatPath, type Locate } from "./problems.ts";

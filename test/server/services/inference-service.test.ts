@@ -3,7 +3,6 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { Client } from "../../../src/client/client.ts";
-import { createModelAliases } from "../../../src/client/model-aliases.ts";
 import { accumulate } from "../../../src/core/accumulator.ts";
 import {
   AbortError,
@@ -26,6 +25,7 @@ import { ErrorKind, ErrorKindSchema, InferenceErrorSchema } from "../../../src/g
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { createModelAliases } from "../../../src/middleware/model-aliases.ts";
 import { codeOf } from "../../../src/server/status/status-code.ts";
 import { ScriptedAdapter } from "../../client/support/scripted-adapter.ts";
 import { callGrpc, detailOf, grpcClient, statusOf, TRANSPORTS } from "../support/clients.ts";

@@ -1,7 +1,7 @@
 import { accumulate, Client, type EventStream, userMessage } from "outrigger";
 import { describe, expect, it } from "vitest";
-import { createModelAliases } from "../../src/client/model-aliases.ts";
-import { ScriptedAdapter } from "./support/scripted-adapter.ts";
+import { createModelAliases } from "../../src/middleware/model-aliases.ts";
+import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 
 const aliases = createModelAliases(
   new Map([

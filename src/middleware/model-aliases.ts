@@ -1,5 +1,5 @@
+import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
-import type { MiddlewareMethods } from "./middleware.ts";
 
 /** What an alias of a model stands for. */
 export interface ModelAlias {

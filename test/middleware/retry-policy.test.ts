@@ -10,7 +10,7 @@ import {
   type SDKError,
   ServerError,
 } from "../../src/core/errors.ts";
-import { type RetryOptions, type RetryPolicy, retry } from "../../src/generation/retry.ts";
+import { type RetryOptions, type RetryPolicy, retry } from "../../src/middleware/retry-policy.ts";
 
 /** An attempt that fails with these errors in turn and then succeeds. */
 function failing(...errors: unknown[]) {
