@@ -136,6 +136,14 @@ export class Client {
     return this.#registry.find(provider).supportsToolChoice?.(mode, model, this.#withCatalog({})) ?? true;
   }
 
+  /**
+   * Whether a provider itself holds a model to the JSON schema of a response format; the default provider where none is
+   * named. Where it does not, the schema is asked for in an instruction.
+   */
+  supportsJsonSchema(model: string, provider = ""): boolean {
+    return this.#registry.find(provider).supportsJsonSchema?.(model, this.#withCatalog({})) ?? true;
+  }
+
   /** Closes the adapters' connections. */
   close(): Promise<void> {
     return this.#registry.close();

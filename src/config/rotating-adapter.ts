@@ -42,6 +42,10 @@ export class RotatingAdapter implements ProviderAdapter {
     return this.#adapter.supportsToolChoice?.(mode, model, options) ?? true;
   }
 
+  supportsJsonSchema(model: string, options?: CallOptions): boolean {
+    return this.#adapter.supportsJsonSchema?.(model, options) ?? true;
+  }
+
   async close(): Promise<void> {
     const former = this.#former.map((adapter) => adapter.deref());
     await Promise.all([this.#adapter, ...former].map((adapter) => adapter?.close?.()));

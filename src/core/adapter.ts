@@ -48,4 +48,10 @@ export interface ProviderAdapter {
 
   /** Whether a mode of tool choice works with a model. Absent means that every mode does. */
   supportsToolChoice?(mode: ToolChoice_Mode, model: string, options?: CallOptions): boolean;
+
+  /**
+   * Whether the provider itself holds a model to the JSON schema of a response format. Absent means that it does. Where
+   * it does not, the adapter asks for the schema in an instruction.
+   */
+  supportsJsonSchema?(model: string, options?: CallOptions): boolean;
 }

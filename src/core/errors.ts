@@ -6,6 +6,7 @@ import {
   ErrorKindSchema,
   type InferenceError,
   InferenceErrorSchema,
+  NoObjectSchema,
   ProviderFailureSchema,
 } from "../gen/outrigger/v1/error_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
@@ -97,9 +98,13 @@ export class SDKError extends Error {
     return ErrorKindSchema.value[this.kind]?.localName ?? `KIND_${this.kind}`;
   }
 
-  /** For `JSON.stringify`, for instance in a log: the contract's JSON form, and the class in `name`. */
+  /**
+   * For `JSON.stringify`, for instance in a log: the contract's JSON form without the model's text, and the class in
+   * `name`.
+   */
   toJSON(): JsonObject {
-    const fields = toJson(InferenceErrorSchema, this.toProto());
+    const { noObject: _, ...error } = this.toProto();
+    const fields = toJson(InferenceErrorSchema, error);
     return { name: this.name, ...(isObject(fields) ? fields : {}) };
   }
 
@@ -157,7 +162,10 @@ export class ProviderError extends SDKError {
   }
 }
 
-type ErrorClass<Options> = new (message: string, options?: Options) => SDKError;
+/** Options of every class. Each takes those that it knows. */
+type AnyErrorOptions = ProviderErrorOptions & NoObjectErrorOptions;
+
+type ErrorClass = new (message: string, options?: AnyErrorOptions) => SDKError;
 
 /** The base of a class for one kind that a provider may report. */
 function providerErrorOfKind(kind: ErrorKind) {
@@ -219,8 +227,34 @@ export class StreamError extends errorOfKind(ErrorKind.STREAM) {}
 /** A tool call does not match its schema. Where a provider rejected it, `rawJson` has what the model wrote. */
 export class InvalidToolCallError extends providerErrorOfKind(ErrorKind.INVALID_TOOL_CALL) {}
 
-/** The answer does not match the requested schema. */
-export class NoObjectGeneratedError extends errorOfKind(ErrorKind.NO_OBJECT_GENERATED) {}
+/** Options of NoObjectGeneratedError. */
+export interface NoObjectErrorOptions extends ErrorOptions {
+  /** The model's text, whole. */
+  readonly text?: string | undefined;
+  /** What is wrong with it, one sentence each. */
+  readonly schemaViolations?: readonly string[] | undefined;
+}
+
+/** The answer is not the object that was asked for: no JSON, or JSON that does not match the schema. */
+export class NoObjectGeneratedError extends SDKError {
+  /** The model's text. Over the wire at most its first 1.5 KiB. */
+  readonly text: string;
+  /** What is wrong with it, one sentence each. */
+  readonly schemaViolations: readonly string[];
+
+  constructor(message: string, options: NoObjectErrorOptions = {}) {
+    super(ErrorKind.NO_OBJECT_GENERATED, message, options);
+    this.text = options.text ?? "";
+    this.schemaViolations = options.schemaViolations ?? [];
+  }
+
+  override toProto(): InferenceError {
+    const error = super.toProto();
+    if (this.text === "" && this.schemaViolations.length === 0) return error;
+    error.noObject = create(NoObjectSchema, { text: this.text, violations: [...this.schemaViolations] });
+    return error;
+  }
+}
 
 /** Outrigger is not configured for this call. */
 export class ConfigurationError extends errorOfKind(ErrorKind.CONFIGURATION) {}
@@ -231,7 +265,7 @@ export class UnsupportedToolChoiceError extends errorOfKind(ErrorKind.UNSUPPORTE
 /** A bug in Outrigger. */
 export class InternalError extends errorOfKind(ErrorKind.INTERNAL) {}
 
-const CLASSES: ReadonlyMap<ErrorKind, ErrorClass<ProviderErrorOptions>> = new Map([
+const CLASSES: ReadonlyMap<ErrorKind, ErrorClass> = new Map<ErrorKind, ErrorClass>([
   [ErrorKind.PROVIDER, ProviderError],
   [ErrorKind.AUTHENTICATION, AuthenticationError],
   [ErrorKind.ACCESS_DENIED, AccessDeniedError],
@@ -254,7 +288,7 @@ const CLASSES: ReadonlyMap<ErrorKind, ErrorClass<ProviderErrorOptions>> = new Ma
 ]);
 
 /** Makes the error of a kind. An unknown kind below 200 becomes ProviderError, others SDKError. */
-export function errorOf(kind: ErrorKind, message: string, options: ProviderErrorOptions = {}): SDKError {
+export function errorOf(kind: ErrorKind, message: string, options: AnyErrorOptions = {}): SDKError {
   const known = CLASSES.get(kind);
   if (known !== undefined) return new known(message, options);
   return kind < 200 ? new ProviderError(message, options) : new SDKError(kind, message, options);
@@ -273,6 +307,8 @@ export function errorFromProto(error: InferenceError): SDKError {
     errorCode: failure?.errorCode,
     requestId: failure?.requestId,
     rawJson: failure?.rawJson,
+    text: error.noObject?.text,
+    schemaViolations: error.noObject?.violations,
     ...(error.cause === undefined ? {} : { cause: errorFromProto(error.cause) }),
   });
 }
@@ -305,14 +341,17 @@ export function withTexts(error: SDKError, change: (text: string) => string): SD
   return isSame ? error : errorOf(error.kind, message, { ...options, errorCode, requestId, rawJson });
 }
 
-function optionsOf(error: SDKError): ProviderErrorOptions {
+function optionsOf(error: SDKError): AnyErrorOptions {
   const provider: ProviderErrorOptions = error instanceof ProviderError ? error : {};
+  const noObject: NoObjectErrorOptions = error instanceof NoObjectGeneratedError ? error : {};
   return {
     provider: provider.provider ?? "",
     httpStatusCode: provider.httpStatusCode,
     errorCode: provider.errorCode,
     requestId: provider.requestId,
     rawJson: provider.rawJson,
+    text: noObject.text,
+    schemaViolations: noObject.schemaViolations,
     retryable: error.retryable,
     retryAfter: error.retryAfter,
     outputStarted: error.outputStarted,

@@ -274,4 +274,14 @@ describe("Client", () => {
     expect(client.supportsToolChoice(ToolChoice_Mode.REQUIRED, "m1", "careful")).toBe(false);
     expect(client.supportsToolChoice(ToolChoice_Mode.AUTO, "m1", "careful")).toBe(true);
   });
+
+  it("asks an adapter whether a model is held to a schema, and assumes so where it does not say", () => {
+    const careful = Object.assign(new ScriptedAdapter("careful"), {
+      supportsJsonSchema: (model: string) => model === "m1",
+    });
+    const client = new Client({ providers: { plain: new ScriptedAdapter("plain"), careful } });
+    expect(client.supportsJsonSchema("m2", "plain")).toBe(true);
+    expect(client.supportsJsonSchema("m1", "careful")).toBe(true);
+    expect(client.supportsJsonSchema("m2", "careful")).toBe(false);
+  });
 });

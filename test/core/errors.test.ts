@@ -136,6 +136,14 @@ describe("toProto() and errorFromProto()", () => {
     expect(sent(new RateLimitError("slow down", facts))).toMatchObject(facts);
   });
 
+  it("keep the answer that is no valid object", () => {
+    const facts = { text: '{"age":"x"}', schemaViolations: ["/age: expected an integer"] };
+    const error = new NoObjectGeneratedError("the answer does not match", { ...facts, usage });
+    expect(sent(error)).toMatchObject({ ...facts, usage });
+    expect(withProgress(error, { outputStarted: true, usage: undefined })).toMatchObject(facts);
+    expect(JSON.stringify(error)).not.toMatch(/noObject|integer/);
+  });
+
   it("tell an unset status from others, and a provider without further words", () => {
     const { providerFailure: provider } = new ServerError("broke", { provider: "gemini" }).toProto();
     expect(provider).toMatchObject({ provider: "gemini", errorCode: "", requestId: "", rawJson: "" });

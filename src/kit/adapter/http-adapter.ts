@@ -145,6 +145,10 @@ export class HttpAdapter implements ProviderAdapter {
     return true;
   }
 
+  supportsJsonSchema(model: string, options?: AdapterCallOptions): boolean {
+    return this.modelsFor(options).traitsOf(model).jsonSchema;
+  }
+
   /** What is known about the provider's models in a call. */
   protected modelsFor(options: AdapterCallOptions = {}): ProviderModels {
     const catalog = this.#catalog ?? options.catalog ?? defaultCatalog;

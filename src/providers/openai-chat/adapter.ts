@@ -3,7 +3,7 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
 import { checkOptionalKey } from "../../kit/adapter/credentials.ts";
-import { HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
+import { type AdapterCallOptions, HttpAdapter, type Protocol } from "../../kit/adapter/http-adapter.ts";
 import { rateLimitOf } from "../../kit/http/rate-limit.ts";
 import { createHttpTransport, type HttpTimeouts } from "../../kit/http/transport.ts";
 import { stringifyJson } from "../../kit/json/json-source.ts";
@@ -71,6 +71,10 @@ export class OpenAIChatAdapter extends HttpAdapter {
 
   override supportsToolChoice(mode: ToolChoice_Mode, _model: string): boolean {
     return takesToolChoice(this.#profile, mode);
+  }
+
+  override supportsJsonSchema(model: string, options?: AdapterCallOptions): boolean {
+    return this.#profile.supportsJsonSchema && super.supportsJsonSchema(model, options);
   }
 }
 

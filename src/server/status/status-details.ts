@@ -9,7 +9,12 @@ import {
   ErrorInfoSchema,
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
-import { ErrorKind, type InferenceError, InferenceErrorSchema } from "../../gen/outrigger/v1/error_pb.ts";
+import {
+  ErrorKind,
+  type InferenceError,
+  InferenceErrorSchema,
+  type NoObject,
+} from "../../gen/outrigger/v1/error_pb.ts";
 import { boundedText } from "./bounded-text.ts";
 import { kindName } from "./status-code.ts";
 
@@ -76,6 +81,10 @@ const MAX_CAUSE_BYTES = 256;
 const MAX_CAUSES = 2;
 const MAX_WORD_BYTES = 128;
 const MAX_VIOLATION_BYTES = 320;
+// Of `NoObject`; its comments in the contract have the same numbers.
+const MAX_NO_OBJECT_TEXT_BYTES = 1536;
+const MAX_NO_OBJECT_VIOLATIONS = 20;
+const MAX_VIOLATIONS_BYTES = 768;
 // Type URL, tags and lengths of one detail inside its Any and Status.
 const DETAIL_OVERHEAD = 64;
 
@@ -116,7 +125,20 @@ function boundedError(error: InferenceError, maxMessageBytes: number, causes: nu
   }
   if (error.usage !== undefined) bounded.usage = { ...error.usage, rawJson: "" };
   if (error.providerFailure !== undefined) bounded.providerFailure = boundedFailure(error.providerFailure);
+  if (error.noObject !== undefined) bounded.noObject = boundedNoObject(error.noObject);
   return bounded;
+}
+
+function boundedNoObject({ text, violations, ...rest }: NoObject): NoObject {
+  let left = MAX_VIOLATIONS_BYTES;
+  const shortened = violations
+    .slice(0, MAX_NO_OBJECT_VIOLATIONS)
+    .map((violation) => boundedText(violation, MAX_VIOLATION_BYTES));
+  const fitting = shortened.filter((violation) => {
+    left -= Buffer.byteLength(violation);
+    return left >= 0;
+  });
+  return { ...rest, text: boundedText(text, MAX_NO_OBJECT_TEXT_BYTES), violations: fitting };
 }
 
 function boundedFailure(failure: NonNullable<InferenceError["providerFailure"]>): typeof failure {
@@ -132,13 +154,21 @@ function boundedFailure(failure: NonNullable<InferenceError["providerFailure"]>)
 function withoutExtras(error: InferenceError): InferenceError {
   const bare = { ...error };
   delete bare.cause;
+  delete bare.noObject;
   if (bare.providerFailure !== undefined) bare.providerFailure = { ...bare.providerFailure, rawJson: "" };
   return bare;
 }
 
-/** Adds the cause and the body where they fit. A truncated body would not be JSON: it is added whole or not at all. */
+/**
+ * Adds the object that was not generated, the cause and the body where they fit. A truncated body would not be JSON: it
+ * is added whole or not at all.
+ */
 function addExtras(bare: InferenceError, full: InferenceError, remainingBytes: number): void {
   const before = sizeOfError(bare);
+  if (full.noObject !== undefined) {
+    bare.noObject = full.noObject;
+    if (sizeOfError(bare) - before > remainingBytes) delete bare.noObject;
+  }
   if (full.cause !== undefined) {
     bare.cause = full.cause;
     if (sizeOfError(bare) - before > remainingBytes) delete bare.cause;

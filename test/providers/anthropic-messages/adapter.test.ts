@@ -199,4 +199,10 @@ describe("AnthropicAdapter", () => {
     expect(supported("claude-sonnet-4-5")).toEqual([true, true, true, true]);
     expect(supported("claude-opus-5-5")).toEqual([true, true, false, false]);
   });
+
+  it("reports which models are held to a JSON schema", async () => {
+    const { adapter } = await setUp(whole);
+    expect(adapter.supportsJsonSchema("claude-opus-5")).toBe(true);
+    expect(adapter.supportsJsonSchema("claude-3-5-haiku-20241022")).toBe(false);
+  });
 });

@@ -153,6 +153,14 @@ describe("the adapter for OpenAI-compatible servers", () => {
     onTestFinished(() => ollama.close());
     expect(ollama.name).toBe("ollama");
     expect(ollama.supportsToolChoice(Mode.REQUIRED, "model-1")).toBe(false);
+    expect(ollama.supportsJsonSchema("model-1")).toBe(true);
+    const deepseek = new OpenAIChatAdapter({
+      baseUrl: "https://api.deepseek.com",
+      name: "deepseek",
+      apiKey: "k",
+    });
+    onTestFinished(() => deepseek.close());
+    expect(deepseek.supportsJsonSchema("deepseek-chat")).toBe(false);
   });
 
   it("reports the kind of a failure, before a stream and inside it", async () => {

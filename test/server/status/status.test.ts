@@ -9,6 +9,7 @@ import {
   invalidField,
   invalidFields,
   isRetryableKind,
+  NoObjectGeneratedError,
   QuotaExceededError,
   RateLimitError,
   ServerError,
@@ -173,6 +174,21 @@ describe("connectErrorOf()", () => {
     const rawJson = JSON.stringify({ error: "x".repeat(1900) });
     const error = connectErrorOf(new ServerError("broke", { provider: "acme", rawJson }));
     expect(detail(error, InferenceErrorSchema)?.providerFailure?.rawJson).toBe(rawJson);
+    expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
+  });
+
+  it("carries what there is of an object that does not match, and shortens it", () => {
+    const short = { text: '{"age":"x"}', schemaViolations: ["/age: expected an integer"] };
+    const whole = connectErrorOf(new NoObjectGeneratedError("no match", short));
+    expect(detail(whole, InferenceErrorSchema)?.noObject).toMatchObject({
+      text: short.text,
+      violations: short.schemaViolations,
+    });
+    const long = { text: "é".repeat(5000), schemaViolations: Array(30).fill("x".repeat(500)) };
+    const error = connectErrorOf(new NoObjectGeneratedError("y".repeat(2000), long), { model: "m-1" });
+    const noObject = detail(error, InferenceErrorSchema)?.noObject;
+    expect(noObject?.text).toMatch(/^é{700,}…$/);
+    expect(noObject?.violations).toHaveLength(2);
     expect(sizeOnTheWire(error)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
   });
 

@@ -102,7 +102,7 @@ export const InferenceErrorSchema: GenMessage<InferenceError> = /*@__PURE__*/
  */
 export type NoObject = Message<"outrigger.v1.NoObject"> & {
   /**
-   * The model's text, at most its first 2048 bytes in UTF-8.
+   * The model's text, at most its first 1536 bytes in UTF-8.
    *
    * @generated from field: string text = 1;
    */
@@ -110,7 +110,7 @@ export type NoObject = Message<"outrigger.v1.NoObject"> & {
 
   /**
    * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 1024 bytes.
+   * string`. At most 20, in at most 768 bytes.
    *
    * @generated from field: repeated string violations = 2;
    */
