@@ -1,0 +1,132 @@
+import { unexpectedCharacter } from "./json-syntax-error.ts";
+
+/** What of a number was read last. */
+type Part =
+  | "nothing"
+  | "sign"
+  | "zero"
+  | "integer"
+  | "point"
+  | "fraction"
+  | "exponent"
+  | "exponentSign"
+  | "power";
+
+/** The kinds of characters in numbers; `digit` are those from 1. */
+type Kind = "0" | "digit" | "-" | "+" | "." | "e";
+
+/** The grammar of numbers (RFC 8259, section 6): what may follow what. */
+const FOLLOWING: Record<Part, Partial<Record<Kind, Part>>> = {
+  nothing: { "-": "sign", "0": "zero", digit: "integer" },
+  sign: { "0": "zero", digit: "integer" },
+  zero: { ".": "point", e: "exponent" },
+  integer: { "0": "integer", digit: "integer", ".": "point", e: "exponent" },
+  point: { "0": "fraction", digit: "fraction" },
+  fraction: { "0": "fraction", digit: "fraction", e: "exponent" },
+  exponent: { "0": "power", digit: "power", "-": "exponentSign", "+": "exponentSign" },
+  exponentSign: { "0": "power", digit: "power" },
+  power: { "0": "power", digit: "power" },
+};
+
+/** Parts behind which a number may end. */
+const LAST: ReadonlySet<Part> = new Set(["zero", "integer", "fraction", "power"]);
+
+/** Reads JSON numbers that arrive in pieces, one after another. Only what follows a number shows that it is finished. */
+export class NumberReader {
+  #text = "";
+  #part: Part = "nothing";
+
+  /** The number; undefined where it cannot end here. */
+  get value(): number | undefined {
+    return LAST.has(this.#part) ? Number(this.#text) : undefined;
+  }
+
+  /** Begins a number, before its first character. */
+  start(): void {
+    this.#text = "";
+    this.#part = "nothing";
+  }
+
+  /**
+   * Reads from an index to the end of the number or of the piece.
+   * @returns The index behind what was read.
+   * @throws JsonSyntaxError at its place in the piece.
+   */
+  read(piece: string, start: number): number {
+    let at = start;
+    for (; at < piece.length; at += 1) {
+      const kind = kindOf(piece.charCodeAt(at));
+      const next = kind && FOLLOWING[this.#part][kind];
+      if (next === undefined) break;
+      this.#part = next;
+    }
+    this.#text += piece.slice(start, at);
+    if (at < piece.length && !LAST.has(this.#part)) throw unexpectedCharacter(piece, at, "a digit");
+    return at;
+  }
+}
+
+function kindOf(code: number): Kind | undefined {
+  if (code >= 0x31 && code <= 0x39) return "digit";
+  switch (code) {
+    case 0x30:
+      return "0";
+    case 0x2d:
+      return "-";
+    case 0x2b:
+      return "+";
+    case 0x2e:
+      return ".";
+    case 0x45:
+    case 0x65:
+      return "e";
+    default:
+      return undefined;
+  }
+}
+
+/** The words of JSON and what they stand for, by their first letter. */
+const WORDS = {
+  t: { word: "true", value: true },
+  f: { word: "false", value: false },
+  n: { word: "null", value: null },
+} as const;
+
+/** Reads `true`, `false` and `null` that arrive in pieces, one after another. */
+export class WordReader {
+  #expected: (typeof WORDS)[keyof typeof WORDS] = WORDS.n;
+  #length = 0;
+
+  /** What the word stands for. */
+  get value(): boolean | null {
+    return this.#expected.value;
+  }
+
+  /** Whether the whole word was read. */
+  get isClosed(): boolean {
+    return this.#length === this.#expected.word.length;
+  }
+
+  /** Begins a word, before its first letter. Whether one begins with this letter. */
+  start(letter: string): boolean {
+    if (letter !== "t" && letter !== "f" && letter !== "n") return false;
+    this.#expected = WORDS[letter];
+    this.#length = 0;
+    return true;
+  }
+
+  /**
+   * Reads from an index to the end of the word or of the piece.
+   * @returns The index behind what was read.
+   * @throws JsonSyntaxError at its place in the piece.
+   */
+  read(piece: string, start: number): number {
+    const { word } = this.#expected;
+    let at = start;
+    for (; at < piece.length && !this.isClosed; at += 1) {
+      if (piece[at] !== word[this.#length]) throw unexpectedCharacter(piece, at, word);
+      this.#length += 1;
+    }
+    return at;
+  }
+}
