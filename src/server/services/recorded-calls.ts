@@ -1,0 +1,95 @@
+/** Provider calls that report to the record of their RPC. */
+import type { CallOptions } from "../../core/adapter.ts";
+import type { Batches } from "../../core/batches.ts";
+import { toSdkError } from "../../core/errors.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { InferenceRecord } from "./inference-record.ts";
+import type { Inference } from "./inference-service.ts";
+
+/** Calls a provider for its whole answer. Throws what the inference throws. */
+export async function recordComplete(
+  record: InferenceRecord,
+  inference: Inference,
+  request: Request,
+  options: CallOptions,
+): Promise<Response> {
+  try {
+    const response = await inference.complete(request, record.begin(request, options));
+    record.takeResponse(response);
+    return response;
+  } catch (thrown) {
+    record.takeFailure(toSdkError(thrown));
+    throw thrown;
+  }
+}
+
+/** What follows the end of a recorded stream. */
+export interface StreamHooks {
+  /** Returns what the iteration throws. */
+  readonly onFailure: (thrown: unknown) => unknown;
+  /** Called once, however the stream ends. */
+  readonly onEnd: () => void;
+}
+
+/** Calls a provider for events. */
+export function recordStream(
+  record: InferenceRecord,
+  inference: Inference,
+  request: Request,
+  options: CallOptions,
+  hooks: StreamHooks,
+): Batches<StreamEvent> {
+  const events = inference.stream(request, record.begin(request, options));
+  const recorded = new RecordedStream(events.batches()[Symbol.asyncIterator](), record, hooks);
+  return { [Symbol.asyncIterator]: () => recorded };
+}
+
+type Batch = readonly StreamEvent[];
+
+/** A stream that reports its call. Not a generator, which would take several more promises for every batch. */
+class RecordedStream implements AsyncIterator<Batch> {
+  readonly #events: AsyncIterator<Batch>;
+  readonly #record: InferenceRecord;
+  readonly #hooks: StreamHooks;
+  #isOver = false;
+
+  constructor(events: AsyncIterator<Batch>, record: InferenceRecord, hooks: StreamHooks) {
+    this.#events = events;
+    this.#record = record;
+    this.#hooks = hooks;
+  }
+
+  next(): Promise<IteratorResult<Batch>> {
+    return this.#events.next().then(this.#onResult, this.#onFailure);
+  }
+
+  async return(): Promise<IteratorResult<Batch>> {
+    try {
+      await this.#events.return?.();
+    } finally {
+      this.#end();
+    }
+    return { done: true, value: undefined };
+  }
+
+  readonly #onResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+    if (result.done === true) this.#end();
+    else this.#record.takeEvents(result.value);
+    return result;
+  };
+
+  readonly #onFailure = (thrown: unknown): never => {
+    this.#record.takeFailure(toSdkError(thrown));
+    const failure = this.#hooks.onFailure(thrown);
+    this.#end();
+    throw failure;
+  };
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#hooks.onEnd();
+  }
+}
