@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { MessageSchema } from "../gen/outrigger/v1/message_pb.ts";
 import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { Finish, StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 
 /**
@@ -27,7 +28,11 @@ export function withoutContent(event: StreamEvent): StreamEvent {
 
 function finishWithoutContent(finish: Finish): Finish {
   const { response } = finish;
-  if (response?.message === undefined) return finish;
-  const message = create(MessageSchema, { ...response.message, content: [] });
-  return { ...finish, response: { ...response, message } };
+  return response === undefined ? finish : { ...finish, response: responseWithoutContent(response) };
+}
+
+/** The response without the content of its message. */
+export function responseWithoutContent(response: Response): Response {
+  if (response.message === undefined) return response;
+  return { ...response, message: create(MessageSchema, { ...response.message, content: [] }) };
 }

@@ -10,6 +10,7 @@ import {
   ProviderFailureSchema,
 } from "../gen/outrigger/v1/error_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { addUsage } from "./usage.ts";
 
 /** An invalid field of a request. */
 export interface FieldViolation {
@@ -323,6 +324,13 @@ export function withProgress(
     outputStarted: error.outputStarted || progress.outputStarted,
     usage: error.usage ?? progress.usage,
   });
+}
+
+/** The same error of a call that followed other calls, with the usage of all of them. */
+export function withEarlierUsage(error: SDKError, earlier: Usage | undefined): SDKError {
+  const own = error.usage;
+  const usage = earlier === undefined || own === undefined ? (earlier ?? own) : addUsage(earlier, own);
+  return errorOf(error.kind, error.message, { ...optionsOf(error), outputStarted: true, usage });
 }
 
 /** The same error with each of its texts changed; the error itself where that changes nothing. */

@@ -1,10 +1,8 @@
-import { FinalResponse } from "../gen/outrigger/v1/request_pb.ts";
-import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { StreamAccumulator } from "./accumulator.ts";
 import { BatchStream, batchesOf } from "./batches.ts";
 import { AbortError, StreamError } from "./errors.ts";
-import { type CompleteResponse, completeResponse } from "./response.ts";
+import type { CompleteResponse } from "./response.ts";
+import { ResponseCollector } from "./response-collector.ts";
 
 /**
  * The events of one call. Iterate it for one event at a time, or read `text()` where only the text matters; then
@@ -30,7 +28,7 @@ export class EventStream extends BatchStream<StreamEvent> {
   /** One event at a time. Leaving the loop cancels the call. */
   override async *[Symbol.asyncIterator](): AsyncGenerator<StreamEvent> {
     const batches = this.batches();
-    const collector = new Collector();
+    const collector = new ResponseCollector();
     this.#isRead = true;
     let failure: Outcome["failure"] = leftEarly;
     try {
@@ -90,25 +88,4 @@ function leftEarly(): AbortError {
 
 function endedEarly(): StreamError {
   return new StreamError("the stream ended without a finish event");
-}
-
-/** Finds the response in the events of a stream. Its last event holds it whole unless the request asked otherwise. */
-class Collector {
-  response: CompleteResponse | undefined;
-  #accumulator: StreamAccumulator | undefined;
-
-  add(batch: readonly StreamEvent[]): void {
-    const first = batch[0]?.event;
-    if (first?.case === "streamStart" && first.value.finalResponse === FinalResponse.WITHOUT_CONTENT)
-      this.#accumulator = new StreamAccumulator();
-    if (this.#accumulator !== undefined) for (const event of batch) this.#accumulator.process(event);
-    const last = batch.at(-1)?.event;
-    if (last?.case === "finish") this.response = this.#responseOf(last.value.response);
-  }
-
-  #responseOf(response: Response | undefined): CompleteResponse {
-    const whole = this.#accumulator?.response() ?? response;
-    if (whole === undefined) throw new StreamError("the finish event holds no response");
-    return completeResponse(whole);
-  }
 }

@@ -38,6 +38,8 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 export interface RetryOptions {
   /** Ends the wait between attempts at once. A running attempt has to observe it by itself. */
   readonly signal?: AbortSignal | undefined;
+  /** When the caller's time is over, in milliseconds of `performance.now()`. No wait is begun that would last until then. */
+  readonly deadline?: number | undefined;
   /** Waits some milliseconds; rejects when the signal is aborted. Defaults to a timer. */
   readonly wait?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
   /** A number from 0 to below 1. Defaults to `Math.random`. */
@@ -57,14 +59,15 @@ export async function retry<Result>(
   options: RetryOptions = {},
 ): Promise<Result> {
   const rules = checkPolicy({ ...DEFAULT_RETRY_POLICY, ...policy });
-  const { signal, wait = waitFor, random = Math.random } = options;
+  const { signal, deadline = Infinity, wait = waitFor, random = Math.random } = options;
   for (let retries = 0; ; retries += 1) {
     if (signal?.aborted) throw abortErrorOf(signal);
     try {
       return await attempt();
     } catch (error) {
       const delay = retryDelayOf(error, retries, rules, random);
-      if (delay === undefined || !(error instanceof SDKError)) throw error;
+      if (delay === undefined || !(error instanceof SDKError) || signal?.aborted) throw error;
+      if (performance.now() + delay * 1000 >= deadline) throw error;
       rules.onRetry?.(error, retries, delay);
       await wait(delay * 1000, signal);
     }

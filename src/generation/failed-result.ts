@@ -1,0 +1,16 @@
+import { create } from "@bufbuild/protobuf";
+import { textPart } from "../core/parts.ts";
+import { type ToolCall, type ToolResult, ToolResultSchema } from "../gen/outrigger/v1/message_pb.ts";
+
+/** Longest text of an error result, in UTF-16 code units: the model reads it, and every later step sends it again. */
+const MAX_PROBLEM_LENGTH = 2048;
+
+/** The error result that tells the model why its call gave nothing. */
+export function failedResult({ id }: ToolCall, problem: string): ToolResult {
+  const text = problem.length > MAX_PROBLEM_LENGTH ? `${problem.slice(0, MAX_PROBLEM_LENGTH)}…` : problem;
+  return create(ToolResultSchema, {
+    toolCallId: id,
+    isError: true,
+    content: [textPart(text.toWellFormed())],
+  });
+}

@@ -1,0 +1,71 @@
+import { RequestTimeoutError, SDKError } from "../core/errors.ts";
+import { abortErrorOf } from "../kit/http/abort.ts";
+import { LONGEST_TIMER_MS } from "../kit/http/timeouts.ts";
+
+/** A time limit of a signal. */
+export interface SignalLimit {
+  /** In milliseconds. 0: none. */
+  readonly ms: number;
+  /** What must not take longer, for the error: `the generation`. */
+  readonly what: string;
+}
+
+/** A signal that follows another one, has a time limit, and can be aborted by itself. */
+export class LinkedSignal {
+  readonly #controller = new AbortController();
+  readonly #parent: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(parent: AbortSignal | undefined, limit?: SignalLimit) {
+    if (parent?.aborted) this.abort(parent.reason);
+    else {
+      this.#parent = parent;
+      parent?.addEventListener("abort", this.#follow, { once: true });
+      if (limit !== undefined && limit.ms > 0) this.#timer = this.#expireAfter(limit);
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Removes the timer and the listener. To be called when the work that the signal ends is over. */
+  release(): void {
+    clearTimeout(this.#timer);
+    this.#parent?.removeEventListener("abort", this.#follow);
+  }
+
+  readonly #follow = (): void => this.abort(this.#parent?.reason);
+
+  #expireAfter({ ms, what }: SignalLimit): NodeJS.Timeout {
+    const expire = () => this.abort(new RequestTimeoutError(`${what} exceeded its time limit of ${ms} ms`));
+    return setTimeout(expire, Math.min(ms, LONGEST_TIMER_MS));
+  }
+}
+
+/**
+ * Waits for a promise, but no longer than until the signal is aborted.
+ * @throws SDKError of the signal's reason. What becomes of the promise then is ignored.
+ */
+export function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(abortErrorOf(signal));
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+/**
+ * The error of work that was to observe a signal. Where it was aborted, other errors are consequences: the reason of the
+ * signal is the error, unless the thrown one has the same kind and more detail.
+ */
+export function failureUnder(signal: AbortSignal, thrown: unknown): unknown {
+  if (!signal.aborted) return thrown;
+  const reason = abortErrorOf(signal);
+  return thrown instanceof SDKError && thrown.kind === reason.kind ? thrown : reason;
+}

@@ -1,0 +1,146 @@
+import type { CallOptions } from "../core/adapter.ts";
+import type { Batched } from "../core/batches.ts";
+import { StreamError } from "../core/errors.ts";
+import { type CompleteResponse, completeResponse } from "../core/response.ts";
+import { ResponseCollector } from "../core/response-collector.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { type RetryPolicy, retry } from "../middleware/retry-policy.ts";
+import type { AttemptLog } from "./attempt-log.ts";
+import { ModelCall } from "./model-call.ts";
+
+/** What calls the model of a generation. A Client is one. */
+export interface ModelClient {
+  /** The whole answer. Must end at once where the signal of the options is aborted. */
+  complete(request: Request, options?: CallOptions): Promise<Response>;
+  /** The answer as events, under the laws of a stream. Leaving the iteration must cancel the call. */
+  stream(request: Request, options?: CallOptions): Batched<StreamEvent>;
+}
+
+/** How the calls of a generation are made. */
+export interface ModelCallOptions {
+  readonly client: ModelClient;
+  readonly retry: Partial<RetryPolicy>;
+  /** Maximum duration of one call in milliseconds. 0: none. */
+  readonly maxMs: number;
+  /** Ends the generation. */
+  readonly signal: AbortSignal;
+  /** When the time of the generation is over, in milliseconds of `performance.now()`. */
+  readonly deadline: number;
+  readonly log: AttemptLog;
+}
+
+type Batch = readonly StreamEvent[];
+
+/** Makes the calls of a generation. Each step's call is retried on its own. */
+export class ModelCalls {
+  readonly #options: ModelCallOptions;
+  readonly #policy: Partial<RetryPolicy>;
+
+  constructor(options: ModelCallOptions) {
+    this.#options = options;
+    const { log } = options;
+    this.#policy = {
+      ...options.retry,
+      onRetry: (error, attempt, delay) => {
+        log.noteDelay(delay);
+        options.retry.onRetry?.(error, attempt, delay);
+      },
+    };
+  }
+
+  /** The whole answer of a step. */
+  complete(request: Request, step: number): Promise<CompleteResponse> {
+    return this.#retried(request, step, async (call) => {
+      const response = completeResponse(await this.#options.client.complete(request, call.options));
+      call.succeed(response);
+      return response;
+    });
+  }
+
+  /** The answer of a step as a stream, whose first batch has arrived. It is not retried from there on. */
+  open(request: Request, step: number): Promise<StepStream> {
+    return this.#retried(request, step, async (call) => {
+      const batches = this.#options.client.stream(request, call.options).batches();
+      return StepStream.open(batches[Symbol.asyncIterator](), call);
+    });
+  }
+
+  #retried<Result>(
+    request: Request,
+    step: number,
+    run: (call: ModelCall) => Promise<Result>,
+  ): Promise<Result> {
+    const { signal, deadline, maxMs, log } = this.#options;
+    const attempt = async () => {
+      const call = new ModelCall(request, { step, signal, maxMs }, log);
+      try {
+        return await run(call);
+      } catch (thrown) {
+        throw call.fail(thrown);
+      }
+    };
+    return retry(attempt, this.#policy, { signal, deadline });
+  }
+}
+
+/** The stream of one step. */
+export class StepStream {
+  readonly #source: AsyncIterator<Batch>;
+  readonly #call: ModelCall;
+  readonly #collector = new ResponseCollector();
+  #first: Batch | undefined;
+
+  private constructor(source: AsyncIterator<Batch>, call: ModelCall) {
+    this.#source = source;
+    this.#call = call;
+  }
+
+  /** Waits for the first batch. A failure of which that batch speaks is thrown: nobody has seen it. */
+  static async open(source: AsyncIterator<Batch>, call: ModelCall): Promise<StepStream> {
+    const stream = new StepStream(source, call);
+    try {
+      stream.#first = await stream.#read();
+      const last = stream.#first?.at(-1)?.event;
+      if (last?.case === "error" && !last.value.outputStarted) await stream.#read();
+      return stream;
+    } catch (thrown) {
+      await stream.close();
+      throw thrown;
+    }
+  }
+
+  /** The next events. Undefined after the last ones. */
+  async next(): Promise<Batch | undefined> {
+    const first = this.#first;
+    this.#first = undefined;
+    try {
+      const batch = first ?? (await this.#read());
+      if (batch === undefined) this.#call.succeed(this.response);
+      return batch;
+    } catch (thrown) {
+      throw this.#call.fail(thrown);
+    }
+  }
+
+  /** The whole response, after the last events. */
+  get response(): CompleteResponse {
+    const { response } = this.#collector;
+    if (response === undefined) throw new StreamError("the stream ended without a finish event");
+    return response;
+  }
+
+  /** Cancels the call where it has not ended. */
+  async close(): Promise<void> {
+    this.#call.release();
+    await this.#source.return?.();
+  }
+
+  async #read(): Promise<Batch | undefined> {
+    const result = await this.#source.next();
+    if (result.done === true) return undefined;
+    this.#collector.add(result.value);
+    return result.value;
+  }
+}

@@ -1,0 +1,228 @@
+import { create } from "@bufbuild/protobuf";
+import { responseWithoutContent } from "../client/final-response.ts";
+import { AbortError, SDKError, withEarlierUsage } from "../core/errors.ts";
+import { toolCallsOf } from "../core/message.ts";
+import type { CompleteResponse } from "../core/response.ts";
+import { addUsage } from "../core/usage.ts";
+import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
+import {
+  type GenerateResult,
+  GenerateResultSchema,
+  type StepResult,
+  StepResultSchema,
+  GenerateResult_StopReason as StopReason,
+} from "../gen/outrigger/v1/generation_pb.ts";
+import type { Message, ToolCall } from "../gen/outrigger/v1/message_pb.ts";
+import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
+import { FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import type { RetryPolicy } from "../middleware/retry-policy.ts";
+import { AttemptLog } from "./attempt-log.ts";
+import { messagesOfStep, toolMessage } from "./continuation.ts";
+import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
+import { type GenerationLimits, limitReached } from "./loop-limits.ts";
+import { ModelCalls, type ModelClient, type StepStream } from "./model-calls.ts";
+import { StepTools, type ToolExecutor, type ToolOutcome } from "./step-tools.ts";
+
+/** Time limits of a loop in milliseconds. 0 or absent: none. */
+export interface LoopTimeouts {
+  /** Of the whole loop: calls, tools and waits between retries. Exceeding it is a RequestTimeoutError. */
+  readonly totalMs?: number | undefined;
+  /** Of each attempt of a call of the model. Exceeding it is a RequestTimeoutError. */
+  readonly perStepMs?: number | undefined;
+}
+
+/** Decides after each step whose tools were executed whether the generation ends. */
+export type StopCondition = (steps: readonly StepResult[]) => boolean | Promise<boolean>;
+
+/** Options of a tool loop. */
+export interface LoopOptions {
+  readonly client: ModelClient;
+  /** What is sent to the model, with the whole conversation before the loop. */
+  readonly request: Request;
+  readonly executor: ToolExecutor;
+  /** Whether the model's answers are streamed. Otherwise there are no `events` items. */
+  readonly isStreamed: boolean;
+  /** How many times tools are executed and their results sent to the model, at most. */
+  readonly maxToolRounds: number;
+  readonly stopWhen?: StopCondition | undefined;
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  readonly timeouts?: LoopTimeouts | undefined;
+  readonly limits?: GenerationLimits | undefined;
+  /** Ends the loop at once, in any phase. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Steps of the loop that is continued, each with the results of all its calls. They come after the messages of the
+   * request, count for all limits, and are part of the result. `stopWhen` is asked about them first.
+   */
+  readonly previousSteps?: readonly StepResult[] | undefined;
+  /** Attempts of those steps. */
+  readonly previousAttempts?: readonly Attempt[] | undefined;
+}
+
+/** What a loop yields: the model's events in the batches in which they came, and each step when it is complete. */
+export type LoopItem =
+  | { readonly case: "events"; readonly step: number; readonly events: readonly StreamEvent[] }
+  | { readonly case: "stepFinish"; readonly step: number; readonly result: StepResult };
+
+/**
+ * Calls the model, executes the tools that it asks for, sends their results, and so on until it answers or a limit is
+ * reached. Begins at the first read. Leaving the iteration cancels everything that is under way.
+ *
+ * Tools are not executed where their results could not be sent, and where the answer was cut: such calls are in the
+ * result. A failure after the first answer has the usage of all of them.
+ */
+export function runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> {
+  const loop = new ToolLoop(options);
+  const items = loop.run();
+  // A generator waits for a read that is under way before it lets itself be left.
+  const leave = items.return.bind(items);
+  items.return = (value) => {
+    loop.cancel();
+    return leave(value);
+  };
+  return items;
+}
+
+class ToolLoop {
+  readonly #options: LoopOptions;
+  readonly #tools: StepTools;
+  readonly #log: AttemptLog;
+  readonly #steps: StepResult[];
+  /** Grows with each step. The requests of all steps share it. */
+  readonly #messages: Message[];
+  #usage: Usage | undefined;
+  #toolCalls = 0;
+  #hasAnswer = false;
+  #scope: LinkedSignal | undefined;
+
+  constructor(options: LoopOptions) {
+    const { request, executor, previousSteps = [], previousAttempts } = options;
+    this.#options = options;
+    this.#tools = new StepTools(request.tools, executor);
+    this.#log = new AttemptLog(previousAttempts);
+    this.#steps = [...previousSteps];
+    this.#messages = [...request.messages, ...previousSteps.flatMap(messagesOfStep)];
+    for (const { response, toolResults } of previousSteps) this.#count(response, toolResults.length);
+  }
+
+  cancel(): void {
+    this.#scope?.abort(new AbortError("the generation was left before its end"));
+  }
+
+  async *run(): AsyncGenerator<LoopItem, GenerateResult> {
+    const { request, isStreamed, signal: caller, timeouts = {} } = this.#options;
+    const scope = new LinkedSignal(caller, { ms: timeouts.totalMs ?? 0, what: "the generation" });
+    this.#scope = scope;
+    const calls = this.#callsUnder(scope.signal, timeouts);
+    let stream: StepStream | undefined;
+    try {
+      while (!(await this.#isStopWanted(scope.signal))) {
+        const step = this.#steps.length + 1;
+        const own = { ...request, messages: this.#messages };
+        let response: CompleteResponse;
+        if (isStreamed) {
+          stream = await calls.open(own, step);
+          for (let events = await stream.next(); events !== undefined; events = await stream.next())
+            yield { case: "events", step, events };
+          response = stream.response;
+        } else response = await calls.complete(own, step);
+        const { result, stopReason } = await this.#conclude(response, scope.signal);
+        yield { case: "stepFinish", step, result };
+        if (stopReason !== undefined) return this.#result(stopReason);
+      }
+      return this.#result(StopReason.STOP_WHEN);
+    } catch (thrown) {
+      throw this.#failureOf(failureUnder(scope.signal, thrown));
+    } finally {
+      scope.release();
+      await stream?.close();
+    }
+  }
+
+  #callsUnder(signal: AbortSignal, { totalMs = 0, perStepMs = 0 }: LoopTimeouts): ModelCalls {
+    const { client, retry = {} } = this.#options;
+    const deadline = totalMs > 0 ? performance.now() + totalMs : Infinity;
+    return new ModelCalls({ client, retry, maxMs: perStepMs, signal, deadline, log: this.#log });
+  }
+
+  async #isStopWanted(signal: AbortSignal): Promise<boolean> {
+    const { stopWhen } = this.#options;
+    if (stopWhen === undefined || this.#steps.length === 0) return false;
+    return untilAborted(Promise.resolve(stopWhen(this.#steps)), signal);
+  }
+
+  /** Takes the model's answer: executes its calls where that is allowed, and adds the step. */
+  async #conclude(response: CompleteResponse, signal: AbortSignal): Promise<Conclusion> {
+    const step = this.#steps.length + 1;
+    this.#messages.push(response.message);
+    const calls = pendingCalls(response);
+    this.#count(response, calls.length);
+    const forbidden = this.#reasonAgainst(calls, step);
+    const execution =
+      forbidden === undefined
+        ? await this.#tools.execute(calls, { step, messages: this.#messages, signal })
+        : { outcomes: [], hasPassive: false };
+    const result = stepOf(response, execution.outcomes);
+    this.#steps.push(result);
+    this.#messages.push(...result.toolResults.map(toolMessage));
+    const stopReason = execution.hasPassive ? StopReason.TOOL_CALLS : forbidden;
+    return { result, stopReason };
+  }
+
+  /** Why the calls of a step are not executed. Undefined where they are. */
+  #reasonAgainst(calls: readonly ToolCall[], step: number): StopReason | undefined {
+    const { maxToolRounds, limits = {} } = this.#options;
+    if (calls.length === 0) return StopReason.COMPLETED;
+    if (maxToolRounds === 0) return StopReason.TOOL_CALLS;
+    if (step > maxToolRounds) return StopReason.MAX_TOOL_ROUNDS;
+    return limitReached(limits, { steps: step, usage: this.#usage, toolCalls: this.#toolCalls });
+  }
+
+  #count(response: Response | undefined, toolCalls: number): void {
+    this.#hasAnswer = true;
+    const usage = response?.usage;
+    if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage);
+    this.#toolCalls += toolCalls;
+  }
+
+  #result(stopReason: StopReason): GenerateResult {
+    const last = this.#steps.at(-1)?.response;
+    const isWhole = this.#options.request.finalResponse !== FinalResponse.WITHOUT_CONTENT;
+    const response = last === undefined || isWhole ? last : responseWithoutContent(last);
+    return create(GenerateResultSchema, {
+      steps: this.#steps,
+      attempts: [...this.#log.attempts],
+      stopReason,
+      ...(response === undefined ? {} : { response }),
+      ...(this.#usage === undefined ? {} : { totalUsage: this.#usage }),
+    });
+  }
+
+  /** The failure of the loop: after the first answer, with what all answers cost. */
+  #failureOf(thrown: unknown): unknown {
+    if (!(thrown instanceof SDKError) || !this.#hasAnswer) return thrown;
+    return withEarlierUsage(thrown, this.#usage);
+  }
+}
+
+/** How a step ended. */
+interface Conclusion {
+  readonly result: StepResult;
+  /** Why the loop ends with it. Undefined where the loop goes on. */
+  readonly stopReason: StopReason | undefined;
+}
+
+/** The calls that are to be executed. Those of an answer that was cut or blocked are not. */
+function pendingCalls(response: CompleteResponse): readonly ToolCall[] {
+  return response.finishReason.reason === FinishReason_Reason.TOOL_CALLS ? toolCallsOf(response) : [];
+}
+
+function stepOf(response: CompleteResponse, outcomes: readonly ToolOutcome[]): StepResult {
+  return create(StepResultSchema, {
+    response,
+    toolResults: outcomes.map(({ result }) => result),
+    repairedCalls: outcomes.flatMap(({ repairedCall }) => repairedCall ?? []),
+  });
+}
