@@ -22,7 +22,7 @@ export type { RequestInput, ToolInput } from "./client/request-input.ts";
 // Answers.
 export { accumulate, StreamAccumulator } from "./core/accumulator.ts";
 // The client.
-export type { CallOptions, ProviderAdapter } from "./core/adapter.ts";
+export type { CallOptions, CallTarget, ProviderAdapter } from "./core/adapter.ts";
 export * from "./core/errors.ts";
 export { EventStream } from "./core/event-stream.ts";
 export { messageFromJson, responseFromJson, toJson } from "./core/json-form.ts";
@@ -73,6 +73,7 @@ export {
 } from "./core/tools.ts";
 export { addUsage } from "./core/usage.ts";
 // The messages and enums of the contract, as types and values without their schemas.
+export type { Attempt } from "./gen/outrigger/v1/attempt_pb.ts";
 export { Capability, type ModelInfo, type Price } from "./gen/outrigger/v1/catalog_service_pb.ts";
 export { ErrorKind, type InferenceError, type ProviderFailure } from "./gen/outrigger/v1/error_pb.ts";
 export {
@@ -112,6 +113,18 @@ export type { CustomTool, FunctionTool, HostedTool, Tool } from "./gen/outrigger
 export type { Usage } from "./gen/outrigger/v1/usage_pb.ts";
 // The adapters.
 export type { HttpTimeouts } from "./kit/http/transport.ts";
+// Middleware.
+export { attemptsOf } from "./middleware/attempts.ts";
+export { type CallScope, onlyFor } from "./middleware/choose-middleware.ts";
+export {
+  createFallback,
+  DEFAULT_FALLBACK_KINDS,
+  type FallbackKind,
+  type FallbackOptions,
+  type FallbackTarget,
+} from "./middleware/fallback.ts";
+export { createModelAliases, type ModelAlias, type ModelAliasOptions } from "./middleware/model-aliases.ts";
+export type { MiddlewareObserver } from "./middleware/observer.ts";
 // Retries: `complete` and `stream` themselves never retry.
 export {
   DEFAULT_RETRY_POLICY,

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Client } from "../client/client.ts";
-import type { Config } from "../config/index.ts";
+import { type Config, middlewareTargets } from "../config/index.ts";
 import {
   createCatalogService,
   createInferenceService,
@@ -51,7 +51,7 @@ export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
 
 /** Models that the configuration names, or the catalog has. */
 function knownModels({ client }: Config, { catalog }: Client): (provider: string, model: string) => boolean {
-  const configured = new Set([...client.middleware.modelAliases.values()].map(({ model }) => model));
+  const configured = new Set(middlewareTargets(client.middleware).map(({ model }) => model));
   return (_provider, model) => configured.has(model) || catalog.getModelInfo(model)?.id === model;
 }
 

@@ -1,5 +1,7 @@
 import type { ModelSettings } from "../catalog/model-settings.ts";
 import type { ProviderSettings } from "../client/providers.ts";
+import type { CallScope } from "../middleware/choose-middleware.ts";
+import type { FallbackOptions } from "../middleware/fallback.ts";
 import type { ModelAlias } from "../middleware/model-aliases.ts";
 import type { Settings } from "./schema.ts";
 
@@ -54,8 +56,13 @@ export interface ClientConfig {
 /** The middleware of the Client, by kinds. */
 export interface MiddlewareConfig {
   /** Models by the names that requests use for them. */
-  readonly modelAliases: ReadonlyMap<string, ModelAlias>;
+  readonly modelAliases: Readonly<Record<string, ModelAlias>>;
+  /** The first that fits a call applies. */
+  readonly fallbacks: readonly FallbackRule[];
 }
+
+/** Where the calls within a scope go when they fail. */
+export interface FallbackRule extends CallScope, FallbackOptions {}
 
 /** Default address of the data listener. Containers of a pod share it, and nothing else can reach it. */
 export const defaultListen = "127.0.0.1:6190";

@@ -1,12 +1,11 @@
 /** The configuration of a sidecar, and the Client that is built from it. */
 import { createCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
-import type { Middleware } from "../client/middleware.ts";
 import { createAdapter } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import { createModelAliases } from "../middleware/model-aliases.ts";
-import type { ClientConfig, MiddlewareConfig } from "./config.ts";
+import { buildMiddleware } from "./build-middleware.ts";
+import type { ClientConfig } from "./config.ts";
 import { type KeyFileLog, KeyFiles } from "./key-files.ts";
 import { mistakes } from "./load-config.ts";
 import { RotatingAdapter } from "./rotating-adapter.ts";
@@ -14,6 +13,7 @@ import { RotatingAdapter } from "./rotating-adapter.ts";
 export type { ClientConfig, Config } from "./config.ts";
 export type { KeyFiles } from "./key-files.ts";
 export { type ConfigFlags, loadConfig } from "./load-config.ts";
+export { middlewareTargets } from "./middleware-targets.ts";
 
 /** The key files of a configuration, with the keys that were read with it. */
 export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFileLog): KeyFiles {
@@ -53,11 +53,4 @@ export function buildClient(
     },
     remedy,
   );
-}
-
-/** The middleware that a configuration asks for, outermost first. */
-function buildMiddleware({ modelAliases }: MiddlewareConfig): Middleware[] {
-  const middleware: Middleware[] = [];
-  if (modelAliases.size > 0) middleware.push(createModelAliases(modelAliases));
-  return middleware;
 }

@@ -3,12 +3,19 @@ import { describeMissing, type Environment, readProviders } from "../client/from
 import type { ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isObject } from "../kit/json/json.ts";
-import type { ModelAlias } from "../middleware/model-aliases.ts";
-import { type Config, defaultAdminListen, defaultListen, type ListenersConfig } from "./config.ts";
+import {
+  type Config,
+  defaultAdminListen,
+  defaultListen,
+  type ListenersConfig,
+  type MiddlewareConfig,
+} from "./config.ts";
 import { configVariable, findUnknownVariables, locateVariable, readVariables } from "./environment.ts";
+import { compact } from "./fields.ts";
+import { middlewareTargets } from "./middleware-targets.ts";
 import { type Description, describeIssues, describeWord, formatPath, type Locate } from "./problems.ts";
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
-import { compact, type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
+import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
 import { readSmallFile, systemCodeOf } from "./small-file.ts";
 
 /** The flags of the command line. */
@@ -39,7 +46,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const registered = readProviders(environment);
   const names = [...registered.providers.keys(), ...file.providerNames];
   const problems = [file, variables, given, registered].flatMap((source) => source.problems);
-  problems.push(...checkDefaultProvider([given, variables, file], names), ...checkAliases(file, names));
+  problems.push(...checkDefaultProvider([given, variables, file], names), ...checkTargets(file, names));
   if (problems.length > 0) throw mistakes(problems);
   const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
   return {
@@ -51,7 +58,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
       providers: mergeProviders(registered.providers, settings, file.keys),
       keyFiles: file.keyFiles,
       defaultProvider: settings.default_provider,
-      middleware: { modelAliases: aliasesOf(settings) },
+      middleware: settings.middleware ?? NO_MIDDLEWARE,
       models: settings.models ?? [],
       remedy: describeMissing(registered),
     },
@@ -69,6 +76,8 @@ function listenersOf(settings: Settings): ListenersConfig {
     limits: limits ?? {},
   };
 }
+
+const NO_MIDDLEWARE: MiddlewareConfig = { modelAliases: {}, fallbacks: [] };
 
 /** One error for all mistakes of a configuration. */
 export function mistakes(problems: readonly string[]): ConfigurationError {
@@ -143,17 +152,14 @@ function checkDefaultProvider(sources: readonly Source[], names: readonly string
   return [`${where}: expected ${describeNames(names)}, found ${describeWord(chosen, source)}`];
 }
 
-/** Whether the providers of all model aliases exist. */
-function checkAliases(source: Source, names: readonly string[]): string[] {
-  return [...aliasesOf(source.settings)].flatMap(([name, { provider }]) => {
+/** Whether the providers that the middleware refers to exist. */
+function checkTargets(source: Source, names: readonly string[]): string[] {
+  const { middleware = NO_MIDDLEWARE } = source.settings;
+  return middlewareTargets(middleware).flatMap(({ provider, path }) => {
     if (provider === undefined || names.includes(provider)) return [];
-    const where = source.locate(["middleware", "model_aliases", name, "provider"]);
+    const where = source.locate([...path, "provider"]);
     return [`${where}: expected ${describeNames(names)}, found ${describeWord(provider, source)}`];
   });
-}
-
-function aliasesOf({ middleware }: Settings): ReadonlyMap<string, ModelAlias> {
-  return new Map(Object.entries(middleware?.modelAliases ?? {}));
 }
 
 function describeNames(names: readonly string[]): string {

@@ -5,6 +5,7 @@
 import * as z from "zod/mini";
 import { capabilityWords } from "../catalog/catalog-data.ts";
 import { apisOfField, isSelfHosted, profileNames, wireApis } from "../client/providers.ts";
+import { compact, fields, list } from "./fields.ts";
 import {
   address,
   addressOrOff,
@@ -23,31 +24,10 @@ import {
   size,
   text,
 } from "./leaves.ts";
-import { didYouMean } from "./suggest.ts";
+import { middleware } from "./middleware-schema.ts";
 
 /** Levels of the log. */
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-
-/** A mapping of known fields. An unknown field is an error, one line of its message for each. */
-function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  const known = Object.keys(shape);
-  return z.strictObject(shape, {
-    error: (issue) => {
-      if (issue.code !== "unrecognized_keys") return `expected a mapping with some of ${known.join(", ")}`;
-      return issue.keys.map((key) => `unknown field, ${describeKnown(key, known)}`).join("\n");
-    },
-  });
-}
-
-function describeKnown(key: string, known: readonly string[]): string {
-  return `expected one of ${known.join(", ")}${didYouMean(key, known)}`;
-}
-
-function list<Item extends z.core.$ZodType>(item: Item, expected: string) {
-  return z
-    .array(item, { error: `expected ${expected}` })
-    .check(z.minLength(1, { error: `expected ${expected}` }));
-}
 
 const timeouts = z.pipe(
   fields({
@@ -180,19 +160,6 @@ const providers = z.record(providerName, provider, {
       : "expected a mapping of provider names to their settings",
 });
 
-const modelAlias = fields({ provider: z.optional(text), model: text });
-
-const middleware = z.pipe(
-  fields({
-    model_aliases: z.optional(
-      z.record(z.string().check(z.minLength(1)), modelAlias, {
-        error: "expected a mapping of model names to the models that they stand for",
-      }),
-    ),
-  }),
-  z.transform(({ model_aliases }) => ({ modelAliases: model_aliases ?? {} })),
-);
-
 const prices = z.pipe(
   fields({
     input: dollars,
@@ -278,17 +245,4 @@ export type ProviderEntry = z.output<typeof provider>;
 
 function asList(value: unknown): unknown {
   return typeof value === "string" ? [value] : value;
-}
-
-/** An object whose fields are absent where they were undefined. */
-export type Compact<Fields> = {
-  [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key];
-} & {
-  [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined>;
-};
-
-/** An object without its undefined fields. */
-export function compact<Fields extends object>(object: Fields): Compact<Fields> {
-  const entries = Object.entries(object).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Compact<Fields>;
 }

@@ -333,6 +333,12 @@ export function withEarlierUsage(error: SDKError, earlier: Usage | undefined): S
   return errorOf(error.kind, error.message, { ...optionsOf(error), outputStarted: true, usage });
 }
 
+/** The same error with an earlier one behind it: as the cause of the last of its own causes that is one of ours. */
+export function withCause(error: SDKError, earlier: SDKError): SDKError {
+  const cause = error.cause instanceof SDKError ? withCause(error.cause, earlier) : earlier;
+  return errorOf(error.kind, error.message, { ...optionsOf(error), cause });
+}
+
 /** The same error with each of its texts changed; the error itself where that changes nothing. */
 export function withTexts(error: SDKError, change: (text: string) => string): SDKError {
   const options = optionsOf(error);

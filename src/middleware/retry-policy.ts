@@ -105,7 +105,11 @@ function checkPolicy(policy: RetryPolicy): RetryPolicy {
   return policy;
 }
 
-async function waitFor(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+/**
+ * Waits some milliseconds.
+ * @throws SDKError of the signal's reason, as soon as it is aborted.
+ */
+export async function waitFor(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   const time = Math.min(milliseconds, LONGEST_TIMER_MS);
   try {
     await sleep(time, undefined, signal === undefined ? {} : { signal });

@@ -159,10 +159,11 @@ providers:
         defaultProvider: "eu",
         keyFiles: new Map(),
         middleware: {
-          modelAliases: new Map([
-            ["fast", { provider: "eu", model: "gpt-5.2-mini" }],
-            ["any", { model: "gpt-5.2" }],
-          ]),
+          modelAliases: {
+            fast: { provider: "eu", model: "gpt-5.2-mini" },
+            any: { model: "gpt-5.2" },
+          },
+          fallbacks: [],
         },
         models: [],
         providers: [

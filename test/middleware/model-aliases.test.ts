@@ -3,13 +3,11 @@ import { describe, expect, it } from "vitest";
 import { createModelAliases } from "../../src/middleware/model-aliases.ts";
 import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
 
-const aliases = createModelAliases(
-  new Map([
-    ["fast", { provider: "two", model: "m-mini" }],
-    ["any", { model: "m-large" }],
-    ["m-mini", { model: "never" }],
-  ]),
-);
+const aliases = createModelAliases({
+  fast: { provider: "two", model: "m-mini" },
+  any: { model: "m-large" },
+  "m-mini": { model: "never" },
+});
 
 function aliased() {
   const one = new ScriptedAdapter("one");
@@ -55,7 +53,7 @@ describe("createModelAliases()", () => {
 
   it("rejects a provider that is not registered, like a request that names it", async () => {
     const one = new ScriptedAdapter("one");
-    const wrong = createModelAliases(new Map([["fast", { provider: "none", model: "m" }]]));
+    const wrong = createModelAliases({ fast: { provider: "none", model: "m" } });
     const client = new Client({ providers: { one }, middleware: [wrong] });
     await expect(client.complete(requestFor("fast"))).rejects.toThrow('"none" is not registered');
   });

@@ -445,7 +445,7 @@ describe("the log line of a call", () => {
           two: new ScriptedAdapter("two", { failures: failing() }),
         },
         defaultProvider: "one",
-        middleware: [createModelAliases(new Map([["fast", { provider: "two", model: "m-mini" }]]))],
+        middleware: [createModelAliases({ fast: { provider: "two", model: "m-mini" } })],
       });
       const server = await servers.start({}, { inference });
       for (const method of [complete, stream]) {

@@ -1,0 +1,26 @@
+import type { CallScope } from "../middleware/choose-middleware.ts";
+import type { MiddlewareConfig } from "./config.ts";
+import type { Path } from "./problems.ts";
+
+/** A place in a configuration that names a provider, a model or both. */
+interface NamedTarget extends CallScope {
+  readonly path: Path;
+}
+
+/** Where the middleware of a configuration names providers and models. */
+export function middlewareTargets({ modelAliases, fallbacks }: MiddlewareConfig): NamedTarget[] {
+  const base = ["middleware"];
+  const ofAliases = Object.entries(modelAliases).flatMap(([name, alias]) => {
+    const path = [...base, "model_aliases", name];
+    return [{ ...alias, path }, ...targetsOf(alias.fallbacks, [...path, "fallbacks"])];
+  });
+  const ofRules = fallbacks.flatMap((rule, index) => {
+    const path = [...base, "fallbacks", index];
+    return [{ ...rule, path }, ...targetsOf(rule.targets, [...path, "targets"])];
+  });
+  return [...ofAliases, ...ofRules];
+}
+
+function targetsOf(targets: readonly CallScope[] = [], path: Path): NamedTarget[] {
+  return targets.map((target, index) => ({ ...target, path: [...path, index] }));
+}

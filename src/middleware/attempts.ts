@@ -1,0 +1,75 @@
+/** The record of the calls that a middleware made on the way to an answer. */
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { CallOptions } from "../core/adapter.ts";
+import type { SDKError } from "../core/errors.ts";
+import { type Attempt, AttemptSchema } from "../gen/outrigger/v1/attempt_pb.ts";
+import type { InferenceError } from "../gen/outrigger/v1/error_pb.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+
+/** Most attempts that a response lists: the latest. Retries of every provider of a long chain may be more. */
+export const MAX_ATTEMPTS = 32;
+
+/** Longest message of an attempt's error, in UTF-16 code units: what a log or a trace can show. */
+const MAX_MESSAGE_LENGTH = 256;
+
+const behind = new WeakMap<SDKError, readonly Attempt[]>();
+
+/**
+ * The attempts that failed before this error was thrown, its own as the last one. Empty where no middleware that
+ * repeats calls has seen it.
+ */
+export function attemptsOf(error: SDKError): readonly Attempt[] {
+  return behind.get(error) ?? [];
+}
+
+/** Notes what `attemptsOf` gives for an error. */
+export function noteAttempts(error: SDKError, attempts: readonly Attempt[]): void {
+  behind.set(error, attempts.slice(-MAX_ATTEMPTS));
+}
+
+/** The response with attempts that failed before it. */
+export function withAttempts(response: Response, failed: readonly Attempt[]): Response {
+  if (failed.length === 0) return response;
+  return { ...response, attempts: [...failed, ...response.attempts].slice(-MAX_ATTEMPTS) };
+}
+
+/** When an attempt began. */
+export interface AttemptStart {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Milliseconds of a monotonic clock. */
+  readonly monotonic: number;
+}
+
+/** An attempt begins now. */
+export function startAttempt(): AttemptStart {
+  return { at: Date.now(), monotonic: performance.now() };
+}
+
+/** The record of an attempt that fails now. */
+export function failedAttempt(
+  { provider, model }: Request,
+  { inferenceId = "" }: CallOptions,
+  start: AttemptStart,
+  error: SDKError,
+): Attempt {
+  return create(AttemptSchema, {
+    provider,
+    model,
+    inferenceId,
+    startedAt: timestampFromMs(start.at),
+    elapsed: durationFromMs(Math.round(performance.now() - start.monotonic)),
+    error: recordedError(error.toProto()),
+  });
+}
+
+/** An error as attempts carry it: bounded, without raw JSON, and without the failures before it, which are listed. */
+function recordedError(error: InferenceError): InferenceError {
+  error.cause = undefined;
+  error.message = error.message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+  if (error.usage !== undefined) error.usage = { ...error.usage, rawJson: "" };
+  if (error.providerFailure !== undefined) error.providerFailure.rawJson = "";
+  return error;
+}

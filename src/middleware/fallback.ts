@@ -1,0 +1,111 @@
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { MiddlewareObserver } from "./observer.ts";
+import { repeatCalls } from "./repeat-calls.ts";
+
+/** Where a call goes next. At least one field; what is left out is that of the request. */
+export interface FallbackTarget {
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+/** A kind of error after which another provider or model may be asked, by its name in the contract. */
+export type FallbackKind = Exclude<keyof typeof ErrorKind, "UNSPECIFIED" | "ABORT" | "INTERNAL">;
+
+/** All kinds after which another provider or model may be asked. */
+export const fallbackKinds: readonly FallbackKind[] = Object.keys(ErrorKind).filter(isFallbackKind);
+
+function isFallbackKind(name: string): name is FallbackKind {
+  return name in ErrorKind && !["UNSPECIFIED", "ABORT", "INTERNAL"].includes(name);
+}
+
+/** Options of `createFallback`. */
+export interface FallbackOptions {
+  /** Where to go, in this order; at most 8. */
+  readonly targets: readonly FallbackTarget[];
+  /**
+   * Errors after which the next target is asked. Default: those that say something about the provider and nothing about
+   * the request. `CONTEXT_LENGTH` fits where a target has a larger context window, `REQUEST_TIMEOUT` where requests have
+   * time limits of their own.
+   */
+  readonly on?: readonly FallbackKind[] | undefined;
+  readonly observer?: MiddlewareObserver | undefined;
+}
+
+/** The default of `FallbackOptions.on`. */
+export const DEFAULT_FALLBACK_KINDS: readonly FallbackKind[] = [
+  "PROVIDER",
+  "AUTHENTICATION",
+  "ACCESS_DENIED",
+  "NOT_FOUND",
+  "RATE_LIMIT",
+  "SERVER",
+  "QUOTA_EXCEEDED",
+  "NETWORK",
+  "STREAM",
+];
+
+/** Most targets of a chain: a caller waits for all of them. */
+export const MAX_FALLBACK_TARGETS = 8;
+
+/** Requests that a chain sends. Chains around each other would multiply the calls. */
+const inChain = new WeakSet<Request>();
+
+/**
+ * Sends a call that failed to the next target, where the error allows it and no output has begun. The attempts that
+ * failed are in `Response.attempts`; where all fail, the last error is thrown, with those before it as its causes.
+ * Within a chain no other chain applies.
+ * @throws ConfigurationError where there is no target or there are too many, or one has neither provider nor model.
+ */
+export function createFallback(options: FallbackOptions): Required<MiddlewareMethods> {
+  const { targets, on = DEFAULT_FALLBACK_KINDS, observer } = options;
+  checkTargets(targets);
+  const kinds = new Set<ErrorKind>(on.map((name) => ErrorKind[name]));
+  const chain = repeatCalls((first) => {
+    const waiting = requestsFor(first, targets);
+    let current = first;
+    inChain.add(first);
+    return (error) => {
+      if (!kinds.has(error.kind) || error.outputStarted) return undefined;
+      const request = waiting.shift();
+      if (request === undefined) return undefined;
+      observer?.fallback?.(current, request, error);
+      inChain.add(request);
+      current = request;
+      return { request, delayMs: 0 };
+    };
+  });
+  return {
+    complete: (request, next, own) =>
+      inChain.has(request) ? next(request) : chain.complete(request, next, own),
+    stream: (request, next, own) => (inChain.has(request) ? next(request) : chain.stream(request, next, own)),
+  };
+}
+
+/** The requests to the targets; none twice, and none to where the first one goes. */
+function requestsFor(first: Request, targets: readonly FallbackTarget[]): Request[] {
+  const seen = new Set([placeOf(first)]);
+  const requests: Request[] = [];
+  for (const { provider = first.provider, model = first.model } of targets) {
+    const request = { ...first, provider, model };
+    if (seen.has(placeOf(request))) continue;
+    seen.add(placeOf(request));
+    requests.push(request);
+  }
+  return requests;
+}
+
+function placeOf({ provider, model }: Request): string {
+  return JSON.stringify([provider, model]);
+}
+
+function checkTargets(targets: readonly FallbackTarget[]): void {
+  if (targets.length === 0 || targets.length > MAX_FALLBACK_TARGETS)
+    throw new ConfigurationError(
+      `a fallback has ${targets.length} targets; expected 1 to ${MAX_FALLBACK_TARGETS}`,
+    );
+  const empty = targets.findIndex(({ provider, model }) => !provider && !model);
+  if (empty >= 0) throw new ConfigurationError(`targets[${empty}] names neither a provider nor a model`);
+}

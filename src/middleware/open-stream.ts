@@ -1,0 +1,114 @@
+import type { Batches } from "../core/batches.ts";
+import { errorFromProto } from "../core/errors.ts";
+import type { EventStream } from "../core/event-stream.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+
+type Batch = readonly StreamEvent[];
+type Read = Promise<IteratorResult<Batch>>;
+
+/**
+ * How long the beginning of a stream is held back at most, in milliseconds. Providers that accept a call and then find
+ * that they are overloaded say so at once; a model that thinks for minutes must not keep its caller without headers.
+ */
+const MAX_HOLD_MS = 5000;
+
+/** Batches that are held back at most: with `include_raw` every ping of the provider is an event. */
+const MAX_HELD_BATCHES = 32;
+
+/**
+ * Reads a stream until the model produces output, and gives the whole stream, what was read included. A failure before
+ * that is thrown, so that the call can be made again: its caller has seen nothing of it.
+ */
+export async function openStream(
+  stream: EventStream,
+  maxHoldMs: number = MAX_HOLD_MS,
+): Promise<Batches<StreamEvent>> {
+  const opened = new OpenedStream(stream.batches()[Symbol.asyncIterator](), maxHoldMs);
+  try {
+    await opened.hold();
+  } catch (error) {
+    await opened.return();
+    throw error;
+  }
+  return { [Symbol.asyncIterator]: () => opened };
+}
+
+/** A stream whose beginning was read. From there on a read goes straight to the source. */
+class OpenedStream implements AsyncIterator<Batch> {
+  readonly #source: AsyncIterator<Batch>;
+  readonly #maxHoldMs: number;
+  #held: Batch[] = [];
+  /** A read of the source whose result nobody has taken. */
+  #pending: Read | undefined;
+
+  constructor(source: AsyncIterator<Batch>, maxHoldMs: number) {
+    this.#source = source;
+    this.#maxHoldMs = maxHoldMs;
+  }
+
+  /** Reads until output has begun, or long enough. Throws where the stream fails before. */
+  async hold(): Promise<void> {
+    let isHolding = await this.#take(this.#source.next());
+    if (!isHolding) return;
+    const time = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => time.resolve(undefined), this.#maxHoldMs);
+    try {
+      while (isHolding) {
+        this.#pending = this.#source.next();
+        isHolding = await this.#take(Promise.race([this.#pending, time.promise]));
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  next(): Read {
+    const held = this.#held.shift();
+    if (held !== undefined) return Promise.resolve({ done: false, value: held });
+    const pending = this.#pending;
+    this.#pending = undefined;
+    return pending ?? this.#source.next();
+  }
+
+  async return(): Promise<IteratorResult<Batch>> {
+    this.#held = [];
+    await this.#source.return?.();
+    return { done: true, value: undefined };
+  }
+
+  /** Takes the result of a read, undefined where the time is over. Returns whether to hold on. */
+  async #take(read: Promise<IteratorResult<Batch> | undefined>): Promise<boolean> {
+    const result = await read;
+    if (result === undefined) return false;
+    this.#pending = undefined;
+    if (result.done === true) {
+      this.#pending = Promise.resolve(result);
+      return false;
+    }
+    await this.#throwFailure(result.value);
+    this.#held.push(result.value);
+    return !result.value.some(isOutput) && this.#held.length < MAX_HELD_BATCHES;
+  }
+
+  /** An `error` event is followed by the error itself, which knows more. */
+  async #throwFailure(batch: Batch): Promise<void> {
+    const last = batch.at(-1)?.event;
+    if (last?.case !== "error" || [...this.#held, batch].flat().some(isOutput)) return;
+    await this.#source.next();
+    throw errorFromProto(last.value);
+  }
+}
+
+/** Whether an event belongs to what the model wrote, or ends the stream. */
+function isOutput({ event }: StreamEvent): boolean {
+  switch (event.case) {
+    case "streamStart":
+    case "textStart":
+    case "reasoningStart":
+    case "providerEvent":
+    case "error":
+      return false;
+    default:
+      return true;
+  }
+}

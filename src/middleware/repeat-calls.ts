@@ -1,0 +1,119 @@
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { CallOptions } from "../core/adapter.ts";
+import { type Batches, lazyBatches } from "../core/batches.ts";
+import { SDKError, withCause } from "../core/errors.ts";
+import { EventStream } from "../core/event-stream.ts";
+import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
+import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { attemptsOf, failedAttempt, noteAttempts, startAttempt, withAttempts } from "./attempts.ts";
+import { openStream } from "./open-stream.ts";
+import { waitFor } from "./retry-policy.ts";
+
+/** What to do after an attempt that failed. */
+export interface NextAttempt {
+  readonly request: Request;
+  /** Time to wait before it, in milliseconds. */
+  readonly delayMs: number;
+}
+
+/** Decides after each failure of a call what to do. Undefined: the call has failed. */
+export type Decide = (error: SDKError) => NextAttempt | undefined;
+
+/**
+ * A middleware that may make a call again. Of a stream, only until its caller has got an event. What failed before an
+ * answer is listed in `Response.attempts`; where the call fails, the error before the last one is its cause.
+ * @param decideFor Called once for each call.
+ */
+export function repeatCalls(
+  decideFor: (request: Request, options: CallOptions) => Decide,
+): Required<MiddlewareMethods> {
+  return {
+    async complete(request, next, options) {
+      const decide = decideFor(request, options);
+      const { result, failed } = await repeat(request, options, decide, (changed) => next(changed));
+      return withAttempts(result, failed);
+    },
+    stream(request, next, options) {
+      const open = async () => {
+        const decide = decideFor(request, options);
+        const { result, failed } = await repeat(request, options, decide, (changed) =>
+          openStream(next(changed)),
+        );
+        return failed.length === 0 ? result : streamWithAttempts(result, failed);
+      };
+      return new EventStream(lazyBatches(open));
+    },
+  };
+}
+
+interface Outcome<Result> {
+  readonly result: Result;
+  readonly failed: readonly Attempt[];
+}
+
+async function repeat<Result>(
+  first: Request,
+  options: CallOptions,
+  decide: Decide,
+  send: (request: Request) => Promise<Result>,
+): Promise<Outcome<Result>> {
+  const failed: Attempt[] = [];
+  let request = first;
+  let earlier: SDKError | undefined;
+  for (;;) {
+    const start = startAttempt();
+    try {
+      return { result: await send(request), failed };
+    } catch (thrown) {
+      if (!(thrown instanceof SDKError)) throw thrown;
+      const own = attemptsOf(thrown);
+      failed.push(...(own.length > 0 ? own : [failedAttempt(request, options, start, thrown)]));
+      const error = behind(thrown, earlier, failed);
+      const next = options.signal?.aborted ? undefined : decide(thrown);
+      if (next === undefined) throw error;
+      await pause(next.delayMs, options, failed);
+      request = next.request;
+      earlier = error;
+    }
+  }
+}
+
+/** The error of a call after its last attempt so far. */
+function behind(error: SDKError, earlier: SDKError | undefined, failed: readonly Attempt[]): SDKError {
+  // The cause of an internal error is the bug, which the log needs.
+  const isChained = earlier !== undefined && error.kind !== ErrorKind.INTERNAL;
+  const chained = isChained ? withCause(error, earlier) : error;
+  noteAttempts(chained, failed);
+  return chained;
+}
+
+async function pause(delayMs: number, { signal }: CallOptions, failed: readonly Attempt[]): Promise<void> {
+  if (delayMs <= 0) return;
+  const last = failed.at(-1);
+  if (last !== undefined) last.retryDelay = durationFromMs(Math.round(delayMs));
+  await waitFor(delayMs, signal);
+}
+
+type Batch = readonly StreamEvent[];
+
+/** A stream whose final response lists the attempts that failed before it. Only the last event of a batch is looked at. */
+function streamWithAttempts(stream: Batches<StreamEvent>, failed: readonly Attempt[]): Batches<StreamEvent> {
+  const source = stream[Symbol.asyncIterator]();
+  const change = (result: IteratorResult<Batch>): IteratorResult<Batch> =>
+    result.done === true ? result : { done: false, value: finishedWith(result.value, failed) };
+  const changed: AsyncIterator<Batch> = {
+    next: () => source.next().then(change),
+    return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+  };
+  return { [Symbol.asyncIterator]: () => changed };
+}
+
+function finishedWith(batch: Batch, failed: readonly Attempt[]): Batch {
+  const last = batch.at(-1);
+  if (last?.event.case !== "finish" || last.event.value.response === undefined) return batch;
+  const value = { ...last.event.value, response: withAttempts(last.event.value.response, failed) };
+  return [...batch.slice(0, -1), { ...last, event: { case: "finish", value } }];
+}

@@ -1,0 +1,120 @@
+/** Middleware that a configuration file asks for. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Client } from "../../src/client/client.ts";
+import { buildClient, loadConfig, openKeyFiles } from "../../src/config/index.ts";
+import { askedOf, requestFor } from "../middleware/support/providers.ts";
+import { useSimulator } from "../simulator/support.ts";
+
+const simulator = useSimulator();
+
+let folder: string;
+let opened: Client[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "outrigger-middleware-"));
+});
+
+afterEach(async () => {
+  await Promise.all(opened.map((client) => client.close()));
+  opened = [];
+  simulator().clearRequests();
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+/** A client of two providers, with settings of the first one. */
+async function clientOf(text: string, settingsOfOne = ""): Promise<Client> {
+  const config = await load(`${text}
+providers:
+  one: { api: openai-responses, api_key: k, base_url: "${simulator().openaiBaseUrl}" ${settingsOfOne} }
+  two: { api: anthropic-messages, api_key: k, base_url: "${simulator().anthropicBaseUrl}" }
+`);
+  const client = buildClient(config, openKeyFiles(config, { info() {}, warn() {} }));
+  opened.push(client);
+  return client;
+}
+
+async function load(text: string) {
+  const path = join(folder, "outrigger.yaml");
+  await writeFile(path, text);
+  return (await loadConfig({ environment: {}, flags: { config: path } })).client;
+}
+
+const PROVIDERS = "providers: { main: { api: openai-responses, api_key: k } }";
+
+describe("the middleware of a configuration file", () => {
+  it("sends calls of an alias to its fallbacks", async () => {
+    const client = await clientOf(`
+middleware:
+  model_aliases:
+    fast:
+      provider: one
+      model: "sim-text:status=503"
+      fallbacks: [{ provider: two, model: sim-text }]
+    strict:
+      model: "sim-text:status=503"
+      fallbacks: [{ provider: two, model: sim-text }]
+      fallback_on: [rate_limit]
+`);
+    const response = await client.complete(requestFor("fast"));
+    expect(response).toMatchObject({ provider: "two", attempts: [{ provider: "one" }] });
+    await expect(client.complete(requestFor("strict"))).rejects.toMatchObject({ kindName: "SERVER" });
+  });
+
+  it("sends calls of a provider or model to the targets of the first rule that fits", async () => {
+    const client = await clientOf(`
+middleware:
+  fallbacks:
+    - { provider: one, model: "sim-text:status=500", targets: [{ model: sim-text }] }
+    - { provider: one, targets: [{ provider: two, model: sim-text }], on: [server, network] }
+`);
+    expect(await client.complete(requestFor("sim-text:status=500"))).toMatchObject({ provider: "one" });
+    expect(await client.complete(requestFor("sim-text:status=503"))).toMatchObject({ provider: "two" });
+    simulator().clearRequests();
+    await expect(client.complete(requestFor("sim-text:status=429"))).rejects.toThrow();
+    expect(askedOf(simulator())).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      "a fallback to a provider that does not exist",
+      "middleware: { model_aliases: { fast: { model: m, fallbacks: [{ provider: other }] } } }",
+      'middleware.model_aliases.fast.fallbacks[0].provider: expected main, found "other"',
+    ],
+    [
+      "a rule for a provider that does not exist",
+      "middleware: { fallbacks: [{ provider: other, targets: [{ model: m }] }] }",
+      'middleware.fallbacks[0].provider: expected main, found "other"',
+    ],
+    [
+      "a target without provider and model",
+      "middleware: { fallbacks: [{ targets: [{}] }] }",
+      "middleware.fallbacks[0].targets[0]: expected a provider, a model or both",
+    ],
+    [
+      "a rule without targets",
+      "middleware: { fallbacks: [{ targets: [] }] }",
+      "middleware.fallbacks[0].targets: expected a list of targets, found an empty list",
+    ],
+    [
+      "too many targets",
+      `middleware: { fallbacks: [{ targets: [${"{ model: m }, ".repeat(9)}] }] }`,
+      "middleware.fallbacks[0].targets: expected at most 8 targets, found a list",
+    ],
+    [
+      "a kind of error that does not exist",
+      "middleware: { fallbacks: [{ targets: [{ model: m }], on: [server, rate_limits] }] }",
+      'found "rate_limits"; did you mean "rate_limit"?',
+    ],
+    [
+      "a kind of error after which nothing can help",
+      "middleware: { fallbacks: [{ targets: [{ model: m }], on: [abort] }] }",
+      "middleware.fallbacks[0].on[0]: expected provider, authentication",
+    ],
+  ])("is refused with %s", async (_name, text, problem) => {
+    await expect(load(`${text}\n${PROVIDERS}`)).rejects.toThrow(problem);
+  });
+});

@@ -1,0 +1,275 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  accumulate,
+  attemptsOf,
+  Client,
+  ConfigurationError,
+  createFallback,
+  createModelAliases,
+  ErrorKind,
+  type FallbackOptions,
+  InvalidRequestError,
+  OpenAIAdapter,
+  onlyFor,
+  SDKError,
+  textOf,
+  userMessage,
+} from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
+import { MAX_ATTEMPTS, withAttempts } from "../../src/middleware/attempts.ts";
+import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
+import { useSimulator } from "../simulator/support.ts";
+import { askedOf, calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+
+const simulator = useSimulator();
+const toTwo: FallbackOptions = { targets: [{ provider: "two", model: "sim-text" }] };
+
+afterEach(() => simulator().clearRequests());
+
+describe.each(calls)("createFallback() around %s", (kind, call) => {
+  it.each([
+    ["is overloaded", "sim-text:status=503", "SERVER"],
+    ["limits the rate", "sim-text:status=429", "RATE_LIMIT"],
+    ["has no credit", "sim-text:status=429,code=insufficient_quota", "QUOTA_EXCEEDED"],
+    ["rejects the key", "sim-text:status=401", "AUTHENTICATION"],
+    ["denies access", "sim-text:status=403", "ACCESS_DENIED"],
+    ["has no such model", "sim-nothing", "NOT_FOUND"],
+    ["closes the connection", "sim-text:drop=1", "NETWORK"],
+  ] as const)("asks the next provider where the first one %s", async (_name, model, errorKind) => {
+    const client = clientOf(simulator(), [createFallback(toTwo)]);
+    const response = await call(client, requestFor(model), { inferenceId: "inf_1" });
+    expect(response).toMatchObject({ provider: "two", inferenceId: "inf_1" });
+    expect(askedOf(simulator())).toEqual([`/v1/responses ${model}`, "/v1/messages sim-text"]);
+    expect(response.attempts).toMatchObject([
+      { provider: "one", model, inferenceId: "inf_1", step: 0, error: { kind: ErrorKind[errorKind] } },
+    ]);
+    expect(response.attempts[0]?.startedAt).toBeDefined();
+    expect(response.attempts[0]?.elapsed).toBeDefined();
+    await client.close();
+  });
+
+  it.each([
+    ["an invalid request", "sim-text:status=400"],
+    ["a conversation that is too long", "sim-text:status=400,code=context_length_exceeded"],
+  ])("does not ask the next provider for %s, unless it is told to", async (_name, model) => {
+    const client = clientOf(simulator(), [createFallback(toTwo)]);
+    await failureOf(call(client, requestFor(model)));
+    expect(askedOf(simulator())).toHaveLength(1);
+    const told = clientOf(simulator(), [
+      createFallback({ ...toTwo, on: ["INVALID_REQUEST", "CONTEXT_LENGTH"] }),
+    ]);
+    expect(await call(told, requestFor(model))).toMatchObject({ provider: "two" });
+    await Promise.all([client.close(), told.close()]);
+  });
+
+  it("lists no attempts where the first provider answers", async () => {
+    const client = clientOf(simulator(), [createFallback(toTwo)]);
+    expect(await call(client, requestFor("sim-text"))).toMatchObject({ provider: "one", attempts: [] });
+    await client.close();
+  });
+
+  it("throws the last error where all fail, with the one before as its cause and all attempts noted", async () => {
+    const targets = [{ provider: "two", model: "sim-text:status=529" }, { model: "sim-text:status=403" }];
+    const client = clientOf(simulator(), [createFallback({ targets })]);
+    const error = await failureOf(call(client, requestFor("sim-text:status=429")));
+    expect(error).toMatchObject({
+      kindName: "ACCESS_DENIED",
+      provider: "one",
+      cause: { kindName: "SERVER", provider: "two", cause: { kindName: "RATE_LIMIT", provider: "one" } },
+    });
+    expect(error.toProto().cause?.cause?.kind).toBe(ErrorKind.RATE_LIMIT);
+    expect(attemptsOf(error).map(({ provider, error: own }) => [provider, own?.kind, own?.cause])).toEqual([
+      ["one", ErrorKind.RATE_LIMIT, undefined],
+      ["two", ErrorKind.SERVER, undefined],
+      ["one", ErrorKind.ACCESS_DENIED, undefined],
+    ]);
+    await client.close();
+  });
+
+  it("asks no provider and model twice", async () => {
+    const failing = "sim-text:status=503";
+    const targets = [
+      { provider: "one" },
+      { model: failing },
+      { provider: "two", model: failing },
+      { provider: "two" },
+    ];
+    const client = clientOf(simulator(), [createFallback({ targets })]);
+    await failureOf(call(client, requestFor(failing)));
+    expect(askedOf(simulator())).toEqual([`/v1/responses ${failing}`, `/v1/messages ${failing}`]);
+    await client.close();
+  });
+
+  it("has no effect within another chain", async () => {
+    const failing = "sim-text:status=503";
+    const inner = createFallback({ targets: [{ provider: "two", model: "sim-text:status=500" }] });
+    const outer = createFallback({ targets: [{ provider: "two", model: failing }] });
+    const client = clientOf(simulator(), [outer, inner]);
+    await failureOf(call(client, requestFor(failing)));
+    expect(askedOf(simulator())).toEqual([`/v1/responses ${failing}`, `/v1/messages ${failing}`]);
+    await client.close();
+  });
+
+  it("asks nobody else once the caller has left", async () => {
+    const client = clientOf(simulator(), [createFallback({ ...toTwo, on: ["SERVER", "NETWORK"] })]);
+    const signal = AbortSignal.timeout(100);
+    const error = await failureOf(call(client, requestFor("sim-text:delay_ms=60000"), { signal }));
+    expect(error.kindName).toBe("REQUEST_TIMEOUT");
+    expect(askedOf(simulator())).toHaveLength(1);
+    await client.close();
+  });
+
+  it("asks the next provider after a time limit of the request where it is told to", async () => {
+    const request = requestFor("sim-text:delay_ms=60000", { timeouts: { requestMs: 100 } });
+    const client = clientOf(simulator(), [createFallback(toTwo)]);
+    expect((await failureOf(call(client, request))).kindName).toBe("REQUEST_TIMEOUT");
+    const told = clientOf(simulator(), [createFallback({ ...toTwo, on: ["REQUEST_TIMEOUT"] })]);
+    expect(await call(told, { ...request, timeouts: { requestMs: 1000 } })).toMatchObject({
+      provider: "two",
+    });
+    await Promise.all([client.close(), told.close()]);
+  });
+
+  it("does not hide a bug of an adapter", async () => {
+    const one = new ScriptedAdapter("one", { failures: [new TypeError("bug")] });
+    const two = new ScriptedAdapter("two");
+    const client = new Client({
+      providers: { one, two },
+      defaultProvider: "one",
+      middleware: [createFallback(toTwo)],
+    });
+    await expect(call(client, requestFor("m"))).rejects.toThrow(kind === "stream" ? /internal/ : "bug");
+    expect(two.requests).toEqual([]);
+  });
+
+  it("reports each change of the provider to the observer", async () => {
+    const seen: string[] = [];
+    const observer = {
+      fallback: (from: { provider: string }, to: { provider: string }, error: SDKError) =>
+        void seen.push(`${from.provider} to ${to.provider} after ${error.kindName}`),
+    };
+    const client = clientOf(simulator(), [createFallback({ ...toTwo, observer })]);
+    await call(client, requestFor("sim-text:status=503"));
+    expect(seen).toEqual(["one to two after SERVER"]);
+    await client.close();
+  });
+});
+
+describe("createFallback() around a stream", () => {
+  it.each([
+    ["reports a failure", "sim-text:error_after=2"],
+    ["breaks the connection", "sim-text:cut_events=2"],
+    ["ends without its end marker", "sim-text:cut_events=1"],
+  ])(
+    "asks the next provider where the first one accepts the call and %s before output",
+    async (_name, model) => {
+      const client = clientOf(simulator(), [createFallback(toTwo)]);
+      const response = await accumulate(client.stream(requestFor(model)));
+      expect(response.provider).toBe("two");
+      expect(response.attempts).toMatchObject([{ provider: "one", error: { outputStarted: false } }]);
+      await client.close();
+    },
+  );
+
+  it.each([
+    ["reports a failure", "sim-text:error_after=8"],
+    ["breaks the connection", "sim-text:cut_events=8"],
+  ])("asks nobody else where the provider %s after output", async (_name, model) => {
+    const client = clientOf(simulator(), [createFallback(toTwo)]);
+    const { names, error } = await eventsOf(client.stream(requestFor(model)));
+    expect(names).toContain("textDelta");
+    expect(names.at(-1)).toBe("error");
+    expect(error).toMatchObject({ outputStarted: true });
+    expect(askedOf(simulator())).toHaveLength(1);
+    await client.close();
+  });
+
+  it("passes the batches of the provider on as they are", async () => {
+    const request = { ...requestFor("m"), messages: [userMessage("hi")] };
+    const sizes = async (middleware: boolean) => {
+      const providers = { one: new ScriptedAdapter("one"), two: new ScriptedAdapter("two") };
+      const chain = middleware ? [createFallback(toTwo)] : [];
+      const client = new Client({ providers, defaultProvider: "one", middleware: chain });
+      const found: number[] = [];
+      for await (const batch of client.stream(request).batches()) found.push(batch.length);
+      return found;
+    };
+    expect(await sizes(true)).toEqual(await sizes(false));
+  });
+
+  it("closes the connection to the provider where the caller leaves the loop", async () => {
+    const one = new ScriptedAdapter("one");
+    const client = new Client({ providers: { one }, middleware: [createFallback(toTwo)] });
+    for await (const { event } of client.stream(requestFor("m"))) if (event.case === "textDelta") break;
+    expect(one).toMatchObject({ started: 1, ended: 1 });
+  });
+});
+
+describe("what a fallback notes of failed attempts", () => {
+  it("holds no raw JSON and no long message, also where the request asks for raw JSON", async () => {
+    const client = clientOf(simulator(), [createFallback(toTwo)]);
+    const request = requestFor("sim-text:status=503", { includeRaw: true });
+    const [attempt] = (await client.complete(request)).attempts;
+    expect(attempt?.error?.providerFailure).toMatchObject({ httpStatusCode: 503, rawJson: "" });
+    await client.close();
+  });
+
+  it("is bounded: a short message of each error, and the latest attempts", async () => {
+    const failures = [new SDKError(ErrorKind.SERVER, "x".repeat(1000))];
+    const providers = { one: new ScriptedAdapter("one", { failures }) };
+    const client = new Client({ providers, middleware: [createFallback({ targets: [{ model: "b" }] })] });
+    const response = await client.complete(requestFor("a"));
+    const [attempt] = response.attempts;
+    expect(attempt?.error?.message).toBe("x".repeat(256));
+    const many = Array.from({ length: 40 }, (_, step) => create(AttemptSchema, { step }));
+    const { attempts } = withAttempts(response, many);
+    expect(attempts.map(({ step }) => step)).toEqual([...many.slice(9).map(({ step }) => step), 0]);
+    expect(attempts).toHaveLength(MAX_ATTEMPTS);
+  });
+});
+
+describe("the scope of a fallback", () => {
+  it("is one provider or model with onlyFor()", async () => {
+    const chain = onlyFor({ provider: "one", model: "sim-text:status=503" }, createFallback(toTwo));
+    const client = clientOf(simulator(), [chain]);
+    expect((await client.complete(requestFor("sim-text:status=503"))).provider).toBe("two");
+    expect((await failureOf(client.complete(requestFor("sim-text:status=500")))).kindName).toBe("SERVER");
+    await client.close();
+  });
+
+  it("is an alias of a model that has fallbacks", async () => {
+    const aliases = createModelAliases({
+      fast: { provider: "one", model: "sim-text:status=503", fallbacks: toTwo.targets },
+      plain: { model: "sim-text:status=503" },
+    });
+    const client = clientOf(simulator(), [aliases]);
+    const response = await client.complete(requestFor("fast"));
+    expect(response.attempts).toMatchObject([{ provider: "one", model: "sim-text:status=503" }]);
+    expect(textOf(response)).not.toBe("");
+    expect((await accumulate(client.stream(requestFor("fast")))).provider).toBe("two");
+    expect((await failureOf(client.complete(requestFor("plain")))).kindName).toBe("SERVER");
+    await client.close();
+  });
+
+  it.each([
+    ["no target", []],
+    ["nine targets", Array.from({ length: 9 }, (_, index) => ({ model: `m${index}` }))],
+    ["an empty target", [{}]],
+  ])("is refused with %s", (_name, targets) => {
+    expect(() => createFallback({ targets })).toThrow(ConfigurationError);
+  });
+});
+
+describe("a target that is not registered", () => {
+  it("is an invalid request, after the failure that led to it", async () => {
+    const baseUrl = simulator().openaiBaseUrl;
+    const one = new OpenAIAdapter({ name: "one", apiKey: "k", baseUrl });
+    const middleware = [createFallback({ targets: [{ provider: "none" }] })];
+    const client = new Client({ providers: { one }, middleware });
+    const error = await failureOf(client.complete(requestFor("sim-text:status=503")));
+    expect(error).toBeInstanceOf(InvalidRequestError);
+    expect(error.cause).toMatchObject({ kindName: "SERVER" });
+    await client.close();
+  });
+});

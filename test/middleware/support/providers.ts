@@ -1,0 +1,75 @@
+/** Two providers of different wire APIs behind real sockets, and both kinds of call. */
+import {
+  AnthropicAdapter,
+  accumulate,
+  Client,
+  type ClientOptions,
+  type CompleteResponse,
+  type Middleware,
+  OpenAIAdapter,
+  type RequestInput,
+  SDKError,
+  userMessage,
+} from "outrigger";
+import type { CallOptions } from "../../../src/core/adapter.ts";
+import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import type { Simulator } from "../../../src/simulator/index.ts";
+
+/** A client of the simulator by the name `one` in OpenAI's API, and by the name `two` in Anthropic's. */
+export function clientOf(
+  simulator: Simulator,
+  middleware: readonly Middleware[],
+  options: ClientOptions = {},
+): Client {
+  const apiKey = "test-key";
+  const one = new OpenAIAdapter({ name: "one", apiKey, baseUrl: simulator.openaiBaseUrl });
+  const two = new AnthropicAdapter({ name: "two", apiKey, baseUrl: simulator.anthropicBaseUrl });
+  return new Client({ ...options, providers: { one, two }, defaultProvider: "one", middleware });
+}
+
+/** A request with one message. */
+export function requestFor(model: string, changes: Partial<RequestInput> = {}): RequestInput {
+  return { model, messages: [userMessage("Say something.")], ...changes };
+}
+
+/** A kind of call, made in the same way. */
+export type Call = (client: Client, request: RequestInput, options?: CallOptions) => Promise<Response>;
+
+/** Both kinds of call by name, for `it.each`. A stream is read to its end, and checked against its laws. */
+export const calls: readonly (readonly [kind: "complete" | "stream", call: Call])[] = [
+  ["complete", (client, request, options): Promise<CompleteResponse> => client.complete(request, options)],
+  ["stream", (client, request, options) => accumulate(client.stream(request, options))],
+];
+
+/** What a call throws. */
+export async function failureOf(call: Promise<unknown>): Promise<SDKError> {
+  const thrown = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (thrown instanceof SDKError) return thrown;
+  throw new Error(`expected an SDKError, found ${String(thrown)}`);
+}
+
+/** Names of the events of a stream, and what it throws. */
+export async function eventsOf(
+  stream: AsyncIterable<StreamEvent>,
+): Promise<{ names: string[]; error: unknown }> {
+  const names: string[] = [];
+  try {
+    for await (const { event } of stream) names.push(event.case ?? "none");
+    return { names, error: undefined };
+  } catch (error) {
+    return { names, error };
+  }
+}
+
+/** Path and model of what the simulator was asked, in order. */
+export function askedOf(simulator: Simulator): string[] {
+  return simulator.requests.map(({ path, body }) => `${path} ${modelOf(body)}`);
+}
+
+function modelOf(body: unknown): string {
+  return typeof body === "object" && body !== null && "model" in body ? String(body.model) : "";
+}
