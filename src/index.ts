@@ -125,6 +125,8 @@ export {
 } from "./middleware/fallback.ts";
 export { createModelAliases, type ModelAlias, type ModelAliasOptions } from "./middleware/model-aliases.ts";
 export type { MiddlewareObserver } from "./middleware/observer.ts";
+export { createRetry, type RetryMiddlewareOptions } from "./middleware/retry.ts";
+export type { RetryBudgetOptions } from "./middleware/retry-budget.ts";
 // Retries: `complete` and `stream` themselves never retry.
 export {
   DEFAULT_RETRY_POLICY,

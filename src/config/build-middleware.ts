@@ -1,15 +1,28 @@
+import type { Catalog } from "../catalog/catalog.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
 import { createFallback } from "../middleware/fallback.ts";
 import { createModelAliases } from "../middleware/model-aliases.ts";
-import type { FallbackRule, MiddlewareConfig } from "./config.ts";
+import { createRetry } from "../middleware/retry.ts";
+import type { ConfiguredModel, FallbackRule, MiddlewareConfig } from "./config.ts";
+import { RuleLevels } from "./rule-levels.ts";
 
-/** The middleware that a configuration asks for, outermost first. */
-export function buildMiddleware({ modelAliases, fallbacks }: MiddlewareConfig): MiddlewareMethods[] {
-  const middleware: MiddlewareMethods[] = [];
-  if (Object.keys(modelAliases).length > 0) middleware.push(createModelAliases(modelAliases));
-  if (fallbacks.length > 0) middleware.push(buildFallbacks(fallbacks));
-  return middleware;
+/**
+ * The middleware that a configuration asks for, outermost first. A retry is within a fallback, so that the next provider
+ * is asked once the retries are used up.
+ */
+export function buildMiddleware(
+  config: MiddlewareConfig,
+  models: readonly ConfiguredModel[],
+  catalog: Catalog,
+): MiddlewareMethods[] {
+  const { modelAliases, fallbacks } = config;
+  const levels = new RuleLevels(config, models, catalog);
+  return [
+    ...(Object.keys(modelAliases).length === 0 ? [] : [createModelAliases(modelAliases)]),
+    ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks)]),
+    ...levels.mostSpecific("retries", createRetry),
+  ];
 }
 
 function buildFallbacks(rules: readonly FallbackRule[]): MiddlewareMethods {

@@ -3,6 +3,7 @@ import type { ProviderSettings } from "../client/providers.ts";
 import type { CallScope } from "../middleware/choose-middleware.ts";
 import type { FallbackOptions } from "../middleware/fallback.ts";
 import type { ModelAlias } from "../middleware/model-aliases.ts";
+import type { CallRules } from "./middleware-schema.ts";
 import type { Settings } from "./schema.ts";
 
 /** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */
@@ -48,9 +49,14 @@ export interface ClientConfig {
   readonly defaultProvider: string | undefined;
   readonly middleware: MiddlewareConfig;
   /** Models beside those of the shipped catalog, and what differs in these. */
-  readonly models: readonly ModelSettings[];
+  readonly models: readonly ConfiguredModel[];
   /** What to do where there is no provider. */
   readonly remedy: string;
+}
+
+/** A model that a configuration names, with rules for its calls. */
+export interface ConfiguredModel extends ModelSettings {
+  readonly rules: CallRules;
 }
 
 /** The middleware of the Client, by kinds. */
@@ -59,6 +65,10 @@ export interface MiddlewareConfig {
   readonly modelAliases: Readonly<Record<string, ModelAlias>>;
   /** The first that fits a call applies. */
   readonly fallbacks: readonly FallbackRule[];
+  /** Rules for all calls. */
+  readonly rules: CallRules;
+  /** Rules for the calls of providers, by their names. */
+  readonly providerRules: ReadonlyMap<string, CallRules>;
 }
 
 /** Where the calls within a scope go when they fail. */

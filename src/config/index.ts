@@ -1,5 +1,5 @@
 /** The configuration of a sidecar, and the Client that is built from it. */
-import { createCatalog } from "../catalog/catalog.ts";
+import { createCatalog, defaultCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
 import { createAdapter } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
@@ -43,12 +43,13 @@ export function buildClient(
   }
   if (problems.length > 0) throw mistakes(problems);
   const [first] = providers.keys();
+  const catalog = models.length === 0 ? defaultCatalog : createCatalog({ models });
   return new Client(
     {
       providers: adapters,
       defaultProvider: defaultProvider ?? first,
-      middleware: buildMiddleware(middleware),
-      catalog: models.length === 0 ? undefined : createCatalog({ models }),
+      middleware: buildMiddleware(middleware, models, catalog),
+      catalog,
       fieldPaths: "contract",
     },
     remedy,

@@ -29,6 +29,21 @@ export const count = leaf("a whole number from 1", (value) => {
   return typeof number === "number" && Number.isSafeInteger(number) && number > 0 ? number : undefined;
 });
 
+/** A whole number within bounds. */
+export function wholeNumber(from: number, to: number) {
+  return leaf(`a whole number from ${from} to ${to}`, (value) => {
+    const isWithin = typeof value === "number" && Number.isInteger(value) && value >= from && value <= to;
+    return isWithin ? value : undefined;
+  });
+}
+
+/** A number within bounds. */
+export function number(from: number, to: number) {
+  return leaf(`a number from ${from} to ${to}`, (value) => {
+    return typeof value === "number" && value >= from && value <= to ? value : undefined;
+  });
+}
+
 /** true or false, also as text. */
 export const flag = leaf("true or false", (value) => {
   if (value === true || value === "true") return true;

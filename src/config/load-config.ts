@@ -58,7 +58,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
       providers: mergeProviders(registered.providers, settings, file.keys),
       keyFiles: file.keyFiles,
       defaultProvider: settings.default_provider,
-      middleware: settings.middleware ?? NO_MIDDLEWARE,
+      middleware: middlewareOf(settings),
       models: settings.models ?? [],
       remedy: describeMissing(registered),
     },
@@ -77,7 +77,10 @@ function listenersOf(settings: Settings): ListenersConfig {
   };
 }
 
-const NO_MIDDLEWARE: MiddlewareConfig = { modelAliases: {}, fallbacks: [] };
+function middlewareOf({ middleware, providers = {} }: Settings): MiddlewareConfig {
+  const rules = Object.entries(providers).map(([name, entry]) => [name, entry.rules] as const);
+  return { modelAliases: {}, fallbacks: [], rules: {}, ...middleware, providerRules: new Map(rules) };
+}
 
 /** One error for all mistakes of a configuration. */
 export function mistakes(problems: readonly string[]): ConfigurationError {
@@ -152,10 +155,13 @@ function checkDefaultProvider(sources: readonly Source[], names: readonly string
   return [`${where}: expected ${describeNames(names)}, found ${describeWord(chosen, source)}`];
 }
 
-/** Whether the providers that the middleware refers to exist. */
+/** Whether the providers that the middleware refers to exist, and those of models with rules for their calls. */
 function checkTargets(source: Source, names: readonly string[]): string[] {
-  const { middleware = NO_MIDDLEWARE } = source.settings;
-  return middlewareTargets(middleware).flatMap(({ provider, path }) => {
+  const { models = [] } = source.settings;
+  const ruled = models.flatMap(({ provider, rules }, index) =>
+    Object.keys(rules).length === 0 ? [] : [{ provider, path: ["models", index] }],
+  );
+  return [...middlewareTargets(middlewareOf(source.settings)), ...ruled].flatMap(({ provider, path }) => {
     if (provider === undefined || names.includes(provider)) return [];
     const where = source.locate([...path, "provider"]);
     return [`${where}: expected ${describeNames(names)}, found ${describeWord(provider, source)}`];
@@ -211,7 +217,7 @@ function providerLimits(limits: NonNullable<Settings["limits"]>) {
 }
 
 function settingsOf(
-  { apiKeyFile: _, ...entry }: ProviderEntry,
+  { apiKeyFile: _, rules: __, ...entry }: ProviderEntry,
   apiKey: string | undefined,
 ): ProviderSettings {
   // The schema has checked each entry against the settings of its wire API.

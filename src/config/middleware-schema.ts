@@ -2,7 +2,10 @@
 import * as z from "zod/mini";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
 import { compact, fields, list } from "./fields.ts";
-import { oneOf, text } from "./leaves.ts";
+import { duration, flag, number, oneOf, text, wholeNumber } from "./leaves.ts";
+
+/** More would keep a caller waiting for minutes. */
+const MAX_RETRIES = 10;
 
 const kindByWord = new Map(fallbackKinds.map((kind) => [kind.toLowerCase(), kind]));
 
@@ -42,9 +45,56 @@ const fallback = fields({
   on: z.optional(kinds),
 });
 
+const retries = z.pipe(
+  fields({
+    max_retries: z.optional(wholeNumber(0, MAX_RETRIES)),
+    base_delay: z.optional(duration),
+    max_delay: z.optional(duration),
+    backoff_multiplier: z.optional(number(1, 10)),
+    jitter: z.optional(flag),
+    retry_timeouts: z.optional(flag),
+    budget: z.optional(
+      z.pipe(
+        fields({ ratio: z.optional(number(0, 10)), min_per_second: z.optional(number(0, 1000)) }),
+        z.transform(({ ratio, min_per_second }) => compact({ ratio, minPerSecond: min_per_second })),
+      ),
+    ),
+  }),
+  z.transform(({ max_retries, base_delay, max_delay, backoff_multiplier, retry_timeouts, ...rest }) =>
+    compact({
+      ...rest,
+      maxRetries: max_retries,
+      baseDelay: secondsOf(base_delay),
+      maxDelay: secondsOf(max_delay),
+      backoffMultiplier: backoff_multiplier,
+      retryTimeouts: retry_timeouts,
+    }),
+  ),
+);
+
+/** Fields of everything that rules may be given for: all calls, a provider, a model. */
+export const ruleFields = {
+  retries: z.optional(retries),
+};
+
+/** The rules among the fields of an entry, and the others. */
+export function splitRules<Entry extends RuleEntry>({ retries, ...rest }: Entry) {
+  return { ...rest, rules: compact({ retries }) };
+}
+
+/** What the rules of an entry are. */
+export type CallRules = ReturnType<typeof splitRules<RuleEntry>>["rules"];
+
+type RuleEntry = { [Name in keyof typeof ruleFields]?: z.output<(typeof ruleFields)[Name]> };
+
+function secondsOf(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : milliseconds / 1000;
+}
+
 /** Settings of all calls. */
 export const middleware = z.pipe(
   fields({
+    ...ruleFields,
     model_aliases: z.optional(
       z.record(z.string().check(z.minLength(1)), modelAlias, {
         error: "expected a mapping of model names to the models that they stand for",
@@ -52,7 +102,8 @@ export const middleware = z.pipe(
     ),
     fallbacks: z.optional(list(fallback, "a list of fallbacks")),
   }),
-  z.transform(({ model_aliases, fallbacks }) => ({
+  z.transform(({ model_aliases, fallbacks, ...entry }) => ({
+    ...splitRules(entry),
     modelAliases: model_aliases ?? {},
     fallbacks: fallbacks ?? [],
   })),

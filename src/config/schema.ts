@@ -24,7 +24,7 @@ import {
   size,
   text,
 } from "./leaves.ts";
-import { middleware } from "./middleware-schema.ts";
+import { middleware, ruleFields, splitRules } from "./middleware-schema.ts";
 
 /** Levels of the log. */
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -126,6 +126,7 @@ const provider = z.pipe(
     api_version: z.optional(text),
     profile: z.optional(oneOf(profileNames)),
     query: z.optional(z.record(z.string(), text, { error: "expected a mapping of names to texts" })),
+    ...ruleFields,
   }).check(
     z.superRefine((entry, context) => {
       if (isSelfHosted(entry.api) && entry.base_url === undefined) {
@@ -141,7 +142,7 @@ const provider = z.pipe(
   ),
   z.transform(({ api_key, api_key_file, api_version, base_url, headers: defaultHeaders, ...rest }) =>
     compact({
-      ...rest,
+      ...splitRules(rest),
       apiKey: api_key,
       apiKeyFile: api_key_file,
       apiVersion: api_version,
@@ -196,10 +197,11 @@ const model = z.pipe(
         list(prices, "prices or a list of them"),
       ),
     ),
+    ...ruleFields,
   }),
   z.transform(({ display_name, context_window, max_output_tokens, release_date, ...rest }) =>
     compact({
-      ...rest,
+      ...splitRules(rest),
       displayName: display_name,
       contextWindow: context_window,
       maxOutputTokens: max_output_tokens,

@@ -6,6 +6,11 @@ import type { EventStream } from "./event-stream.ts";
 export interface CallOptions {
   /** Cancels the call in any phase: the connection to the provider closes at once. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * When the caller's time is over, in milliseconds of `performance.now()`. It lets waits be left out that would outlast
+   * it; what ends a call is the signal.
+   */
+  readonly deadline?: number | undefined;
   /** Id of the call, reported as `inference_id`. Generated where absent. */
   readonly inferenceId?: string | undefined;
   /** Called by a Client when middleware has run and the provider and the model of the call are known. */

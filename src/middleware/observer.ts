@@ -5,4 +5,6 @@ import type { SDKError } from "../core/errors.ts";
 export interface MiddlewareObserver {
   /** A call that failed goes to another target. */
   fallback?(from: CallTarget, to: CallTarget, error: SDKError): void;
+  /** A call that failed is made again. @param delay Seconds until then. */
+  retry?(target: CallTarget, error: SDKError, delay: number): void;
 }

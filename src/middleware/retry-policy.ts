@@ -97,7 +97,8 @@ function isWorthRetrying(error: unknown, { retryTimeouts }: RetryPolicy): error 
   return retryTimeouts || !(error instanceof RequestTimeoutError);
 }
 
-function checkPolicy(policy: RetryPolicy): RetryPolicy {
+/** @throws ConfigurationError where a number is negative or none. */
+export function checkPolicy(policy: RetryPolicy): RetryPolicy {
   for (const name of ["maxRetries", "baseDelay", "maxDelay", "backoffMultiplier"] as const) {
     if (policy[name] >= 0) continue;
     throw new ConfigurationError(`the retry policy's ${name} is ${policy[name]}; expected 0 or more`);

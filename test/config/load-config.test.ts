@@ -164,6 +164,11 @@ providers:
             any: { model: "gpt-5.2" },
           },
           fallbacks: [],
+          rules: {},
+          providerRules: new Map([
+            ["main", {}],
+            ["eu", {}],
+          ]),
         },
         models: [],
         providers: [

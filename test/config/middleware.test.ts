@@ -78,7 +78,41 @@ middleware:
     expect(askedOf(simulator())).toHaveLength(1);
   });
 
+  it("repeats calls by the rule of the model, else of the provider, else of all calls", async () => {
+    const client = await clientOf(
+      `
+middleware: { retries: { max_retries: 1, base_delay: 1ms } }
+models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=504"], retries: { max_retries: 3, base_delay: 1ms } }]
+`,
+      ", retries: { max_retries: 2, base_delay: 1ms, jitter: false, max_delay: 2s }",
+    );
+    const asked = async (provider: string, model: string) => {
+      simulator().clearRequests();
+      await expect(client.complete(requestFor(model, { provider }))).rejects.toThrow();
+      return askedOf(simulator()).length;
+    };
+    expect(await asked("two", "sim-text:status=503")).toBe(2);
+    expect(await asked("one", "sim-text:status=503")).toBe(3);
+    expect(await asked("one", "sim-text:status=502")).toBe(4);
+    expect(await asked("one", "sim-text:status=504")).toBe(4);
+  });
+
   it.each([
+    [
+      "a number of retries that is too high",
+      "middleware: { retries: { max_retries: 11 } }",
+      "middleware.retries.max_retries: expected a whole number from 0 to 10, found 11",
+    ],
+    [
+      "a retry budget in words",
+      "middleware: { retries: { budget: { ratio: low } } }",
+      'middleware.retries.budget.ratio: expected a number from 0 to 10, found "low"',
+    ],
+    [
+      "rules for a model of a provider that does not exist",
+      "models: [{ id: m, provider: other, retries: { max_retries: 1 } }]",
+      'models[0].provider: expected main, found "other"',
+    ],
     [
       "a fallback to a provider that does not exist",
       "middleware: { model_aliases: { fast: { model: m, fallbacks: [{ provider: other }] } } }",

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import {
   AbortError,
   RequestTimeoutError,
@@ -46,6 +46,12 @@ export class CallSignals {
   cutOff(): void {
     for (const controller of this.#controllers) controller.abort(new CutOffError());
   }
+}
+
+/** When the deadline of a call runs out, in milliseconds of `performance.now()`; undefined where it has none. */
+export function deadlineOf({ timeoutMs }: Pick<HandlerContext, "timeoutMs">): number | undefined {
+  const left = timeoutMs();
+  return left === undefined ? undefined : performance.now() + left;
 }
 
 /**

@@ -6,7 +6,7 @@ import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
-import { CallSignals, errorOfCall } from "./call-signal.ts";
+import { CallSignals, deadlineOf, errorOfCall } from "./call-signal.ts";
 import { InferenceRecord } from "./inference-record.ts";
 import { recordComplete, recordStream } from "./recorded-calls.ts";
 import { createService, type Service } from "./service.ts";
@@ -46,7 +46,10 @@ async function complete(
   const record = new InferenceRecord(inference, context);
   const { signal, release } = signals.open(context.signal);
   try {
-    return await recordComplete(record, inference, request, { signal });
+    return await recordComplete(record, inference, request, {
+      signal,
+      deadline: deadlineOf(context),
+    });
   } catch (thrown) {
     throw record.fail(errorOfCall(thrown, signal));
   } finally {
@@ -68,7 +71,7 @@ function stream(
       record,
       inference,
       request,
-      { signal },
+      { signal, deadline: deadlineOf(context) },
       {
         onFailure: (thrown) => record.fail(errorOfCall(thrown, signal)),
         onEnd() {

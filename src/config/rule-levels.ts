@@ -1,0 +1,71 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { CallTarget } from "../core/adapter.ts";
+import { chooseMiddleware } from "../middleware/choose-middleware.ts";
+import type { ConfiguredModel, MiddlewareConfig } from "./config.ts";
+import type { CallRules } from "./middleware-schema.ts";
+
+/** The middleware of one kind, by what its rules are given for. */
+interface Levels {
+  readonly all: MiddlewareMethods | undefined;
+  readonly ofProvider: ReadonlyMap<string, MiddlewareMethods>;
+  readonly ofModel: ReadonlyMap<string, MiddlewareMethods>;
+}
+
+/** Rules for all calls, for those of a provider, and for those of a model. */
+export class RuleLevels {
+  readonly #config: MiddlewareConfig;
+  readonly #models: readonly ConfiguredModel[];
+  readonly #catalog: Catalog;
+
+  constructor(config: MiddlewareConfig, models: readonly ConfiguredModel[], catalog: Catalog) {
+    this.#config = config;
+    this.#models = models;
+    this.#catalog = catalog;
+  }
+
+  /** Middleware by the rule of the model, else of the provider, else of all calls. Empty where there is no rule. */
+  mostSpecific<Name extends keyof CallRules>(
+    name: Name,
+    create: (rule: NonNullable<CallRules[Name]>) => MiddlewareMethods,
+  ): MiddlewareMethods[] {
+    const { all, ofProvider, ofModel } = this.#levels(name, create);
+    if (all === undefined && ofProvider.size === 0 && ofModel.size === 0) return [];
+    return [
+      chooseMiddleware((request) => {
+        return ofModel.get(this.#modelOf(request)) ?? ofProvider.get(request.provider) ?? all;
+      }),
+    ];
+  }
+
+  #levels<Name extends keyof CallRules>(
+    name: Name,
+    create: (rule: NonNullable<CallRules[Name]>) => MiddlewareMethods,
+  ): Levels {
+    const middlewareOf = (rules: CallRules) => {
+      const rule = rules[name];
+      return rule === undefined ? [] : [create(rule)];
+    };
+    const { rules, providerRules } = this.#config;
+    return {
+      all: middlewareOf(rules)[0],
+      ofProvider: new Map(
+        [...providerRules].flatMap(([provider, own]) => middlewareOf(own).map((made) => [provider, made])),
+      ),
+      ofModel: new Map(
+        this.#models.flatMap((model) =>
+          middlewareOf(model.rules).map((made) => [keyOf(model.provider, model.id), made]),
+        ),
+      ),
+    };
+  }
+
+  /** Key of the configured model that a call goes to, also where it uses one of its aliases or snapshots. */
+  #modelOf({ provider, model }: CallTarget): string {
+    return keyOf(provider, this.#catalog.addedEntry(model, provider)?.id ?? model);
+  }
+}
+
+function keyOf(provider: string, id: string): string {
+  return `${provider}\n${id}`;
+}

@@ -1,0 +1,63 @@
+import { ConfigurationError } from "../core/errors.ts";
+
+/** How many retries the calls of a provider may add up to. */
+export interface RetryBudgetOptions {
+  /** Retries for each call, over time. Default 0.1: where a provider fails, it gets a tenth more calls and no multiple. */
+  readonly ratio?: number | undefined;
+  /** Retries that are allowed each second however few calls there are. Default 1. */
+  readonly minPerSecond?: number | undefined;
+}
+
+/** Seconds for which `minPerSecond` is saved up: a quiet sidecar may retry all calls of a short failure. */
+const SAVED_SECONDS = 10;
+
+/** Most retries that calls save up. */
+const MAX_SAVED = 100;
+
+/** A bucket of retries, which calls fill and retries empty. */
+export class RetryBudget {
+  readonly #ratio: number;
+  readonly #minPerSecond: number;
+  readonly #now: () => number;
+  #saved: number;
+  #filledAt: number;
+
+  /** @param now Milliseconds of a monotonic clock. */
+  constructor({ ratio = 0.1, minPerSecond = 1 }: RetryBudgetOptions = {}, now = () => performance.now()) {
+    this.#ratio = checked("ratio", ratio);
+    this.#minPerSecond = checked("minPerSecond", minPerSecond);
+    this.#now = now;
+    this.#saved = this.#floor;
+    this.#filledAt = now();
+  }
+
+  /** A call begins. */
+  deposit(): void {
+    this.#saved = Math.max(this.#saved, Math.min(this.#saved + this.#ratio, MAX_SAVED));
+  }
+
+  /** Takes a retry. False where none is left. */
+  withdraw(): boolean {
+    this.#fill();
+    if (this.#saved < 1) return false;
+    this.#saved -= 1;
+    return true;
+  }
+
+  get #floor(): number {
+    return this.#minPerSecond * SAVED_SECONDS;
+  }
+
+  /** Adds what the time allows, up to the floor. */
+  #fill(): void {
+    const now = this.#now();
+    const gained = ((now - this.#filledAt) / 1000) * this.#minPerSecond;
+    this.#filledAt = now;
+    if (this.#saved < this.#floor) this.#saved = Math.min(this.#saved + gained, this.#floor);
+  }
+}
+
+function checked(name: string, value: number): number {
+  if (value >= 0 && value < Infinity) return value;
+  throw new ConfigurationError(`the retry budget's ${name} is ${value}; expected 0 or more`);
+}

@@ -1,0 +1,45 @@
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import type { MiddlewareObserver } from "./observer.ts";
+import { isRefusal } from "./refusals.ts";
+import { repeatCalls } from "./repeat-calls.ts";
+import { RetryBudget, type RetryBudgetOptions } from "./retry-budget.ts";
+import { checkPolicy, DEFAULT_RETRY_POLICY, type RetryPolicy, retryDelayOf } from "./retry-policy.ts";
+
+/** Options of `createRetry`: the policy, and what bounds the retries of all calls together. */
+export interface RetryMiddlewareOptions extends Partial<RetryPolicy> {
+  /** Bounds the retries of each provider. `false`: not at all. */
+  readonly budget?: RetryBudgetOptions | false | undefined;
+  readonly observer?: MiddlewareObserver | undefined;
+}
+
+/** Providers whose budgets are kept. More than anyone registers; requests may name providers that do not exist. */
+const MAX_PROVIDERS = 100;
+
+/**
+ * Makes a call again where it failed in a way that a retry can help and no output has begun. Never waits beyond the
+ * caller's deadline, and never for a limit or a circuit breaker of this process. The attempts that failed are in
+ * `Response.attempts`.
+ * @throws ConfigurationError where a number of the policy or the budget is negative or not a number.
+ */
+export function createRetry(options: RetryMiddlewareOptions = {}): Required<MiddlewareMethods> {
+  const { budget, observer, ...changes } = options;
+  const policy = checkPolicy({ ...DEFAULT_RETRY_POLICY, ...changes });
+  const budgets = new BoundedMap<RetryBudget>(MAX_PROVIDERS);
+  const createBudget = () => new RetryBudget(budget === false ? {} : budget);
+  createBudget();
+  return repeatCalls((request, { deadline = Infinity }) => {
+    const left = budget === false ? undefined : budgets.getOrCreate(request.provider, createBudget);
+    left?.deposit();
+    let retries = 0;
+    return (error) => {
+      const delay = isRefusal(error) ? undefined : retryDelayOf(error, retries, policy);
+      if (delay === undefined || performance.now() + delay * 1000 >= deadline) return undefined;
+      if (left?.withdraw() === false) return undefined;
+      policy.onRetry?.(error, retries, delay);
+      observer?.retry?.(request, error, delay);
+      retries += 1;
+      return { request, delayMs: delay * 1000 };
+    };
+  });
+}
