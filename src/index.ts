@@ -56,13 +56,21 @@ export {
 export { type CompleteResponse, type FinishReasonName, finishReasonOf } from "./core/response.ts";
 export { type JsonSchemaOptions, jsonObject, jsonOf, jsonSchema } from "./core/response-format.ts";
 export type { JsonSchema, StandardIssue, StandardResult, StandardSchema } from "./core/schema.ts";
+export type {
+  ActiveCustomInput,
+  ActiveFunctionInput,
+  ActiveTool,
+  CustomToolInput,
+  Executable,
+  FunctionToolInput,
+  HostedToolInput,
+  ToolArguments,
+  ToolContext,
+} from "./core/tool-input.ts";
 export {
   argumentsOf,
-  type CustomToolInput,
   customTool,
-  type FunctionToolInput,
   functionTool,
-  type HostedToolInput,
   hostedTool,
   type ToolChoiceInput,
   type ToolChoiceOptions,
@@ -111,6 +119,19 @@ export {
 export type { Finish, StreamEvent, StreamStart } from "./gen/outrigger/v1/stream_event_pb.ts";
 export type { CustomTool, FunctionTool, HostedTool, Tool } from "./gen/outrigger/v1/tool_pb.ts";
 export type { Usage } from "./gen/outrigger/v1/usage_pb.ts";
+// Generations.
+export { generate, stream } from "./generation/generate.ts";
+export type { GenerateOptions, GenerationTimeouts } from "./generation/generate-options.ts";
+export {
+  GenerateResult,
+  StepResult,
+  type StopCondition,
+  type StopReasonName,
+} from "./generation/generate-result.ts";
+export type { InvalidCall, RepairToolCall } from "./generation/local-executor.ts";
+export type { GenerationLimits } from "./generation/loop-limits.ts";
+export type { ModelClient } from "./generation/model-calls.ts";
+export { type GenerationEvent, type StepFinishEvent, StreamResult } from "./generation/stream-result.ts";
 // The adapters.
 export type { HttpTimeouts } from "./kit/http/transport.ts";
 // Middleware.

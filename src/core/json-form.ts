@@ -8,8 +8,10 @@ import {
   type Message as ProtoMessage,
   toJson as toProtoJson,
 } from "@bufbuild/protobuf";
+import { file_outrigger_v1_attempt } from "../gen/outrigger/v1/attempt_pb.ts";
 import { file_outrigger_v1_catalog_service } from "../gen/outrigger/v1/catalog_service_pb.ts";
 import { file_outrigger_v1_error } from "../gen/outrigger/v1/error_pb.ts";
+import { file_outrigger_v1_generation } from "../gen/outrigger/v1/generation_pb.ts";
 import { file_outrigger_v1_message, type Message, MessageSchema } from "../gen/outrigger/v1/message_pb.ts";
 import { file_outrigger_v1_request } from "../gen/outrigger/v1/request_pb.ts";
 import { file_outrigger_v1_response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
@@ -20,8 +22,10 @@ import { InvalidRequestError } from "./errors.ts";
 import { type CompleteResponse, completeResponse } from "./response.ts";
 
 const registry = createRegistry(
+  file_outrigger_v1_attempt,
   file_outrigger_v1_catalog_service,
   file_outrigger_v1_error,
+  file_outrigger_v1_generation,
   file_outrigger_v1_message,
   file_outrigger_v1_request,
   file_outrigger_v1_response,

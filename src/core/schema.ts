@@ -43,18 +43,29 @@ export function schemaTextOf(schema: JsonSchema): string {
   return jsonTextOf(document);
 }
 
+/** A value as the library of its schema returns it, or a text that says what is wrong with it. */
+export type Validated<Output> = { readonly value: Output } | { readonly problem: string };
+
 /**
  * Checks a value by a schema.
- * @returns The value as the schema's library returns it, or a text that says what is wrong.
  * @throws ConfigurationError where the schema checks asynchronously.
  */
-export function validate<Output>(
-  schema: StandardSchema<Output>,
-  value: unknown,
-): { readonly value: Output } | { readonly problem: string } {
+export function validate<Output>(schema: StandardSchema<Output>, value: unknown): Validated<Output> {
   const result = schema["~standard"].validate(value);
   if (result instanceof Promise)
     throw new ConfigurationError("expected a schema that checks a value at once, found an asynchronous one");
+  return validated(result);
+}
+
+/** Checks a value by a schema that may check asynchronously. */
+export async function validateAsync<Output>(
+  schema: StandardSchema<Output>,
+  value: unknown,
+): Promise<Validated<Output>> {
+  return validated(await schema["~standard"].validate(value));
+}
+
+function validated<Output>(result: StandardResult<Output>): Validated<Output> {
   return result.issues === undefined ? { value: result.value } : { problem: describeIssues(result.issues) };
 }
 

@@ -1,6 +1,13 @@
 /** Constructors of what a request says about tools, and the reading of a tool call. */
 import { create } from "@bufbuild/protobuf";
-import { type Message, MessageSchema, Role, type ToolCall } from "../gen/outrigger/v1/message_pb.ts";
+import {
+  type Message,
+  MessageSchema,
+  Role,
+  type ToolCall,
+  type ToolResult,
+  ToolResultSchema,
+} from "../gen/outrigger/v1/message_pb.ts";
 import { type ToolChoice, ToolChoice_Mode, ToolChoiceSchema } from "../gen/outrigger/v1/request_pb.ts";
 import { Grammar_Syntax, type Tool, ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
 import { InvalidToolCallError } from "./errors.ts";
@@ -8,35 +15,15 @@ import { jsonTextOf } from "./json-text.ts";
 import { type JsonObject, type ParseResult, parseJson, parseJsonObject } from "./parse-json.ts";
 import { isPart, type PartInput, textPart } from "./parts.ts";
 import { type JsonSchema, type StandardSchema, schemaTextOf } from "./schema.ts";
-
-/** A function that the model may call. */
-export interface FunctionToolInput {
-  /** At most 64 letters, digits, `_` and `-`. */
-  readonly name: string;
-  /** What the tool does, for the model. */
-  readonly description?: string | undefined;
-  /** JSON Schema of the arguments, an object at its root. A tool without arguments needs none. */
-  readonly parameters?: JsonSchema | undefined;
-  /** Asks the provider to guarantee that arguments match the schema. Default false. */
-  readonly strict?: boolean | undefined;
-}
-
-/** A tool whose input is free text. */
-export interface CustomToolInput {
-  readonly name: string;
-  /** What the tool does, for the model. */
-  readonly description?: string | undefined;
-  /** A grammar that the input must match. Any text by default. */
-  readonly grammar?: { readonly syntax: "lark" | "regex"; readonly definition: string } | undefined;
-}
-
-/** A tool that a provider executes itself. */
-export interface HostedToolInput {
-  /** Name of the provider that has the tool. */
-  readonly provider: string;
-  /** The tool as the provider's own API takes it, for instance `{ type: "web_search" }`. */
-  readonly config: object;
-}
+import type {
+  ActiveCustomInput,
+  ActiveFunctionInput,
+  ActiveTool,
+  CustomToolInput,
+  Executable,
+  FunctionToolInput,
+  HostedToolInput,
+} from "./tool-input.ts";
 
 /** Which tools the model may or must call; `{ name }` names the one that it must call. */
 export type ToolChoiceInput = "auto" | "none" | "required" | { readonly name: string };
@@ -54,30 +41,36 @@ export interface ToolResultOptions {
 }
 
 /**
- * A tool that this program executes.
+ * A tool that this program executes. With `execute`, `generate` and `stream` execute its calls; without, or in a request
+ * of `complete`, calls are returned.
  *
  * ```ts
- * functionTool({ name: "get_weather", description: "The weather in a city", parameters: z.object({ city: z.string() }) });
+ * functionTool({
+ *   name: "get_weather",
+ *   description: "The weather in a city",
+ *   parameters: z.object({ city: z.string() }),
+ *   execute: ({ city }) => readThermometer(city),
+ * });
  * ```
  */
-export function functionTool({
-  name,
-  description = "",
-  parameters,
-  strict = false,
-}: FunctionToolInput): Tool {
+export function functionTool<Schema extends JsonSchema>(input: ActiveFunctionInput<Schema>): ActiveTool;
+export function functionTool(input: FunctionToolInput): Tool;
+export function functionTool(input: FunctionToolInput & Partial<Executable>): Tool | ActiveTool {
+  const { name, description = "", parameters, strict = false, execute } = input;
   const parametersJson = parameters === undefined ? "" : schemaTextOf(parameters);
   const value = { name, description, parametersJson, strict };
-  return create(ToolSchema, { tool: { case: "function", value } });
+  const definition = create(ToolSchema, { tool: { case: "function", value } });
+  return execute === undefined ? definition : { definition, parameters, execute };
 }
 
 /** A tool that this program executes and whose input is free text, for instance code. */
-export function customTool({ name, description = "", grammar }: CustomToolInput): Tool {
-  if (grammar === undefined)
-    return create(ToolSchema, { tool: { case: "custom", value: { name, description } } });
-  const { syntax, definition } = grammar;
-  const value = { name, description, grammar: { syntax: SYNTAXES[syntax], definition } };
-  return create(ToolSchema, { tool: { case: "custom", value } });
+export function customTool(input: ActiveCustomInput): ActiveTool;
+export function customTool(input: CustomToolInput): Tool;
+export function customTool(input: CustomToolInput & Partial<Executable>): Tool | ActiveTool {
+  const { name, description = "", grammar, execute } = input;
+  const value = { name, description, ...(grammar === undefined ? {} : { grammar: grammarOf(grammar) }) };
+  const definition = create(ToolSchema, { tool: { case: "custom", value } });
+  return execute === undefined ? definition : { definition, execute };
 }
 
 /** A tool that the provider executes, for instance its web search. */
@@ -105,12 +98,13 @@ export function toolResult(
   { isError = result instanceof Error }: ToolResultOptions = {},
 ): Message {
   const toolCallId = typeof call === "string" ? call : call.id;
-  const value = { toolCallId, isError, content: resultParts(result) };
-  return create(MessageSchema, {
-    role: Role.TOOL,
-    toolCallId,
-    content: [{ part: { case: "toolResult", value } }],
-  });
+  return toolMessage(create(ToolResultSchema, { toolCallId, isError, content: toolResultParts(result) }));
+}
+
+/** The message that sends a result to the model. */
+export function toolMessage(value: ToolResult): Message {
+  const content = [{ part: { case: "toolResult", value } as const }];
+  return create(MessageSchema, { role: Role.TOOL, toolCallId: value.toolCallId, content });
 }
 
 /**
@@ -146,6 +140,10 @@ export function toolInputOf({ input }: ToolCall): string {
   return input.value ?? "";
 }
 
+function grammarOf({ syntax, definition }: NonNullable<CustomToolInput["grammar"]>) {
+  return { syntax: SYNTAXES[syntax], definition };
+}
+
 const SYNTAXES = { lark: Grammar_Syntax.LARK, regex: Grammar_Syntax.REGEX } as const;
 
 /** The mode of each word that {@link toolChoice} takes. */
@@ -155,7 +153,11 @@ export const TOOL_CHOICE_MODES = {
   required: ToolChoice_Mode.REQUIRED,
 } as const;
 
-function resultParts(result: unknown): PartInput[] {
+/**
+ * What a tool returned, as the parts of its result.
+ * @throws TypeError where it is no part and cannot be written as JSON.
+ */
+export function toolResultParts(result: unknown): PartInput[] {
   if (result === undefined) return [];
   if (typeof result === "string") return [textPart(result)];
   if (result instanceof Error) return [textPart(result.message)];

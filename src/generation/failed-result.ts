@@ -6,7 +6,7 @@ import { type ToolCall, type ToolResult, ToolResultSchema } from "../gen/outrigg
 const MAX_PROBLEM_LENGTH = 2048;
 
 /** The error result that tells the model why its call gave nothing. */
-export function failedResult({ id }: ToolCall, problem: string): ToolResult {
+export function failedResult({ id }: Pick<ToolCall, "id">, problem: string): ToolResult {
   const text = problem.length > MAX_PROBLEM_LENGTH ? `${problem.slice(0, MAX_PROBLEM_LENGTH)}…` : problem;
   return create(ToolResultSchema, {
     toolCallId: id,

@@ -1,17 +1,22 @@
-import { create } from "@bufbuild/protobuf";
-import { durationFromMs, durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import { toSdkError } from "../core/errors.ts";
 import { inferenceIdOf } from "../core/inference-id.ts";
-import { type Attempt, AttemptSchema } from "../gen/outrigger/v1/attempt_pb.ts";
-import type { InferenceError } from "../gen/outrigger/v1/error_pb.ts";
+import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import {
+  type AttemptStart,
+  attemptsOf,
+  endedAttempt,
+  failedAttempt,
+  startAttempt,
+} from "../middleware/attempts.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { failureUnder, LinkedSignal } from "./linked-signal.ts";
 
 /** What a call of the model belongs to. */
-export interface CallScope {
+export interface StepScope {
   /** Number of the step, from 1. */
   readonly step: number;
   /** Ends the generation. */
@@ -25,14 +30,12 @@ export class ModelCall {
   readonly options: CallOptions;
   readonly #log: AttemptLog;
   readonly #step: number;
-  readonly #inferenceId = inferenceIdOf();
-  readonly #startedAt = Date.now();
-  readonly #start = performance.now();
+  readonly #start = startAttempt();
   readonly #limit: LinkedSignal | undefined;
   readonly #signal: AbortSignal;
   #target: CallTarget;
 
-  constructor({ provider, model }: Request, { step, signal, maxMs }: CallScope, log: AttemptLog) {
+  constructor({ provider, model }: Request, { step, signal, maxMs }: StepScope, log: AttemptLog) {
     this.#log = log;
     this.#step = step;
     this.#target = { provider, model };
@@ -42,24 +45,24 @@ export class ModelCall {
     const onTarget = (target: CallTarget) => {
       this.#target = target;
     };
-    this.options = { signal: this.#signal, inferenceId: this.#inferenceId, onTarget };
+    this.options = { signal: this.#signal, inferenceId: inferenceIdOf(), onTarget };
   }
 
-  /** The call gave an answer. Failed calls that a middleware repeated come before it. */
+  /** The call gave an answer. Calls that failed before it, and that a middleware repeated, are in the response. */
   succeed({ attempts, provider }: Response): void {
     this.release();
-    for (const attempt of attempts) this.#log.add({ ...attempt, step: this.#step });
-    const answered = { ...this.#target, provider: provider || this.#target.provider };
-    this.#log.add(this.#attempt(answered, endOf(attempts.at(-1)) ?? this.#startedAt));
+    this.#add(attempts);
+    const target = { ...this.#target, provider: provider || this.#target.provider };
+    this.#add([endedAttempt(target, this.options, startAfter(attempts.at(-1), this.#start))]);
   }
 
   /** The call failed. Returns its error. */
   fail(thrown: unknown): unknown {
     this.release();
     const failure = failureUnder(this.#signal, thrown);
-    const attempt = this.#attempt(this.#target, this.#startedAt);
-    attempt.error = withoutBody(toSdkError(failure).toProto());
-    this.#log.add(attempt);
+    const error = toSdkError(failure);
+    const known = attemptsOf(error);
+    this.#add(known.length > 0 ? known : [failedAttempt(this.#target, this.options, this.#start, error)]);
     return failure;
   }
 
@@ -68,30 +71,16 @@ export class ModelCall {
     this.#limit?.release();
   }
 
-  /** @param startedAt In milliseconds since 1970. */
-  #attempt({ provider, model }: CallTarget, startedAt: number): Attempt {
-    const elapsed = performance.now() - this.#start - (startedAt - this.#startedAt);
-    return create(AttemptSchema, {
-      provider,
-      model,
-      inferenceId: this.#inferenceId,
-      step: this.#step,
-      startedAt: timestampFromMs(startedAt),
-      elapsed: durationFromMs(Math.max(0, Math.round(elapsed))),
-    });
+  #add(attempts: readonly Attempt[]): void {
+    for (const attempt of attempts) this.#log.add({ ...attempt, step: this.#step });
   }
 }
 
-/** When what followed an attempt began, in milliseconds since 1970. */
-function endOf(attempt: Attempt | undefined): number | undefined {
-  if (attempt?.startedAt === undefined) return undefined;
-  const { startedAt, elapsed, retryDelay } = attempt;
+/** When the attempt began that came after one that failed. */
+function startAfter(failed: Attempt | undefined, first: AttemptStart): AttemptStart {
+  if (failed?.startedAt === undefined) return first;
+  const { startedAt, elapsed, retryDelay } = failed;
   const [ran, waited] = [elapsed, retryDelay].map((time) => (time === undefined ? 0 : durationMs(time)));
-  return Math.round(timestampMs(startedAt) + (ran ?? 0) + (waited ?? 0));
-}
-
-function withoutBody(error: InferenceError): InferenceError {
-  if (error.providerFailure !== undefined) error.providerFailure.rawJson = "";
-  if (error.cause !== undefined) withoutBody(error.cause);
-  return error;
+  const at = timestampMs(startedAt) + (ran ?? 0) + (waited ?? 0);
+  return { at, monotonic: first.monotonic + (at - first.at) };
 }

@@ -3,6 +3,7 @@ import { responseWithoutContent } from "../client/final-response.ts";
 import { AbortError, SDKError, withEarlierUsage } from "../core/errors.ts";
 import { toolCallsOf } from "../core/message.ts";
 import type { CompleteResponse } from "../core/response.ts";
+import { toolMessage } from "../core/tools.ts";
 import { addUsage } from "../core/usage.ts";
 import type { Attempt } from "../gen/outrigger/v1/attempt_pb.ts";
 import {
@@ -17,9 +18,10 @@ import { FinalResponse, type Request } from "../gen/outrigger/v1/request_pb.ts";
 import { FinishReason_Reason, type Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { noteAttempts } from "../middleware/attempts.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { AttemptLog } from "./attempt-log.ts";
-import { messagesOfStep, toolMessage } from "./continuation.ts";
+import { messagesOfStep } from "./continuation.ts";
 import { failureUnder, LinkedSignal, untilAborted } from "./linked-signal.ts";
 import { type GenerationLimits, limitReached } from "./loop-limits.ts";
 import { ModelCalls, type ModelClient, type StepStream } from "./model-calls.ts";
@@ -34,7 +36,7 @@ export interface LoopTimeouts {
 }
 
 /** Decides after each step whose tools were executed whether the generation ends. */
-export type StopCondition = (steps: readonly StepResult[]) => boolean | Promise<boolean>;
+export type LoopStopCondition = (steps: readonly StepResult[]) => boolean | Promise<boolean>;
 
 /** Options of a tool loop. */
 export interface LoopOptions {
@@ -46,7 +48,7 @@ export interface LoopOptions {
   readonly isStreamed: boolean;
   /** How many times tools are executed and their results sent to the model, at most. */
   readonly maxToolRounds: number;
-  readonly stopWhen?: StopCondition | undefined;
+  readonly stopWhen?: LoopStopCondition | undefined;
   readonly retry?: Partial<RetryPolicy> | undefined;
   readonly timeouts?: LoopTimeouts | undefined;
   readonly limits?: GenerationLimits | undefined;
@@ -134,7 +136,10 @@ class ToolLoop {
       }
       return this.#result(StopReason.STOP_WHEN);
     } catch (thrown) {
-      throw this.#failureOf(failureUnder(scope.signal, thrown));
+      const failure = this.#failureOf(failureUnder(scope.signal, thrown));
+      // Tools that still run are told.
+      scope.abort(failure);
+      throw failure;
     } finally {
       scope.release();
       await stream?.close();
@@ -202,8 +207,10 @@ class ToolLoop {
 
   /** The failure of the loop: after the first answer, with what all answers cost. */
   #failureOf(thrown: unknown): unknown {
-    if (!(thrown instanceof SDKError) || !this.#hasAnswer) return thrown;
-    return withEarlierUsage(thrown, this.#usage);
+    if (!(thrown instanceof SDKError)) return thrown;
+    const error = this.#hasAnswer ? withEarlierUsage(thrown, this.#usage) : thrown;
+    noteAttempts(error, this.#log.attempts);
+    return error;
   }
 }
 

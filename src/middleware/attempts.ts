@@ -1,11 +1,10 @@
 /** The record of the calls that a middleware made on the way to an answer. */
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { CallOptions } from "../core/adapter.ts";
+import type { CallOptions, CallTarget } from "../core/adapter.ts";
 import type { SDKError } from "../core/errors.ts";
 import { type Attempt, AttemptSchema } from "../gen/outrigger/v1/attempt_pb.ts";
 import type { InferenceError } from "../gen/outrigger/v1/error_pb.ts";
-import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 
 /** Most attempts that a response lists: the latest. Retries of every provider of a long chain may be more. */
@@ -48,21 +47,31 @@ export function startAttempt(): AttemptStart {
   return { at: Date.now(), monotonic: performance.now() };
 }
 
-/** The record of an attempt that fails now. */
-export function failedAttempt(
-  { provider, model }: Request,
+/** The record of an attempt that ends now. */
+export function endedAttempt(
+  { provider, model }: CallTarget,
   { inferenceId = "" }: CallOptions,
   start: AttemptStart,
-  error: SDKError,
 ): Attempt {
   return create(AttemptSchema, {
     provider,
     model,
     inferenceId,
     startedAt: timestampFromMs(start.at),
-    elapsed: durationFromMs(Math.round(performance.now() - start.monotonic)),
-    error: recordedError(error.toProto()),
+    elapsed: durationFromMs(Math.max(0, Math.round(performance.now() - start.monotonic))),
   });
+}
+
+/** The record of an attempt that fails now. */
+export function failedAttempt(
+  target: CallTarget,
+  options: CallOptions,
+  start: AttemptStart,
+  error: SDKError,
+): Attempt {
+  const attempt = endedAttempt(target, options, start);
+  attempt.error = recordedError(error.toProto());
+  return attempt;
 }
 
 /** An error as attempts carry it: bounded, without raw JSON, and without the failures before it, which are listed. */

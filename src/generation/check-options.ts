@@ -1,0 +1,42 @@
+import { quote, Violations } from "../client/violations.ts";
+import type { GenerateOptions } from "./generate-options.ts";
+
+/**
+ * Checks the options that are not part of the request.
+ * @throws InvalidRequestError with every one of a wrong type or range.
+ */
+export function checkOptions(options: GenerateOptions): void {
+  const violations = new Violations();
+  const { prompt, messages, system, maxToolRounds, timeout, limits = {} } = options;
+  if (prompt !== undefined && messages !== undefined)
+    violations.add("prompt", "is given together with messages; expected one of prompt and messages");
+  if (prompt === undefined && messages === undefined)
+    violations.add("prompt", "is not set, and neither is messages; expected one of prompt and messages");
+  checkText("prompt", prompt, violations);
+  checkText("system", system, violations);
+  checkNumber("maxToolRounds", maxToolRounds, violations);
+  if (typeof timeout === "object") checkNumbers("timeout", timeout, violations);
+  else checkNumber("timeout", timeout, violations);
+  checkNumbers("limits", limits, violations);
+  violations.throwIfAny();
+}
+
+function checkText(field: string, value: unknown, violations: Violations): void {
+  if (value !== undefined && typeof value !== "string")
+    violations.add(field, `expected a text, found ${describe(value)}`);
+}
+
+function checkNumbers(field: string, values: object, violations: Violations): void {
+  for (const [name, value] of Object.entries(values)) checkNumber(`${field}.${name}`, value, violations);
+}
+
+function checkNumber(field: string, value: unknown, violations: Violations): void {
+  const isNumber = typeof value === "number" || typeof value === "bigint";
+  if (value !== undefined && !(isNumber && value >= 0))
+    violations.add(field, `expected a number from 0, found ${describe(value)}`);
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  return typeof value === "string" ? quote(value) : `a ${typeof value}`;
+}

@@ -1,0 +1,50 @@
+import type { RequestInput, ToolInput } from "../client/request-input.ts";
+import type { MessageInput } from "../core/message.ts";
+import type { ActiveTool } from "../core/tool-input.ts";
+import type { RetryPolicy } from "../middleware/retry-policy.ts";
+import type { StopCondition } from "./generate-result.ts";
+import type { RepairToolCall } from "./local-executor.ts";
+import type { GenerationLimits } from "./loop-limits.ts";
+import type { ModelClient } from "./model-calls.ts";
+import type { LoopTimeouts } from "./tool-loop.ts";
+
+/** Time limits of a generation in milliseconds. 0 or absent: none. */
+export interface GenerationTimeouts extends LoopTimeouts {
+  /** Of each execution of a tool. A tool that exceeds it gets an error result, and the generation goes on. */
+  readonly perToolMs?: number | undefined;
+}
+
+/** What to generate: the fields of a request, and how the generation runs. */
+export interface GenerateOptions extends Omit<RequestInput, "messages" | "tools"> {
+  /** Text of one user message, in place of `messages`. */
+  readonly prompt?: string | undefined;
+  /** The conversation so far, oldest first, in place of `prompt`. */
+  readonly messages?: readonly MessageInput[] | undefined;
+  /** Text of a system message that is put before the conversation. */
+  readonly system?: string | undefined;
+  /** Tools that the model may call. Those with a function are executed; calls of the others are returned. */
+  readonly tools?: readonly (ToolInput | ActiveTool)[] | undefined;
+  /**
+   * How many times tools are executed and their results sent to the model, at most; the model is called once more than
+   * that. Defaults to 1. 0: no tool is executed.
+   */
+  readonly maxToolRounds?: number | undefined;
+  /** Ends the generation early. Asked after each step whose tools were executed, with all steps so far. */
+  readonly stopWhen?: StopCondition | undefined;
+  /** Repairs calls whose arguments do not match the tool's schema. Without it the model is told what is wrong. */
+  readonly repairToolCall?: RepairToolCall | undefined;
+  /** Retries of each call of the model, at most. Defaults to 2; 0 disables retries. Takes precedence over `retry`. */
+  readonly maxRetries?: number | undefined;
+  /** When and how often a call of the model is repeated. */
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  /** Called before each wait for a retry, like `retry.onRetry`. */
+  readonly onRetry?: RetryPolicy["onRetry"];
+  /** Time limit of the whole generation in milliseconds, or several limits. */
+  readonly timeout?: number | GenerationTimeouts | undefined;
+  /** What the generation may use, over all steps. */
+  readonly limits?: GenerationLimits | undefined;
+  /** Cancels the generation at once, in any phase. */
+  readonly signal?: AbortSignal | undefined;
+  /** What calls the model. Default: the module's client, see `getDefaultClient`. */
+  readonly client?: ModelClient | undefined;
+}

@@ -1,0 +1,38 @@
+import type { GenerateOptions } from "./generate-options.ts";
+import { GenerateResult } from "./generate-result.ts";
+import { loopOptionsOf } from "./read-options.ts";
+import { StreamResult } from "./stream-result.ts";
+import { runToolLoop } from "./tool-loop.ts";
+
+/**
+ * Calls a model, executes the tools that it asks for, sends their results, and so on until it answers. Calls that fail
+ * are retried.
+ *
+ * ```ts
+ * const result = await generate({ model: "gpt-5.2", prompt: "What is the weather in Paris?", tools: [getWeather] });
+ * console.log(result.text);
+ * ```
+ * @throws InvalidRequestError with all invalid options, RequestTimeoutError and AbortError where a time limit or the signal
+ * ends it, and the error of the provider's failure. After the first answer it has the usage of all of them.
+ */
+export async function generate(options: GenerateOptions): Promise<GenerateResult> {
+  const loop = runToolLoop(loopOptionsOf(options, false));
+  for (;;) {
+    const next = await loop.next();
+    if (next.done === true) return new GenerateResult(next.value);
+  }
+}
+
+/**
+ * Like `generate`, with the events of the model while it writes. Returns at once: the first request is sent when the
+ * result is read, and all errors are thrown by the reading. Leaving the loop cancels everything that is under way.
+ *
+ * ```ts
+ * const result = stream({ model: "gpt-5.2", prompt: "Write a haiku." });
+ * for await (const text of result.textStream) process.stdout.write(text);
+ * const { usage } = await result.response();
+ * ```
+ */
+export function stream(options: GenerateOptions): StreamResult {
+  return new StreamResult(() => runToolLoop(loopOptionsOf(options, true)));
+}

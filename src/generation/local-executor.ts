@@ -1,0 +1,133 @@
+import { create, isMessage } from "@bufbuild/protobuf";
+import { jsonTextOf } from "../core/json-text.ts";
+import type { ActiveTool } from "../core/tool-input.ts";
+import { toolResultParts } from "../core/tools.ts";
+import {
+  type Message,
+  type ToolCall,
+  ToolCallSchema,
+  type ToolResult,
+  ToolResultSchema,
+} from "../gen/outrigger/v1/message_pb.ts";
+import { failedResult } from "./failed-result.ts";
+import { LinkedSignal, untilAborted } from "./linked-signal.ts";
+import type { StepContext, ToolExecutor, ToolOutcome } from "./step-tools.ts";
+import { type CheckedInput, type InputReader, inputReaderOf } from "./tool-arguments.ts";
+
+/** A call whose arguments do not parse, or do not match the schema of the tool. */
+export interface InvalidCall {
+  /** The call as the model wrote it. */
+  readonly call: ToolCall;
+  /** What is wrong with its arguments. */
+  readonly problem: string;
+  /** The conversation, with the assistant message that has the call. */
+  readonly messages: readonly Message[];
+  /** Aborted when the generation ends without an answer, and when the tool's time limit is over. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Repairs a call, for instance by asking a model. Returns the call with other arguments, the arguments alone (JSON text or
+ * an object), or undefined where it cannot. Name and id of the call stay as they are.
+ */
+export type RepairToolCall = (
+  invalid: InvalidCall,
+) => ToolCall | string | object | undefined | Promise<ToolCall | string | object | undefined>;
+
+/** Options of a LocalExecutor. */
+export interface LocalExecutorOptions {
+  /** Maximum time of one call, its repair included, in milliseconds. 0: none. */
+  readonly perToolMs: number;
+  readonly repairToolCall: RepairToolCall | undefined;
+}
+
+interface LocalTool {
+  readonly tool: ActiveTool;
+  readonly readInput: InputReader;
+}
+
+/** Executes tools in this process. All calls of a step run at the same time. */
+export class LocalExecutor implements ToolExecutor {
+  readonly #tools: ReadonlyMap<string, LocalTool>;
+  readonly #options: LocalExecutorOptions;
+
+  constructor(tools: readonly ActiveTool[], options: LocalExecutorOptions) {
+    this.#tools = new Map(tools.map((tool) => [nameOf(tool), { tool, readInput: inputReaderOf(tool) }]));
+    this.#options = options;
+  }
+
+  isActive(toolName: string): boolean {
+    return this.#tools.has(toolName);
+  }
+
+  execute(calls: readonly ToolCall[], context: StepContext): Promise<readonly ToolOutcome[]> {
+    return Promise.all(calls.map((call) => this.#answer(call, context)));
+  }
+
+  /** What became of a call. Whatever goes wrong in the tool becomes an error result. */
+  async #answer(call: ToolCall, { messages, signal }: StepContext): Promise<ToolOutcome> {
+    const local = this.#tools.get(call.name);
+    if (local === undefined)
+      return { result: failedResult(call, `there is no tool ${jsonTextOf(call.name)}`) };
+    const limit = new LinkedSignal(signal, { ms: this.#options.perToolMs, what: "the tool" });
+    try {
+      const context = { messages, signal: limit.signal };
+      return await untilAborted(this.#execute(local, call, context), limit.signal);
+    } catch (thrown) {
+      return { result: failedResult(call, messageOf(thrown)) };
+    } finally {
+      limit.release();
+    }
+  }
+
+  async #execute({ tool, readInput }: LocalTool, call: ToolCall, context: RunContext): Promise<ToolOutcome> {
+    const { input, repairedCall } = await this.#readInput(readInput, call, context);
+    if ("problem" in input) return { result: failedResult(call, input.problem) };
+    const returned = await tool.execute(input.value, { ...context, toolCallId: call.id });
+    return { result: resultOf(call, returned), repairedCall };
+  }
+
+  /** The input of a call. One that is invalid is repaired once. */
+  async #readInput(read: InputReader, call: ToolCall, context: RunContext): Promise<ReadInput> {
+    const input = await read(call);
+    if ("value" in input) return { input };
+    const repaired = await this.#options.repairToolCall?.({ call, problem: input.problem, ...context });
+    if (repaired === undefined) return { input };
+    const repairedCall = withInput(call, repaired);
+    return { input: await read(repairedCall), repairedCall };
+  }
+}
+
+/** What the calls of one step share, with the signal of one call. */
+type RunContext = Pick<InvalidCall, "messages" | "signal">;
+
+interface ReadInput {
+  readonly input: CheckedInput;
+  readonly repairedCall?: ToolCall;
+}
+
+function nameOf({ definition: { tool } }: ActiveTool): string {
+  return tool.case === "function" || tool.case === "custom" ? tool.value.name : "";
+}
+
+/** The call with what its repair gave. */
+function withInput({ id, name }: ToolCall, repaired: ToolCall | string | object): ToolCall {
+  return create(ToolCallSchema, { id, name, input: inputOf(repaired) });
+}
+
+function inputOf(repaired: ToolCall | string | object): ToolCall["input"] {
+  if (isMessage(repaired, ToolCallSchema)) return repaired.input;
+  return { case: "argumentsJson", value: typeof repaired === "string" ? repaired : jsonTextOf(repaired) };
+}
+
+/** @throws TypeError where the value cannot be written as JSON. */
+function resultOf({ id }: ToolCall, returned: unknown): ToolResult {
+  if (returned instanceof Error) return failedResult({ id }, messageOf(returned));
+  return create(ToolResultSchema, { toolCallId: id, content: toolResultParts(returned) });
+}
+
+/** What the model is told of a failure: the message alone. */
+function messageOf(thrown: unknown): string {
+  const message = thrown instanceof Error ? thrown.message : thrown;
+  return typeof message === "string" && message !== "" ? message : "the tool failed";
+}

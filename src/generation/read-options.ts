@@ -1,0 +1,70 @@
+import { getDefaultClient } from "../client/default-client.ts";
+import { withTypeScriptPaths } from "../client/field-paths.ts";
+import { requestOf, type ToolInput } from "../client/request-input.ts";
+import { SDKError } from "../core/errors.ts";
+import { systemMessage, userMessage } from "../core/message.ts";
+import type { ActiveTool } from "../core/tool-input.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { RetryPolicy } from "../middleware/retry-policy.ts";
+import { checkOptions } from "./check-options.ts";
+import type { GenerateOptions, GenerationTimeouts } from "./generate-options.ts";
+import { stepsCondition } from "./generate-result.ts";
+import { LocalExecutor } from "./local-executor.ts";
+import type { LoopOptions } from "./tool-loop.ts";
+
+/**
+ * The loop of a generation.
+ * @throws InvalidRequestError with every option of a wrong name, type or range.
+ */
+export function loopOptionsOf(options: GenerateOptions, isStreamed: boolean): LoopOptions {
+  const { maxToolRounds = 1, stopWhen, repairToolCall, limits, signal, client } = options;
+  checkOptions(options);
+  const { perToolMs = 0, ...timeouts } = timeoutsOf(options);
+  const active = (options.tools ?? []).filter(isActive);
+  return {
+    client: client ?? getDefaultClient(),
+    request: requestIn(options),
+    executor: new LocalExecutor(active, { perToolMs, repairToolCall }),
+    isStreamed,
+    maxToolRounds,
+    stopWhen: stopWhen && stepsCondition(stopWhen),
+    retry: policyOf(options),
+    timeouts,
+    limits,
+    signal,
+  };
+}
+
+/** The request, without the options that are not part of it. */
+function requestIn(options: GenerateOptions): Request {
+  const { maxToolRounds, stopWhen, repairToolCall, maxRetries, retry, onRetry, ...rest } = options;
+  const { timeout, limits, signal, client, prompt, system, messages, tools, ...fields } = rest;
+  const conversation = prompt === undefined ? (messages ?? []) : [userMessage(prompt)];
+  try {
+    return requestOf({
+      ...fields,
+      messages: system === undefined ? conversation : [systemMessage(system), ...conversation],
+      ...(tools === undefined
+        ? {}
+        : { tools: tools.map((tool) => (isActive(tool) ? tool.definition : tool)) }),
+    });
+  } catch (thrown) {
+    throw thrown instanceof SDKError ? withTypeScriptPaths(thrown) : thrown;
+  }
+}
+
+function isActive(tool: ToolInput | ActiveTool): tool is ActiveTool {
+  return "execute" in tool;
+}
+
+function timeoutsOf({ timeout = {} }: GenerateOptions): GenerationTimeouts {
+  return typeof timeout === "number" ? { totalMs: timeout } : timeout;
+}
+
+function policyOf({ retry, maxRetries, onRetry }: GenerateOptions): Partial<RetryPolicy> {
+  return {
+    ...retry,
+    ...(maxRetries === undefined ? {} : { maxRetries }),
+    ...(onRetry === undefined ? {} : { onRetry }),
+  };
+}

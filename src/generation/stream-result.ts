@@ -1,0 +1,158 @@
+import { StreamAccumulator } from "../core/accumulator.ts";
+import { BatchStream } from "../core/batches.ts";
+import { AbortError } from "../core/errors.ts";
+import type { CompleteResponse } from "../core/response.ts";
+import type {
+  GenerateResult as GenerateResultMessage,
+  StepResult as StepResultMessage,
+} from "../gen/outrigger/v1/generation_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { GenerateResult, StepResult } from "./generate-result.ts";
+import type { LoopItem } from "./tool-loop.ts";
+
+/** A step is complete: the model answered, and its tools were executed. Comes after the `finish` event of the step. */
+export interface StepFinishEvent {
+  readonly event: {
+    readonly case: "stepFinish";
+    readonly value: {
+      /** Number of the step, from 1. */
+      readonly step: number;
+      readonly result: StepResult;
+    };
+  };
+}
+
+/** An event of the model, or the end of a step. */
+export type GenerationEvent = StreamEvent | StepFinishEvent;
+
+type Loop = AsyncIterator<LoopItem, GenerateResultMessage>;
+
+/**
+ * The events of a generation over all its steps. Iterate it for one event at a time, or read `textStream` where only the
+ * text matters; then `result()` and `response()` have the whole. It can be read once, in one of these ways.
+ */
+export class StreamResult extends BatchStream<GenerationEvent> {
+  readonly #reader: LoopReader;
+
+  /** @param open Begins the generation. Called at the first read. */
+  constructor(open: () => Loop) {
+    const reader = new LoopReader(open);
+    super({ [Symbol.asyncIterator]: () => reader });
+    this.#reader = reader;
+  }
+
+  /** Only the text of the answers, piece by piece. Leaving the loop cancels the generation. */
+  get textStream(): AsyncIterable<string> {
+    return this.#texts();
+  }
+
+  /** What has arrived of the present step: after the end, the last response. Undefined before the first event. */
+  get partialResponse(): Response | undefined {
+    return this.#reader.partialResponse;
+  }
+
+  /**
+   * The whole result. Reads the stream where nobody has, and otherwise waits for the end of the loop that reads it.
+   * @throws SDKError the generation's own error where it failed, and AbortError where the loop was left before its end.
+   */
+  async result(): Promise<GenerateResult> {
+    if (!this.#reader.isRead) for await (const _batch of this.batches());
+    return this.#reader.result();
+  }
+
+  /** The last response, see `result`. */
+  async response(): Promise<CompleteResponse> {
+    return (await this.result()).response;
+  }
+
+  async *#texts(): AsyncGenerator<string> {
+    for await (const batch of this.batches())
+      for (const { event } of batch) if (event.case === "textDelta") yield event.value.delta;
+  }
+}
+
+type Batch = readonly GenerationEvent[];
+
+const DONE: IteratorResult<Batch> = { done: true, value: undefined };
+
+/** Reads a loop, and keeps what `StreamResult` says of it. Not a generator: a batch costs one promise and no closure. */
+class LoopReader implements AsyncIterator<Batch> {
+  readonly #open: () => Loop;
+  #loop: Loop | undefined;
+  readonly #outcome = Promise.withResolvers<GenerateResult>();
+  /** Events of the present step that the accumulator has not seen. Most programs never ask for what has arrived. */
+  #unseen: (readonly StreamEvent[])[] = [];
+  #accumulator: StreamAccumulator | undefined;
+  #last: Response | undefined;
+  #isRead = false;
+  #isOver = false;
+
+  constructor(open: () => Loop) {
+    this.#open = open;
+    // Whoever wants to know of a failure asks for the result.
+    this.#outcome.promise.catch(() => {});
+  }
+
+  get isRead(): boolean {
+    return this.#isRead;
+  }
+
+  get partialResponse(): Response | undefined {
+    if (this.#unseen.length > 0) this.#accumulator ??= new StreamAccumulator();
+    for (const event of this.#unseen.flat()) this.#accumulator?.process(event);
+    this.#unseen = [];
+    return this.#accumulator?.partialResponse() ?? this.#last;
+  }
+
+  result(): Promise<GenerateResult> {
+    return this.#outcome.promise;
+  }
+
+  next(): Promise<IteratorResult<Batch>> {
+    this.#isRead = true;
+    if (this.#isOver) return Promise.resolve(DONE);
+    try {
+      this.#loop ??= this.#open();
+    } catch (thrown) {
+      return Promise.reject(this.#fail(thrown));
+    }
+    return this.#loop.next().then(this.#onItem, this.#onFailure);
+  }
+
+  async return(): Promise<IteratorResult<Batch>> {
+    this.#fail(new AbortError("the stream was left before its end"));
+    await this.#loop?.return?.();
+    return DONE;
+  }
+
+  readonly #onItem = (next: IteratorResult<LoopItem, GenerateResultMessage>): IteratorResult<Batch> => {
+    if (next.done === true) {
+      this.#isOver = true;
+      this.#outcome.resolve(new GenerateResult(next.value));
+      return DONE;
+    }
+    const item = next.value;
+    if (item.case === "stepFinish") return { done: false, value: [this.#finishStep(item.step, item.result)] };
+    this.#unseen.push(item.events);
+    return { done: false, value: item.events };
+  };
+
+  readonly #onFailure = (thrown: unknown): never => {
+    throw this.#fail(thrown);
+  };
+
+  #fail(thrown: unknown): unknown {
+    this.#isOver = true;
+    this.#outcome.reject(thrown);
+    return thrown;
+  }
+
+  #finishStep(step: number, message: StepResultMessage): StepFinishEvent {
+    const result = new StepResult(message);
+    this.#unseen = [];
+    this.#accumulator = undefined;
+    this.#last = result.response;
+    return { event: { case: "stepFinish", value: { step, result } } };
+  }
+}
