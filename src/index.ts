@@ -136,7 +136,9 @@ export { type GenerationEvent, type StepFinishEvent, StreamResult } from "./gene
 export type { HttpTimeouts } from "./kit/http/transport.ts";
 // Middleware.
 export { attemptsOf } from "./middleware/attempts.ts";
+export type { CircuitState } from "./middleware/breaker.ts";
 export { type CallScope, onlyFor } from "./middleware/choose-middleware.ts";
+export { type CircuitBreakerOptions, createCircuitBreaker } from "./middleware/circuit-breaker.ts";
 export {
   createFallback,
   DEFAULT_FALLBACK_KINDS,
@@ -145,7 +147,7 @@ export {
   type FallbackTarget,
 } from "./middleware/fallback.ts";
 export { createModelAliases, type ModelAlias, type ModelAliasOptions } from "./middleware/model-aliases.ts";
-export type { MiddlewareObserver } from "./middleware/observer.ts";
+export type { MiddlewareObserver, RefusedBy } from "./middleware/observer.ts";
 export { createRetry, type RetryMiddlewareOptions } from "./middleware/retry.ts";
 export type { RetryBudgetOptions } from "./middleware/retry-budget.ts";
 // Retries: `complete` and `stream` themselves never retry.

@@ -1,6 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
+import { createCircuitBreaker } from "../middleware/circuit-breaker.ts";
 import { createFallback } from "../middleware/fallback.ts";
 import { createModelAliases } from "../middleware/model-aliases.ts";
 import { createRetry } from "../middleware/retry.ts";
@@ -22,6 +23,7 @@ export function buildMiddleware(
     ...(Object.keys(modelAliases).length === 0 ? [] : [createModelAliases(modelAliases)]),
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks)]),
     ...levels.mostSpecific("retries", createRetry),
+    ...levels.mostSpecific("circuitBreaker", createCircuitBreaker),
   ];
 }
 

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
 import { compact, fields, list } from "./fields.ts";
-import { duration, flag, number, oneOf, text, wholeNumber } from "./leaves.ts";
+import { count, duration, flag, number, oneOf, positiveDuration, text, wholeNumber } from "./leaves.ts";
 
 /** More would keep a caller waiting for minutes. */
 const MAX_RETRIES = 10;
@@ -72,14 +72,32 @@ const retries = z.pipe(
   ),
 );
 
+const circuitBreaker = z.pipe(
+  fields({
+    failure_ratio: z.optional(number(0.01, 1)),
+    min_calls: z.optional(count),
+    window: z.optional(positiveDuration),
+    open_for: z.optional(positiveDuration),
+  }),
+  z.transform(({ failure_ratio, min_calls, window, open_for }) =>
+    compact({
+      failureRatio: failure_ratio,
+      minCalls: min_calls,
+      window: secondsOf(window),
+      openFor: secondsOf(open_for),
+    }),
+  ),
+);
+
 /** Fields of everything that rules may be given for: all calls, a provider, a model. */
 export const ruleFields = {
   retries: z.optional(retries),
+  circuit_breaker: z.optional(circuitBreaker),
 };
 
 /** The rules among the fields of an entry, and the others. */
-export function splitRules<Entry extends RuleEntry>({ retries, ...rest }: Entry) {
-  return { ...rest, rules: compact({ retries }) };
+export function splitRules<Entry extends RuleEntry>({ retries, circuit_breaker, ...rest }: Entry) {
+  return { ...rest, rules: compact({ retries, circuitBreaker: circuit_breaker }) };
 }
 
 /** What the rules of an entry are. */

@@ -1,5 +1,9 @@
 import type { CallTarget } from "../core/adapter.ts";
 import type { SDKError } from "../core/errors.ts";
+import type { CircuitState } from "./breaker.ts";
+
+/** What refuses calls. */
+export type RefusedBy = "circuit_breaker" | "rate_limit" | "budget";
 
 /** Is notified of what middleware decides, for metrics. No method may throw. */
 export interface MiddlewareObserver {
@@ -7,4 +11,8 @@ export interface MiddlewareObserver {
   fallback?(from: CallTarget, to: CallTarget, error: SDKError): void;
   /** A call that failed is made again. @param delay Seconds until then. */
   retry?(target: CallTarget, error: SDKError, delay: number): void;
+  /** A circuit breaker has changed its state. */
+  circuit?(target: CallTarget, state: CircuitState): void;
+  /** A call was refused by this process, before anything was sent. */
+  refused?(target: CallTarget, by: RefusedBy): void;
 }

@@ -97,7 +97,24 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
     expect(await asked("one", "sim-text:status=504")).toBe(4);
   });
 
+  it("refuses calls to a model that has failed too often", async () => {
+    const client = await clientOf(
+      "",
+      ", circuit_breaker: { min_calls: 1, failure_ratio: 0.1, open_for: 1m }",
+    );
+    const request = requestFor("sim-text:status=503");
+    await expect(client.complete(request)).rejects.not.toThrow("circuit breaker");
+    await expect(client.complete(request)).rejects.toThrow("circuit breaker of one, sim-text:status=503");
+    await expect(client.complete({ ...request, provider: "two" })).rejects.not.toThrow("circuit breaker");
+    await expect(client.complete({ ...request, provider: "two" })).rejects.not.toThrow("circuit breaker");
+  });
+
   it.each([
+    [
+      "a circuit breaker without calls",
+      "middleware: { circuit_breaker: { min_calls: 0 } }",
+      "middleware.circuit_breaker.min_calls: expected a whole number from 1, found 0",
+    ],
     [
       "a number of retries that is too high",
       "middleware: { retries: { max_retries: 11 } }",

@@ -1,0 +1,97 @@
+import { FailureWindow } from "./failure-window.ts";
+
+/** State of a circuit breaker: calls pass, none pass, or one passes to find out. */
+export type CircuitState = "closed" | "open" | "half_open";
+
+/** When a breaker opens, and for how long. */
+export interface BreakerRule {
+  readonly failureRatio: number;
+  readonly minCalls: number;
+  readonly windowMs: number;
+  readonly openMs: number;
+}
+
+/** What became of a call, for a breaker. */
+export type CallResult = "success" | "failure" | "unknown";
+
+/** A call that a breaker let through. */
+export interface AdmittedCall {
+  /** The provider has begun to answer. */
+  begin(): void;
+  /** The call is over. Once. */
+  end(result: CallResult): void;
+}
+
+/** The circuit breaker of one provider and model. */
+export class Breaker {
+  readonly #rule: BreakerRule;
+  readonly #now: () => number;
+  readonly #onChange: (state: CircuitState) => void;
+  readonly #window: FailureWindow;
+  #state: CircuitState = "closed";
+  /** When it opened, or let the last call through to find out. No other passes for a time: a probe may never end. */
+  #blockedSince = Number.NEGATIVE_INFINITY;
+
+  /**
+   * @param onChange Called with each new state.
+   * @param now Milliseconds of a monotonic clock.
+   */
+  constructor(rule: BreakerRule, onChange: (state: CircuitState) => void, now: () => number) {
+    this.#rule = rule;
+    this.#onChange = onChange;
+    this.#now = now;
+    this.#window = new FailureWindow(rule.windowMs);
+  }
+
+  /** Milliseconds until a call may pass; 0: one may now. */
+  get waitMs(): number {
+    if (this.#state === "closed") return 0;
+    return Math.max(0, this.#blockedSince + this.#rule.openMs - this.#now());
+  }
+
+  /** Lets a call through. To be called only where `waitMs` is 0. */
+  admit(): AdmittedCall {
+    if (this.#state === "closed") return { begin() {}, end: (result) => this.count(result) };
+    this.#blockedSince = this.#now();
+    if (this.#state === "open") this.#change("half_open");
+    return this.#probe();
+  }
+
+  /** A stream has answered the question with its first events: its end may be minutes away. */
+  #probe(): AdmittedCall {
+    let isPending = true;
+    const settle = (result: CallResult) => {
+      if (!isPending) return;
+      isPending = false;
+      if (this.#state !== "half_open") return;
+      if (result === "unknown") this.#blockedSince = Number.NEGATIVE_INFINITY;
+      else if (result === "success") this.#change("closed");
+      else this.#open();
+    };
+    return {
+      begin: () => settle("success"),
+      end: (result) => (isPending ? settle(result) : this.count(result)),
+    };
+  }
+
+  /** Counts a call that is over. */
+  count(result: CallResult): void {
+    if (result === "unknown" || this.#state !== "closed") return;
+    const now = this.#now();
+    this.#window.add(result === "failure", now);
+    if (result === "success") return;
+    const { calls, failures } = this.#window.countsAt(now);
+    if (calls >= this.#rule.minCalls && failures >= calls * this.#rule.failureRatio) this.#open();
+  }
+
+  #open(): void {
+    this.#blockedSince = this.#now();
+    this.#window.clear();
+    this.#change("open");
+  }
+
+  #change(state: CircuitState): void {
+    this.#state = state;
+    this.#onChange(state);
+  }
+}

@@ -1,0 +1,76 @@
+import type { Batches } from "../core/batches.ts";
+import { errorFromProto, type SDKError, toSdkError } from "../core/errors.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+
+type Batch = readonly StreamEvent[];
+
+/** How a stream ended. Where it has neither a response nor an error, its reader left. */
+export interface StreamEnd {
+  readonly response: Response | undefined;
+  readonly error: SDKError | undefined;
+  /** Events that had arrived. */
+  readonly events: number;
+}
+
+/** Is told of a stream. No method may throw. */
+export interface StreamWatcher {
+  /** The first events have arrived. */
+  begin?(): void;
+  /** The stream has ended. Once. */
+  end(end: StreamEnd): void;
+}
+
+/** The same stream, with its beginning and its end told to a watcher. Looks at the last event of each batch only. */
+export function watchStream(batches: Batches<StreamEvent>, watcher: StreamWatcher): Batches<StreamEvent> {
+  const watched = new WatchedStream(batches[Symbol.asyncIterator](), watcher);
+  return { [Symbol.asyncIterator]: () => watched };
+}
+
+/** Neither a generator nor an async function: a read of the source costs one promise and no closure. */
+class WatchedStream implements AsyncIterator<Batch> {
+  readonly #source: AsyncIterator<Batch>;
+  readonly #watcher: StreamWatcher;
+  #last: StreamEvent | undefined;
+  #isOver = false;
+
+  constructor(source: AsyncIterator<Batch>, watcher: StreamWatcher) {
+    this.#source = source;
+    this.#watcher = watcher;
+  }
+
+  next(): Promise<IteratorResult<Batch>> {
+    return this.#source.next().then(this.#onResult, this.#onFailure);
+  }
+
+  async return(): Promise<IteratorResult<Batch>> {
+    this.#end(undefined);
+    await this.#source.return?.();
+    return { done: true, value: undefined };
+  }
+
+  readonly #onResult = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+    if (result.done === true) {
+      this.#end(undefined);
+      return result;
+    }
+    if (this.#last === undefined) this.#watcher.begin?.();
+    this.#last = result.value.at(-1) ?? this.#last;
+    if (this.#last?.event.case === "finish") this.#end(undefined);
+    return result;
+  };
+
+  readonly #onFailure = (thrown: unknown): never => {
+    this.#end(toSdkError(thrown));
+    throw thrown;
+  };
+
+  #end(thrown: SDKError | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const event = this.#last?.event;
+    const response = event?.case === "finish" ? event.value.response : undefined;
+    const error = thrown ?? (event?.case === "error" ? errorFromProto(event.value) : undefined);
+    this.#watcher.end({ response, error, events: (this.#last?.sequence ?? -1) + 1 });
+  }
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { Breaker, type CallResult, type CircuitState } from "../../src/middleware/breaker.ts";
+
+function breakerAt(start = 1000) {
+  const clock = { now: start };
+  const states: CircuitState[] = [];
+  const rule = { failureRatio: 0.5, minCalls: 4, windowMs: 10_000, openMs: 5000 };
+  const breaker = new Breaker(
+    rule,
+    (state) => void states.push(state),
+    () => clock.now,
+  );
+  const make = (...results: CallResult[]) => {
+    for (const result of results) breaker.admit().end(result);
+  };
+  return { clock, states, breaker, make };
+}
+
+/** A breaker that has opened, with its time over. */
+function halfOpened() {
+  const parts = breakerAt();
+  parts.make("failure", "failure", "failure", "failure");
+  parts.clock.now += 5000;
+  return parts;
+}
+
+describe("Breaker", () => {
+  it("opens when enough calls were made and the share of failures is reached", () => {
+    const { states, breaker, make } = breakerAt();
+    make("failure", "failure", "failure");
+    expect(breaker.waitMs).toBe(0);
+    make("failure");
+    expect(breaker.waitMs).toBe(5000);
+    expect(states).toEqual(["open"]);
+  });
+
+  it("stays closed while fewer calls fail, and does not count calls of which nothing is known", () => {
+    const { breaker, make } = breakerAt();
+    make("success", "success", "success", "failure", "failure", "unknown", "unknown");
+    expect(breaker.waitMs).toBe(0);
+    make("failure");
+    expect(breaker.waitMs).toBe(5000);
+  });
+
+  it("forgets calls that are older than its window", () => {
+    const { clock, breaker, make } = breakerAt();
+    make("failure", "failure", "failure");
+    clock.now += 10_000;
+    make("failure");
+    expect(breaker.waitMs).toBe(0);
+  });
+
+  it("lets one call through after its time, which closes it where it succeeds", () => {
+    const { clock, states, breaker, make } = halfOpened();
+    expect(breaker.waitMs).toBe(0);
+    const probe = breaker.admit();
+    clock.now += 1000;
+    expect(breaker.waitMs).toBe(4000);
+    probe.end("success");
+    expect(breaker.waitMs).toBe(0);
+    make("failure", "failure", "failure");
+    expect(states).toEqual(["open", "half_open", "closed"]);
+  });
+
+  it("opens again for the whole time where that call fails", () => {
+    const { clock, states, breaker } = halfOpened();
+    const probe = breaker.admit();
+    clock.now += 1000;
+    probe.end("failure");
+    expect(breaker.waitMs).toBe(5000);
+    expect(states).toEqual(["open", "half_open", "open"]);
+  });
+
+  it("lets the next call through at once where nothing is known of the first one", () => {
+    const { breaker, states } = halfOpened();
+    breaker.admit().end("unknown");
+    expect(breaker.waitMs).toBe(0);
+    expect(states).toEqual(["open", "half_open"]);
+  });
+
+  it("lets another call through where the first one never ends", () => {
+    const { clock, breaker } = halfOpened();
+    breaker.admit();
+    clock.now += 5000;
+    expect(breaker.waitMs).toBe(0);
+  });
+
+  it("closes with the first events of a stream, and counts its end like that of any call", () => {
+    const { breaker, make } = halfOpened();
+    const probe = breaker.admit();
+    probe.begin();
+    expect(breaker.waitMs).toBe(0);
+    make("failure", "failure", "failure");
+    probe.end("failure");
+    expect(breaker.waitMs).toBe(5000);
+  });
+
+  it("does not count the failures of calls that began before it opened", () => {
+    const { clock, breaker, make } = breakerAt();
+    const early = breaker.admit();
+    make("failure", "failure", "failure", "failure");
+    clock.now += 1000;
+    early.end("failure");
+    expect(breaker.waitMs).toBe(4000);
+  });
+});

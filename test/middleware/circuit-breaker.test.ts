@@ -1,0 +1,124 @@
+import {
+  Client,
+  ConfigurationError,
+  createCircuitBreaker,
+  createFallback,
+  createRetry,
+  ServerError,
+  userMessage,
+} from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
+import { useSimulator } from "../simulator/support.ts";
+import { askedOf, calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+
+const simulator = useSimulator();
+const rule = { minCalls: 2, openFor: 60 };
+
+afterEach(() => simulator().clearRequests());
+
+describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
+  it.each([
+    ["fails", "sim-text:status=503"],
+    ["breaks its connections", "sim-text:drop=1"],
+  ])("refuses calls to a model that %s, without asking the provider", async (_name, model) => {
+    const client = clientOf(simulator(), [createCircuitBreaker(rule)]);
+    for (let count = 0; count < 2; count += 1) await failureOf(call(client, requestFor(model)));
+    const refused = await failureOf(call(client, requestFor(model)));
+    expect(refused).toBeInstanceOf(ServerError);
+    expect(refused).toMatchObject({ retryable: true, provider: "" });
+    expect(refused.message).toBe(
+      `the circuit breaker of one, ${model} is open: too many calls failed; retry in 60 s`,
+    );
+    expect(refused.retryAfter).toBeGreaterThan(50);
+    expect(askedOf(simulator())).toHaveLength(2);
+    await call(client, requestFor("sim-text"));
+    expect(await failureOf(call(client, requestFor(model, { provider: "two" })))).not.toEqual(refused);
+    await client.close();
+  });
+
+  it.each([
+    ["invalid requests", "sim-text:status=400"],
+    ["rate limits", "sim-text:status=429"],
+    ["wrong keys", "sim-text:status=401"],
+  ])("does not open for %s", async (_name, model) => {
+    const client = clientOf(simulator(), [createCircuitBreaker(rule)]);
+    for (let count = 0; count < 4; count += 1) await failureOf(call(client, requestFor(model)));
+    expect(askedOf(simulator())).toHaveLength(4);
+    await client.close();
+  });
+
+  it("does not open for time limits that callers set, nor for calls that they left", async () => {
+    const slow = "sim-text:delay_ms=60000";
+    const client = clientOf(simulator(), [createCircuitBreaker({ ...rule, minCalls: 1 })]);
+    await failureOf(call(client, requestFor(slow), { signal: AbortSignal.timeout(50) }));
+    await failureOf(call(client, requestFor(slow, { timeouts: { requestMs: 50 } })));
+    await failureOf(call(client, requestFor(slow), { signal: AbortSignal.abort() }));
+    const error = await failureOf(call(client, requestFor(slow), { signal: AbortSignal.timeout(50) }));
+    expect(error.kindName).toBe("REQUEST_TIMEOUT");
+    await client.close();
+  });
+
+  it("lets one call through after its time, and closes where the provider answers", async () => {
+    const states: string[] = [];
+    const observer = { circuit: (_target: unknown, state: string) => void states.push(state) };
+    const breaker = createCircuitBreaker({ minCalls: 1, openFor: 0.05, observer });
+    const one = new ScriptedAdapter("one", { failures: [new ServerError("down", { provider: "one" })] });
+    const client = new Client({ providers: { one }, middleware: [breaker] });
+    await failureOf(call(client, requestFor("m")));
+    expect((await failureOf(call(client, requestFor("m")))).message).toContain("circuit breaker");
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect((await call(client, requestFor("m"))).model).toBe("m");
+    expect(states).toEqual(["open", "half_open", "closed"]);
+  });
+
+  it("sends calls to the next provider at once, without a retry at the one that is down", async () => {
+    const client = clientOf(simulator(), [
+      createFallback({ targets: [{ provider: "two", model: "sim-text" }] }),
+      createRetry({ baseDelay: 0.001 }),
+      createCircuitBreaker(rule),
+    ]);
+    const model = "sim-text:status=503";
+    const first = await call(client, requestFor(model));
+    expect(first.attempts.map(({ error }) => error?.retryable)).toEqual([true, true, true]);
+    simulator().clearRequests();
+    const second = await call(client, requestFor(model));
+    expect(second.attempts).toHaveLength(1);
+    expect(askedOf(simulator())).toEqual(["/v1/messages sim-text"]);
+    await client.close();
+  });
+});
+
+describe("createCircuitBreaker() around a stream", () => {
+  it("opens for streams that are cut", async () => {
+    const client = clientOf(simulator(), [createCircuitBreaker(rule)]);
+    const request = requestFor("sim-text:cut_events=8");
+    for (let count = 0; count < 2; count += 1) {
+      expect((await eventsOf(client.stream(request))).names).toContain("textDelta");
+    }
+    expect((await eventsOf(client.stream(request))).error).toBeInstanceOf(ServerError);
+    await client.close();
+  });
+
+  it("does not count a stream that its reader leaves", async () => {
+    const one = new ScriptedAdapter("one");
+    const breaker = createCircuitBreaker({ minCalls: 1 });
+    const client = new Client({ providers: { one }, middleware: [breaker] });
+    for (let count = 0; count < 3; count += 1) {
+      for await (const _event of client.stream({ model: "m", messages: [userMessage("hi")] })) break;
+    }
+    expect(one).toMatchObject({ started: 3, ended: 3 });
+  });
+});
+
+describe("the options of createCircuitBreaker()", () => {
+  it.each([
+    { failureRatio: 0 },
+    { failureRatio: 1.1 },
+    { minCalls: 0 },
+    { window: -1 },
+    { openFor: Number.NaN },
+  ])("are refused where one is out of range: %o", (options) => {
+    expect(() => createCircuitBreaker(options)).toThrow(ConfigurationError);
+  });
+});
