@@ -3,6 +3,7 @@ import type { Client } from "../client/client.ts";
 import { type Config, middlewareTargets } from "../config/index.ts";
 import {
   createCatalogService,
+  createGenerationService,
   createInferenceService,
   type RunningServer,
   type ShutdownPart,
@@ -33,7 +34,11 @@ export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
   return startServer({
     listeners: config.listeners,
     reflection: config.reflection,
-    services: [createInferenceService(client), createCatalogService(client.catalog)],
+    services: [
+      createInferenceService(client),
+      createGenerationService(client, config.listeners.limits),
+      createCatalogService(client.catalog),
+    ],
     observers: [metrics, createCallLog(logger), idleMemory],
     metrics,
     shutdown: {

@@ -5,6 +5,11 @@ export type FieldPaths = "typescript" | "contract";
 
 /** The error with the fields of a request named as TypeScript does. The same error where it names none. */
 export function withTypeScriptPaths(error: SDKError): SDKError {
+  return withFieldPaths(error, typeScriptPathOf);
+}
+
+/** The error with other names for the fields of its request. The same error where it names none. */
+export function withFieldPaths(error: SDKError, pathOf: (field: string) => string): SDKError {
   if (error.violations.length === 0) return error;
   const violations = error.violations.map(({ field, description }) => ({
     field: pathOf(field),
@@ -28,7 +33,7 @@ export function withTypeScriptPaths(error: SDKError): SDKError {
 }
 
 /** Quoted keys of maps are a caller's own words and stay as they are. */
-function pathOf(field: string): string {
+function typeScriptPathOf(field: string): string {
   return field.replace(
     /"[^"]*"|_([a-z0-9])/g,
     (found, letter: string | undefined) => letter?.toUpperCase() ?? found,

@@ -1,4 +1,3 @@
-import type { Duration } from "@bufbuild/protobuf/wkt";
 import {
   FinalResponseSchema,
   LossPolicySchema,
@@ -9,6 +8,7 @@ import {
   StatePolicySchema,
   type Timeouts,
 } from "../gen/outrigger/v1/request_pb.ts";
+import { checkDuration } from "./check-duration.ts";
 import { checkEnum } from "./check-enum.ts";
 import { checkJsonObject } from "./check-json.ts";
 import { checkMessages } from "./validate-messages.ts";
@@ -95,9 +95,4 @@ function checkTimeouts({ connect, request, betweenBytes }: Timeouts, violations:
   checkDuration(connect, "timeouts.connect", violations);
   checkDuration(request, "timeouts.request", violations);
   checkDuration(betweenBytes, "timeouts.between_bytes", violations);
-}
-
-function checkDuration(duration: Duration | undefined, field: string, violations: Violations): void {
-  if (duration === undefined || (duration.seconds >= 0n && duration.nanos >= 0)) return;
-  violations.add(field, "is negative, expected 0 or more");
 }

@@ -2,7 +2,9 @@
 export type { HttpApi, HttpRoute } from "./http/http-api.ts";
 export type { CorsOptions, Limits, ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
 export { type Catalog, createCatalogService } from "./services/catalog-service.ts";
-export { createInferenceService, type Inference } from "./services/inference-service.ts";
+export { createGenerationService } from "./services/generation-service.ts";
+export type { Inference } from "./services/inference.ts";
+export { createInferenceService } from "./services/inference-service.ts";
 export type { Service } from "./services/service.ts";
 export type { ShutdownPart } from "./shutdown.ts";
 export { startServer } from "./start-server.ts";

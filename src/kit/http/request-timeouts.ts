@@ -14,6 +14,6 @@ export function timeoutsOf(timeouts: Timeouts | undefined): Partial<HttpTimeouts
 }
 
 /** A limit of less than a millisecond is a limit all the same, so it rounds up; 0 stays 0, which means none. */
-function millisecondsOf({ seconds, nanos }: Duration): number {
+export function millisecondsOf({ seconds, nanos }: Duration): number {
   return Math.ceil(Number(seconds) * 1000 + nanos / 1e6);
 }

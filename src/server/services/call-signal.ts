@@ -17,6 +17,8 @@ export class CutOffError extends ServerError {
 /** A signal whose reason is one of our errors. */
 export interface CallSignal {
   readonly signal: AbortSignal;
+  /** Ends the work itself. */
+  abort(reason: SDKError): void;
   /** Stops listening to the call. To be called when the work that the signal ends is over. */
   release(): void;
 }
@@ -39,7 +41,7 @@ export class CallSignals {
       call.removeEventListener("abort", abort);
       this.#controllers.delete(controller);
     };
-    return { signal: controller.signal, release };
+    return { signal: controller.signal, abort: (reason) => controller.abort(reason), release };
   }
 
   /** Aborts the signals of all calls under way with CutOffError. */

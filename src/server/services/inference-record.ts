@@ -12,7 +12,7 @@ import { boundedText } from "../status/bounded-text.ts";
 import { connectErrorOf } from "../status/status.ts";
 import { type CallRecorder, recorderOf } from "../telemetry/call-recorder.ts";
 import { CutOffError } from "./call-signal.ts";
-import type { Inference } from "./inference-service.ts";
+import type { Inference } from "./inference.ts";
 
 const MAX_NAME_BYTES = 128;
 

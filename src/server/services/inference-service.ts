@@ -1,28 +1,14 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import type { CallOptions } from "../../core/adapter.ts";
 import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
-import type { EventStream } from "../../core/event-stream.ts";
 import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import { CallSignals, deadlineOf, errorOfCall } from "./call-signal.ts";
+import type { Inference } from "./inference.ts";
 import { InferenceRecord } from "./inference-record.ts";
 import { recordComplete, recordStream } from "./recorded-calls.ts";
 import { createService, type Service } from "./service.ts";
-
-/** What answers the calls of InferenceService. A Client is one. */
-export interface Inference {
-  /** Provider of requests that name none. */
-  readonly defaultProvider?: string | undefined;
-  /** The whole answer. Throws SDKError. */
-  complete(request: Request, options?: CallOptions): Promise<Response>;
-  /**
-   * The answer as events, under the laws of a stream: a failure after the first event is an `error` event and is thrown
-   * after it. Leaving the iteration cancels the call.
-   */
-  stream(request: Request, options?: CallOptions): EventStream;
-}
 
 /** InferenceService over what answers it. Independent of the protocol that carries a call. */
 export function createInferenceService(inference: Inference): Service {

@@ -5,8 +5,8 @@ import { toSdkError } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { Inference } from "./inference.ts";
 import type { InferenceRecord } from "./inference-record.ts";
-import type { Inference } from "./inference-service.ts";
 
 /** Calls a provider for its whole answer. Throws what the inference throws. */
 export async function recordComplete(
@@ -27,10 +27,10 @@ export async function recordComplete(
 
 /** What follows the end of a recorded stream. */
 export interface StreamHooks {
-  /** Returns what the iteration throws. */
-  readonly onFailure: (thrown: unknown) => unknown;
+  /** Returns what the iteration throws. Default: what the inference throws. */
+  readonly onFailure?: (thrown: unknown) => unknown;
   /** Called once, however the stream ends. */
-  readonly onEnd: () => void;
+  readonly onEnd?: () => void;
 }
 
 /** Calls a provider for events. */
@@ -39,7 +39,7 @@ export function recordStream(
   inference: Inference,
   request: Request,
   options: CallOptions,
-  hooks: StreamHooks,
+  hooks: StreamHooks = {},
 ): Batches<StreamEvent> {
   const events = inference.stream(request, record.begin(request, options));
   const recorded = new RecordedStream(events.batches()[Symbol.asyncIterator](), record, hooks);
@@ -82,7 +82,7 @@ class RecordedStream implements AsyncIterator<Batch> {
 
   readonly #onFailure = (thrown: unknown): never => {
     this.#record.takeFailure(toSdkError(thrown));
-    const failure = this.#hooks.onFailure(thrown);
+    const failure = this.#hooks.onFailure?.(thrown) ?? thrown;
     this.#end();
     throw failure;
   };
@@ -90,6 +90,6 @@ class RecordedStream implements AsyncIterator<Batch> {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#hooks.onEnd();
+    this.#hooks.onEnd?.();
   }
 }

@@ -4,7 +4,9 @@ import { afterEach, beforeEach, expect } from "vitest";
 import type { HttpApi } from "../../../src/server/http/http-api.ts";
 import type { CorsOptions, Limits, RunningServer } from "../../../src/server/options.ts";
 import { type Catalog, createCatalogService } from "../../../src/server/services/catalog-service.ts";
-import { createInferenceService, type Inference } from "../../../src/server/services/inference-service.ts";
+import { createGenerationService } from "../../../src/server/services/generation-service.ts";
+import type { Inference } from "../../../src/server/services/inference.ts";
+import { createInferenceService } from "../../../src/server/services/inference-service.ts";
 import type { Service } from "../../../src/server/services/service.ts";
 import type { ShutdownPart } from "../../../src/server/shutdown.ts";
 import { startServer } from "../../../src/server/start-server.ts";
@@ -109,6 +111,7 @@ export async function startTestServer(script: Script, options: TestServerOptions
     },
     services: [
       createInferenceService(options.inference ?? inference),
+      createGenerationService(options.inference ?? inference),
       createCatalogService(catalog),
       ...(options.services ?? []),
     ],

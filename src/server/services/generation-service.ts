@@ -1,0 +1,42 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BatchStream } from "../../core/batches.ts";
+import { GenerationService } from "../../gen/outrigger/v1/generation_service_pb.ts";
+import { CallSignals } from "./call-signal.ts";
+import { generate, streamGenerate } from "./generation/generate.ts";
+import type { Inference } from "./inference.ts";
+import { createService, type Service } from "./service.ts";
+
+/** What GenerationService may use. */
+export interface GenerationServiceLimits {
+  /** Calls of the model in one generation, whatever its caller asks for. Default 100. */
+  readonly maxGenerationSteps: number;
+}
+
+/** The limits of a service without settings of its own. */
+const DEFAULT_GENERATION_LIMITS: GenerationServiceLimits = { maxGenerationSteps: 100 };
+
+/** GenerationService over what calls the models. Independent of the protocol that carries a call. */
+export function createGenerationService(
+  inference: Inference,
+  limits: Partial<GenerationServiceLimits> = {},
+): Service {
+  const signals = new CallSignals();
+  const { maxGenerationSteps } = { ...DEFAULT_GENERATION_LIMITS, ...limits };
+  const parts = { inference, signals, bounds: { maxSteps: maxGenerationSteps } };
+  return createService(
+    GenerationService,
+    {
+      generate: (request, context) => generate(parts, request, context),
+      streamGenerate: (request, context) => new BatchStream(streamGenerate(parts, request, context)),
+      generateObject: () => Promise.reject(notImplemented("GenerateObject")),
+      streamObject: async function* () {
+        yield await Promise.reject(notImplemented("StreamObject"));
+      },
+    },
+    { cutOff: () => signals.cutOff() },
+  );
+}
+
+function notImplemented(method: string): ConnectError {
+  return new ConnectError(`${method} is not implemented yet`, Code.Unimplemented);
+}

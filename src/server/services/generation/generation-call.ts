@@ -1,0 +1,105 @@
+import { ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { BatchStream, lazyBatches } from "../../../core/batches.ts";
+import { type SDKError, toSdkError } from "../../../core/errors.ts";
+import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
+import type { ModelClient } from "../../../generation/model-calls.ts";
+import type { LoopOptions } from "../../../generation/tool-loop.ts";
+import { failureOf } from "../../status/status.ts";
+import { type CallSignal, type CallSignals, errorOfCall } from "../call-signal.ts";
+import type { Inference } from "../inference.ts";
+import { InferenceRecord } from "../inference-record.ts";
+import { recordComplete, recordStream } from "../recorded-calls.ts";
+import { type Generation, type GenerationBounds, readOptions } from "./options.ts";
+
+/** What all calls of GenerationService share. */
+export interface GenerationParts {
+  /** Calls the models. */
+  readonly inference: Inference;
+  readonly bounds: GenerationBounds;
+  /** The signals of the calls under way. */
+  readonly signals: CallSignals;
+}
+
+/** How a call failed. */
+export interface CallFailure {
+  readonly error: SDKError;
+  /** Its status, with the error among the details. */
+  readonly status: ConnectError;
+}
+
+/** One call of GenerationService, from its request to its status. */
+export class GenerationCall {
+  readonly #parts: GenerationParts;
+  readonly #context: HandlerContext;
+  readonly #record: InferenceRecord;
+  readonly #call: CallSignal;
+  #generation: Generation | undefined;
+  #isOver = false;
+
+  constructor(parts: GenerationParts, context: HandlerContext) {
+    this.#parts = parts;
+    this.#context = context;
+    this.#record = new InferenceRecord(parts.inference, context);
+    this.#call = parts.signals.open(context.signal);
+  }
+
+  /** Aborted when the caller disconnects, its deadline runs out, the server stops, or the call is given up. */
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+
+  /** Gives the call up: nothing further is sent to providers. */
+  abort(reason: SDKError): void {
+    this.#call.abort(reason);
+  }
+
+  /**
+   * Reads the options of the generation.
+   * @param path Path of the options in the caller's message.
+   * @throws InvalidRequestError with all invalid fields.
+   */
+  async read(options: GenerationOptions | undefined, path: string): Promise<Generation> {
+    this.#generation = await readOptions(options, path, this.#parts.bounds);
+    return this.#generation;
+  }
+
+  /** The options of a loop that this call runs, but for its tools. */
+  loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
+    return { ...generation, client: this.#client(), signal: this.signal };
+  }
+
+  /** The failure that a thrown value means. */
+  fail(thrown: unknown): CallFailure {
+    // Limits of a request, and requests that are malformed, are statuses already.
+    if (thrown instanceof ConnectError && !this.signal.aborted) return this.#failWith(thrown);
+    const failed = errorOfCall(thrown, this.signal);
+    const error = this.#generation?.fields.rename(failed) ?? failed;
+    return { error, status: this.#record.fail(error) };
+  }
+
+  /** The call has ended. Can be called again. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#call.release();
+    this.#record.end(this.signal);
+  }
+
+  #failWith(thrown: ConnectError): CallFailure {
+    const { method } = this.#context;
+    const { status } = failureOf(thrown, `${method.parent.typeName}/${method.name}`);
+    const error = toSdkError(status.cause);
+    this.#record.fail(error);
+    return { error, status };
+  }
+
+  #client(): ModelClient {
+    const { inference } = this.#parts;
+    const record = this.#record;
+    return {
+      complete: (request, options = {}) => recordComplete(record, inference, request, options),
+      stream: (request, options = {}) =>
+        new BatchStream(lazyBatches(() => recordStream(record, inference, request, options))),
+    };
+  }
+}

@@ -1,0 +1,142 @@
+import { checkDuration } from "../../../client/check-duration.ts";
+import { Violations } from "../../../client/violations.ts";
+import { invalidField } from "../../../core/errors.ts";
+import { systemMessage, userMessage } from "../../../core/message.ts";
+import type {
+  GenerationOptions,
+  GenerationLimits as LimitFields,
+  RetryPolicy as RetryFields,
+  GenerationTimeouts as TimeoutFields,
+} from "../../../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../../../gen/outrigger/v1/message_pb.ts";
+import type { Request } from "../../../gen/outrigger/v1/request_pb.ts";
+import type { LoopOptions } from "../../../generation/tool-loop.ts";
+import { millisecondsOf } from "../../../kit/http/request-timeouts.ts";
+import { RequestFields } from "./request-fields.ts";
+import { compileStopCondition } from "./stop-condition/compile.ts";
+
+/** What a generation is to do: the options of a caller as the loop takes them. */
+export interface Generation
+  extends Pick<LoopOptions, "request" | "maxToolRounds" | "stopWhen" | "retry" | "timeouts" | "limits"> {
+  /** Longest wait for one tool of the caller in milliseconds. 0: none. Undefined: the default. */
+  readonly perToolMs: number | undefined;
+  /** Names the fields of `request` as the caller knows them. */
+  readonly fields: RequestFields;
+}
+
+/** What the sidecar allows, whatever a caller asks for. */
+export interface GenerationBounds {
+  /** Calls of the model in one generation. */
+  readonly maxSteps: number;
+}
+
+const DEFAULT_TOOL_ROUNDS = 1;
+
+/**
+ * Reads the options of a generation. The model's request itself is checked by the client that sends it.
+ * @param path Path of the options in the caller's message.
+ * @throws InvalidRequestError with all invalid fields.
+ */
+export async function readOptions(
+  options: GenerationOptions | undefined,
+  path: string,
+  { maxSteps }: GenerationBounds,
+): Promise<Generation> {
+  if (options?.request === undefined) {
+    const field = options === undefined ? path : `${path}.request`;
+    throw invalidField(field, "is missing, expected what is to be generated");
+  }
+  const violations = new Violations();
+  const { request, prompt, maxToolRounds, retry, timeouts, limits } = options;
+  if (prompt !== "" && request.messages.length > 0)
+    violations.add(`${path}.prompt`, `expected nothing beside the messages of ${path}.request`);
+  checkTexts(options, path, violations);
+  checkNumber(maxToolRounds, 0, `${path}.max_tool_rounds`, violations);
+  checkRetry(retry, `${path}.retry`, violations);
+  checkTimeouts(timeouts, `${path}.timeouts`, violations);
+  checkLimits(limits, `${path}.limits`, violations);
+  violations.throwIfAny();
+  return {
+    request: { ...request, messages: messagesOf(options, request) },
+    maxToolRounds: maxToolRounds ?? DEFAULT_TOOL_ROUNDS,
+    stopWhen: await compileStopCondition(options.stopWhen, `${path}.stop_when`),
+    retry: retryPolicyOf(retry),
+    timeouts: timeoutsOf(timeouts),
+    limits: { ...limitsOf(limits), maxSteps: Math.min(limits?.maxSteps ?? maxSteps, maxSteps) },
+    perToolMs: timeouts?.perTool === undefined ? undefined : millisecondsOf(timeouts.perTool),
+    fields: new RequestFields(options, path),
+  };
+}
+
+function messagesOf({ system, prompt }: GenerationOptions, { messages }: Request): Message[] {
+  const before = system === "" ? [] : [systemMessage(system)];
+  return prompt === "" ? [...before, ...messages] : [...before, userMessage(prompt)];
+}
+
+function checkTexts({ prompt, system }: GenerationOptions, path: string, violations: Violations): void {
+  if (!prompt.isWellFormed()) violations.add(`${path}.prompt`, "holds half of a surrogate pair");
+  if (!system.isWellFormed()) violations.add(`${path}.system`, "holds half of a surrogate pair");
+}
+
+function checkRetry(retry: RetryFields | undefined, path: string, violations: Violations): void {
+  if (retry === undefined) return;
+  checkNumber(retry.maxRetries, 0, `${path}.max_retries`, violations);
+  checkNumber(retry.backoffMultiplier, 0, `${path}.backoff_multiplier`, violations);
+  checkDuration(retry.baseDelay, `${path}.base_delay`, violations);
+  checkDuration(retry.maxDelay, `${path}.max_delay`, violations);
+}
+
+function checkTimeouts(timeouts: TimeoutFields | undefined, path: string, violations: Violations): void {
+  checkDuration(timeouts?.total, `${path}.total`, violations);
+  checkDuration(timeouts?.perStep, `${path}.per_step`, violations);
+  checkDuration(timeouts?.perTool, `${path}.per_tool`, violations);
+}
+
+function checkLimits(limits: LimitFields | undefined, path: string, violations: Violations): void {
+  checkNumber(limits?.maxSteps, 1, `${path}.max_steps`, violations);
+  checkNumber(limits?.maxTotalTokens, 0, `${path}.max_total_tokens`, violations);
+  checkNumber(limits?.maxCostNanoUsd, 0, `${path}.max_cost_nano_usd`, violations);
+  checkNumber(limits?.maxToolCalls, 0, `${path}.max_tool_calls`, violations);
+}
+
+function checkNumber(
+  value: number | bigint | undefined,
+  min: number,
+  field: string,
+  violations: Violations,
+): void {
+  if (value === undefined || (value >= min && value < Infinity)) return;
+  violations.add(field, `expected a number from ${min}, found ${value}`);
+}
+
+function retryPolicyOf(fields: RetryFields | undefined): LoopOptions["retry"] {
+  if (fields === undefined) return {};
+  const { maxRetries, baseDelay, maxDelay, backoffMultiplier, jitter, retryTimeouts } = fields;
+  return {
+    retryTimeouts,
+    ...(maxRetries === undefined ? {} : { maxRetries }),
+    ...(baseDelay === undefined ? {} : { baseDelay: millisecondsOf(baseDelay) / 1000 }),
+    ...(maxDelay === undefined ? {} : { maxDelay: millisecondsOf(maxDelay) / 1000 }),
+    ...(backoffMultiplier === undefined ? {} : { backoffMultiplier }),
+    ...(jitter === undefined ? {} : { jitter }),
+  };
+}
+
+function timeoutsOf(timeouts: TimeoutFields | undefined): LoopOptions["timeouts"] {
+  if (timeouts === undefined) return {};
+  const { total, perStep } = timeouts;
+  return {
+    ...(total === undefined ? {} : { totalMs: millisecondsOf(total) }),
+    ...(perStep === undefined ? {} : { perStepMs: millisecondsOf(perStep) }),
+  };
+}
+
+function limitsOf(limits: LimitFields | undefined): LoopOptions["limits"] {
+  if (limits === undefined) return {};
+  const { maxTotalTokens, maxCostNanoUsd, maxToolCalls } = limits;
+  return {
+    ...(maxTotalTokens === undefined ? {} : { maxTotalTokens }),
+    ...(maxCostNanoUsd === undefined ? {} : { maxCostNanoUsd }),
+    ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
+  };
+}

@@ -1,0 +1,17 @@
+import type { CallOptions } from "../../core/adapter.ts";
+import type { EventStream } from "../../core/event-stream.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+
+/** What answers the calls of InferenceService. A Client is one. */
+export interface Inference {
+  /** Provider of requests that name none. */
+  readonly defaultProvider?: string | undefined;
+  /** The whole answer. Throws SDKError. */
+  complete(request: Request, options?: CallOptions): Promise<Response>;
+  /**
+   * The answer as events, under the laws of a stream: a failure after the first event is an `error` event and is thrown
+   * after it. Leaving the iteration cancels the call.
+   */
+  stream(request: Request, options?: CallOptions): EventStream;
+}
