@@ -15,41 +15,52 @@ afterEach(() => void vi.useRealTimers());
 const CALL = createCall({ rpc: "acme.Service/Do", requestId: "r", httpVersion: "2.0", protocol: "grpc" });
 const PROBE = { ...CALL, rpc: "grpc.health.v1.Health/Check" };
 
-/** Lets a number of calls arrive. */
+const MIB = 1024 * 1024;
+
+/** An idle memory with a scripted load of the event loop, resident memory and collections. */
+function watched() {
+  const loop = { busyShare: 0 };
+  // What is in use is what a collection leaves.
+  const bytes = { resident: 60 * MIB, inUse: 60 * MIB };
+  const collect = vi.fn(() => {
+    bytes.resident = bytes.inUse;
+  });
+  const memory = createIdleMemory({
+    collect,
+    readResidentBytes: () => bytes.resident,
+    readBusyShare: () => loop.busyShare,
+  });
+  return { memory, collect, loop, bytes };
+}
+
 function begin(memory: IdleMemory, count: number, call = CALL): void {
   for (let index = 0; index < count; index++) memory.begin(call);
 }
 
-/** An idle memory with a scripted load of the event loop, and its collections. */
-function watched() {
-  const collect = vi.fn();
-  const loop = { busyShare: 0 };
-  const heap = { bytes: 0 };
-  const memory = createIdleMemory({
-    collect,
-    readHeldBytes: () => heap.bytes,
-    readBusyShare: () => loop.busyShare,
-  });
-  return { memory, collect, loop, heap };
+function end(memory: IdleMemory, count: number, call = CALL): void {
+  for (let index = 0; index < count; index++) memory.end(call, outcomeOf());
 }
 
 describe("createIdleMemory()", () => {
   it("collects once when a load is over, and again after the next", () => {
-    const { memory, collect } = watched();
-    begin(memory, MIN_CHANGES);
-    vi.advanceTimersByTime(QUIET_MS - 1);
-    expect(collect).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(10 * QUIET_MS);
-    expect(collect).toHaveBeenCalledOnce();
-    begin(memory, MIN_CHANGES);
-    vi.advanceTimersByTime(QUIET_MS);
-    expect(collect).toHaveBeenCalledTimes(2);
+    const { memory, collect, bytes } = watched();
+    for (const collections of [1, 2]) {
+      begin(memory, 3);
+      bytes.resident += MIN_GROWTH_BYTES;
+      end(memory, 3);
+      vi.advanceTimersByTime(QUIET_MS - 1);
+      expect(collect).toHaveBeenCalledTimes(collections - 1);
+      vi.advanceTimersByTime(10 * QUIET_MS);
+      expect(collect).toHaveBeenCalledTimes(collections);
+      expect(vi.getTimerCount()).toBe(0);
+    }
   });
 
   it("waits while the event loop is busy, whether calls come and go or not", () => {
-    const { memory, collect, loop } = watched();
+    const { memory, collect, loop, bytes } = watched();
     loop.busyShare = 0.5;
-    begin(memory, MIN_CHANGES);
+    begin(memory, 1);
+    bytes.resident += MIN_GROWTH_BYTES;
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).not.toHaveBeenCalled();
     loop.busyShare = 0.01;
@@ -57,58 +68,84 @@ describe("createIdleMemory()", () => {
     expect(collect).toHaveBeenCalledOnce();
   });
 
-  it("leaves a few calls alone, and adds them up", () => {
-    const { memory, collect } = watched();
-    begin(memory, MIN_CHANGES - 1);
+  it("does not collect where the memory has hardly grown, however many calls there were", () => {
+    const { memory, collect, bytes } = watched();
+    begin(memory, 10 * MIN_CHANGES);
+    bytes.resident += MIN_GROWTH_BYTES - 1;
+    end(memory, 10 * MIN_CHANGES);
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).not.toHaveBeenCalled();
+  });
+
+  it("collects again when the calls that held memory at the last collection have ended", () => {
+    const { memory, collect, bytes } = watched();
+    begin(memory, 2);
+    bytes.resident = bytes.inUse = 200 * MIB;
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).toHaveBeenCalledOnce();
+    end(memory, 1);
+    // One of them is still there.
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).toHaveBeenCalledOnce();
+    end(memory, 1);
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).toHaveBeenCalledTimes(2);
+  });
+
+  it("collects again after many calls where there is always one under way", () => {
+    const { memory, collect, bytes } = watched();
+    begin(memory, MIN_CHANGES);
+    bytes.resident = bytes.inUse = 200 * MIB;
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).toHaveBeenCalledOnce();
+    end(memory, MIN_CHANGES - 1);
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).toHaveBeenCalledOnce();
+    begin(memory, 1);
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).toHaveBeenCalledTimes(2);
+  });
+
+  it("collects again where a call ended just before a collection and still held its memory", () => {
+    const { memory, collect, bytes } = watched();
+    begin(memory, 1);
+    bytes.resident = bytes.inUse = 200 * MIB;
+    vi.advanceTimersByTime(QUIET_MS - 1);
+    end(memory, 1);
+    vi.advanceTimersByTime(1);
+    expect(collect).toHaveBeenCalledOnce();
+    bytes.inUse = 70 * MIB;
+    vi.advanceTimersByTime(10 * QUIET_MS);
+    expect(collect).toHaveBeenCalledTimes(2);
+    expect(bytes.resident).toBe(70 * MIB);
+  });
+
+  it("does not watch probes", () => {
+    const { memory } = watched();
+    begin(memory, 1, PROBE);
+    end(memory, 1, PROBE);
     expect(vi.getTimerCount()).toBe(0);
-    begin(memory, 1);
-    vi.advanceTimersByTime(QUIET_MS);
-    expect(collect).toHaveBeenCalledOnce();
-  });
-
-  it("collects after a single call that left much behind, once", () => {
-    const { memory, collect, heap } = watched();
-    heap.bytes = MIN_GROWTH_BYTES;
-    begin(memory, 1);
-    vi.advanceTimersByTime(QUIET_MS);
-    expect(collect).toHaveBeenCalledOnce();
-    // What is still in use is no reason for another collection.
-    begin(memory, 1);
-    vi.advanceTimersByTime(QUIET_MS);
-    expect(collect).toHaveBeenCalledOnce();
-  });
-
-  it("counts the ends of calls too, and no probes", () => {
-    const { memory, collect } = watched();
-    begin(memory, MIN_CHANGES, PROBE);
-    begin(memory, MIN_CHANGES - 1);
-    vi.advanceTimersByTime(QUIET_MS);
-    expect(collect).not.toHaveBeenCalled();
-    memory.end(CALL, outcomeOf());
-    vi.advanceTimersByTime(QUIET_MS);
-    expect(collect).toHaveBeenCalledOnce();
   });
 
   it("does nothing once it was stopped", () => {
-    const { memory, collect } = watched();
-    begin(memory, MIN_CHANGES);
+    const { memory, collect, bytes } = watched();
+    bytes.resident += MIN_GROWTH_BYTES;
+    begin(memory, 1);
     memory.stop();
-    begin(memory, MIN_CHANGES);
+    begin(memory, 1);
     vi.advanceTimersByTime(10 * QUIET_MS);
     expect(collect).not.toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("makes the heap smaller", () => {
+  it("returns the pages of garbage to the system", () => {
     const memory = createIdleMemory({ readBusyShare: () => 0 });
-    let garbage: unknown[] | undefined = Array.from({ length: 300_000 }, (_, index) => ({ index }));
-    begin(memory, MIN_CHANGES);
-    const before = process.memoryUsage().heapUsed;
-    expect(garbage).toHaveLength(300_000);
+    let garbage: unknown[] | undefined = Array.from({ length: 2_000_000 }, (_, index) => ({ index }));
+    begin(memory, 1);
+    const before = process.memoryUsage.rss();
+    expect(garbage).toHaveLength(2_000_000);
     garbage = undefined;
     vi.advanceTimersByTime(QUIET_MS);
-    expect(process.memoryUsage().heapUsed).toBeLessThan(before);
+    expect(before - process.memoryUsage.rss()).toBeGreaterThan(32 * MIB);
   });
 });
