@@ -19,6 +19,9 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: ["test/clients/**", "node_modules/**"],
     testTimeout: 20_000,
+    hookTimeout: 60_000,
+    // What a test waits for comes at once, but not on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
     reporters: ["dot", "./test/support/closing-line.ts"],
   },
 });

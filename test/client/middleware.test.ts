@@ -289,7 +289,7 @@ describe("middleware as a function", () => {
     const { events, error } = await read(client.stream(request));
     expect(casesOf(events)).toEqual(["streamStart", "textStart", "textDelta", "error"]);
     expect(error).toBe(broken);
-    await vi.waitFor(() => expect(heard).toEqual([broken, "ended"]));
+    await vi.waitFor(() => expect(heard).toEqual([broken, "ended"]), { timeout: 10_000 });
     expect(one).toMatchObject({ started: 1, ended: 1 });
   });
 

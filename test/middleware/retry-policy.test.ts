@@ -120,11 +120,10 @@ describe("retry()", () => {
     await expect(retry(attempt, {}, { signal: AbortSignal.abort(deadline) })).rejects.toBe(deadline);
     expect(attempt).not.toHaveBeenCalled();
     const controller = new AbortController();
-    const since = performance.now();
-    const waiting = retry(attempt, { baseDelay: 30 }, { signal: controller.signal });
+    // Longer than the test may take.
+    const waiting = retry(attempt, { baseDelay: 60, maxDelay: 60 }, { signal: controller.signal });
     setTimeout(() => controller.abort(), 10);
     await expect(waiting).rejects.toBeInstanceOf(AbortError);
-    expect(performance.now() - since).toBeLessThan(2000);
     expect(attempt).toHaveBeenCalledTimes(1);
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
   });

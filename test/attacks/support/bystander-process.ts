@@ -11,7 +11,7 @@ import type { Answer, Observed, Order, Target } from "./bystander.ts";
 const INTERVAL_MS = 50;
 // A call that takes longer has failed. An idle machine needs a few hundred milliseconds at most, whatever the attack;
 // the rest is for machines that are busy with something else.
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 30_000;
 const MAX_FAILURES = 5;
 
 const message = toBinary(

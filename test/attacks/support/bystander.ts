@@ -11,7 +11,7 @@ export interface Observed {
   /** Answers of `/livez`. */
   readonly probes: number;
   readonly slowestProbeMs: number;
-  /** Calls and probes that failed or took longer than ten seconds, by their reasons. */
+  /** Calls and probes that failed or took longer than half a minute, by their reasons. */
   readonly failures: readonly string[];
 }
 

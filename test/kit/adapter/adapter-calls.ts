@@ -82,11 +82,6 @@ export function casesOf(events: readonly StreamEvent[]): (string | undefined)[] 
   return events.map(({ event }) => event.case);
 }
 
-/** Milliseconds of the clock by which the simulator tells its times. */
-export function now(): number {
-  return performance.timeOrigin + performance.now();
-}
-
 /** Lets what is on its way over loopback arrive: some time, and turns of the event loop in which sockets are read. */
 export async function settle(): Promise<void> {
   await pause(20);

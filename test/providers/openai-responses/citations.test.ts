@@ -96,15 +96,14 @@ describe("the indices of a citation", () => {
   });
 
   it("are found in linear time for many citations of a long text", () => {
-    const count = 20_000;
+    // A pass over the text for each citation would take longer than a test may.
+    const count = 100_000;
     const text = "🙂".repeat(count);
     const { content } = citing(
       text,
       Array.from({ length: count }, (_, at) => [at, at + 1] as const),
     );
-    const start = performance.now();
     const citations = citationsOf(content[0] ?? {}, text);
-    expect(performance.now() - start).toBeLessThan(2000);
     expect(citations.map(spanOf).at(-1)).toEqual([count - 1, count]);
   });
 });

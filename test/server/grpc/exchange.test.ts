@@ -223,9 +223,10 @@ describe("compression", () => {
 
 describe("a stream of answers", () => {
   it("leaves in one write where the messages are ready together", async () => {
+    const { promise: firstRead, resolve } = Promise.withResolvers<void>();
     const batches = async function* () {
       yield [output(1), output(2), output(3)];
-      await setTimeout(20);
+      await firstRead;
       yield [output(4)];
     };
     const { session } = await connect({
@@ -238,7 +239,10 @@ describe("a stream of answers", () => {
     });
     const stream = call(session, "StreamingOutputCall", outputRequest);
     const reads: number[] = [];
-    stream.on("data", (chunk) => reads.push(framesOf(chunk).length));
+    stream.on("data", (chunk) => {
+      reads.push(framesOf(chunk).length);
+      resolve();
+    });
     const { trailers } = await readAnswer(stream);
     expect(reads).toEqual([3, 1]);
     expect(trailers["grpc-status"]).toBe("0");

@@ -48,19 +48,19 @@ describe("a connection of HTTP/2", () => {
   });
 
   it("gets a GOAWAY after its last call", async () => {
-    const { session, closed } = await connect({ maxConnectionIdleMs: 60 });
+    const { session, closed } = await connect({ maxConnectionIdleMs: 500 });
     expect(await ask(session, "/now")).toBe("begun");
     await closed;
   });
 
   it("is not idle while a call runs, however silent", async () => {
-    const { session, closed, finish } = await connect({ maxConnectionIdleMs: 20 });
+    const { session, closed, finish } = await connect({ maxConnectionIdleMs: 300 });
     let away = false;
     session.once("goaway", () => {
       away = true;
     });
     const answer = ask(session, "/later");
-    await new Promise((resolve) => setTimeout(resolve, 80));
+    await new Promise((resolve) => setTimeout(resolve, 900));
     expect(away).toBe(false);
     finish();
     expect(await answer).toBe("begunended");
@@ -68,14 +68,14 @@ describe("a connection of HTTP/2", () => {
   });
 
   it("gets a GOAWAY at its maximum age, and its calls finish", async () => {
-    const { session, closed, finish } = await connect({ maxConnectionAgeMs: 40 });
+    const { session, closed, finish } = await connect({ maxConnectionAgeMs: 500 });
     session.once("goaway", finish);
     expect(await ask(session, "/later")).toBe("begunended");
     await closed;
   });
 
   it("is cut when its calls do not finish in the time of grace", async () => {
-    const { session, closed } = await connect({ maxConnectionAgeMs: 40, maxConnectionAgeGraceMs: 40 });
+    const { session, closed } = await connect({ maxConnectionAgeMs: 500, maxConnectionAgeGraceMs: 40 });
     let text = "";
     session.request({ ":path": "/later" }).on("data", (chunk) => {
       text += chunk;
