@@ -3,7 +3,7 @@
  * to start it, and chunks beside it that are loaded when they are needed.
  *
  * CommonJS, because Node starts it in a third of the time of unbundled ES modules. esbuild splits code
- * into ES modules only, hence two passes. The first leaves out what nobody imports and splits the
+ * into ES modules only, hence two passes. The first leaves out unused exports and splits the
  * program at its dynamic imports. The second joins the pieces that belong together (chunks.ts) and
  * writes each file as CommonJS, where a dynamic import becomes a `require` that runs later.
  */

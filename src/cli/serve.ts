@@ -59,7 +59,8 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
 function warnOfNetwork(addresses: readonly string[], logger: Logger): void {
   const open = addresses.filter((address) => !isLocal(address));
   if (open.length === 0) return;
-  const risk = "calls are not authenticated: whoever reaches these addresses can spend the providers' keys";
+  const risk =
+    "calls are not authenticated: any client that reaches these addresses can use the providers' keys";
   logger.warn({ addresses: open }, `${risk}; listen on loopback or a Unix socket, or limit who reaches them`);
 }
 

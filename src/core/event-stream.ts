@@ -51,7 +51,7 @@ export class EventStream extends BatchStream<StreamEvent> {
   }
 
   /**
-   * The whole response. Reads the stream where nobody has, and otherwise waits for the end of the loop that reads it.
+   * The whole response. Reads the stream if it is not being read, else waits for the end of the loop that reads it.
    * @throws SDKError the stream's own error where it failed, and AbortError where the loop was left before its end.
    * TypeError where the stream was read by its batches.
    */

@@ -15,7 +15,7 @@ export type PartInput = MessageInitShape<typeof ContentPartSchema>;
 /** Content of a message: a text, one part, or several parts. */
 export type Content = string | PartInput | readonly PartInput[];
 
-/** Where a picture, a sound or a document is: an `https:` or `data:` URL, its bytes, or a file at the provider. */
+/** Where an image, audio or a document is: an `https:` or `data:` URL, its bytes, or a file at the provider. */
 export type MediaSource = string | URL | Uint8Array | { readonly fileId: string };
 
 /** What is known of a media file beside its place. */

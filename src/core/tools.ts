@@ -108,7 +108,7 @@ export function toolMessage(value: ToolResult): Message {
 }
 
 /**
- * The parsed arguments of a tool call. Models write invalid arguments now and then, so the outcome says whether they are
+ * The parsed arguments of a tool call. Models sometimes write invalid arguments, so the outcome says whether they are
  * usable; its error can be sent back as the result, so that the model tries again.
  *
  * ```ts

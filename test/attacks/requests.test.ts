@@ -72,7 +72,7 @@ describe("a request to any provider", () => {
       { messages: [user("hi")], tools: [strictTool(sharedValues())] },
     ],
     ["with tool calls of one id", callsWithOneId()],
-  ])("%s delays nobody", { timeout: 120_000 }, async (_what, request) => {
+  ])("%s does not delay other calls", { timeout: 120_000 }, async (_what, request) => {
     const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers });
     const answers: string[] = [];
     expectWithstood(

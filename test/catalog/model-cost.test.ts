@@ -159,7 +159,7 @@ describe("costWith()", () => {
 });
 
 describe("costOf()", () => {
-  it("is undefined for models that nobody knows", () => {
+  it("is undefined for unknown models", () => {
     expect(costOf(usageOf({ inputTokens: 1, outputTokens: 1 }), "gpt-7-nova", "openai")).toBeUndefined();
   });
 

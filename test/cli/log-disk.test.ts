@@ -65,7 +65,7 @@ describe("outrigger serve with a log that takes nothing", () => {
     expect(await sidecar.stop()).toBe(0);
   });
 
-  it("serves calls while nobody reads its pipe, drops lines beyond its buffer and stops on SIGTERM", async () => {
+  it("serves calls while its log pipe is not read, drops lines beyond its buffer and stops on SIGTERM", async () => {
     const folder = await mkdtemp(join(tmpdir(), "outrigger-pipe-"));
     const path = join(folder, "pipe");
     execFileSync("mkfifo", [path]);

@@ -231,7 +231,7 @@ const ANSWERS: readonly Fault[] = [
   ),
   answers("a failed answer without a body", (socket) => writeFailure(socket, "503 X", "", ""), BROKEN),
   answers(
-    "100 Continue, which nobody asked for",
+    "100 Continue without a request for it",
     (socket, answer) => {
       socket.write("HTTP/1.1 100 Continue\r\n\r\n");
       writeWhole(socket, answer);
@@ -257,7 +257,7 @@ const ANSWERS: readonly Fault[] = [
     OK,
   ),
   answers(
-    "an answer in gzip, which nobody asked for",
+    "an answer in gzip that was not requested",
     (socket, answer) => writeWhole(socket, answer, "content-encoding: gzip\r\n", gzip),
     OK,
   ),

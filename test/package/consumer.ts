@@ -1,4 +1,4 @@
-/** A program of somebody who installed the package: run.ts compiles and runs it outside of the project. */
+/** A user's program that imports the installed package: run.ts compiles and runs it outside of the project. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import {
   AnthropicAdapter,

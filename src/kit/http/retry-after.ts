@@ -3,7 +3,7 @@ import type { HttpHeaders } from "./headers.ts";
 /** What can be asked for a header by name. */
 type HeaderSource = Pick<HttpHeaders, "get">;
 
-/** A delay of more than ten years is no delay: somebody sent a time stamp in its place. */
+/** A delay of more than ten years is a time stamp that a server sent by mistake. */
 const LONGEST_DELAY_SECONDS = 10 * 366 * 86_400;
 
 /** The dates of RFC 9110 §5.6.7 begin with the name of a day; Date.parse alone would read `1` as a year. */

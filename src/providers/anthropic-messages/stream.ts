@@ -48,7 +48,7 @@ export class MessagesDecoder implements StreamDecoder {
   constructor(facts: CallFacts, writer: StreamWriter) {
     this.#facts = facts;
     this.#writer = writer;
-    // Not for each event: their counts grow, and whoever asks for raw JSON gets all of them as text.
+    // Read on demand, not for each event: the counts accumulate, and with include_raw each reading serializes all of them.
     writer.readUsage = () => this.#usageSoFar();
     this.#states = new StateWriter(facts);
   }

@@ -36,7 +36,7 @@ export function createHttp2(limits: Limits, handler: HttpHandler, streams?: Stre
     },
     streamResetBurst: limits.streamResetBurst,
     streamResetRate: limits.streamResetRate,
-    // Metadata is limited by its bytes. Node's limit of 128 fields ends a call without a word.
+    // Metadata is limited by its bytes. Node's own limit of 128 fields resets the stream without a status.
     maxHeaderListPairs: Math.ceil(limits.maxHeaderListBytes / MIN_FIELD_BYTES),
     maxSessionMemory: NO_LIMIT_MIB,
     // Cancelled streams count as open until Node has cleaned up, so a client that cancels often exceeds its limit

@@ -2,8 +2,8 @@ import { tooManyElements } from "./refusals.ts";
 
 /**
  * Counts the values of a JSON text, and those of the JSON texts in it that the contract's fields hold, without parsing
- * it: each costs an object or a value, however few bytes it has. Texts that are no JSON are counted somehow; the parser
- * rejects them.
+ * it: each costs an object or a value, however few bytes it has. The count of a text that is not JSON means nothing; the
+ * parser rejects it.
  * @param json In UTF-8.
  * @param max At most so many are counted.
  * @throws ConnectError RESOURCE_EXHAUSTED over `max`.

@@ -22,7 +22,7 @@ export interface Reclaim {
   call(): boolean;
 }
 
-/** The memory of all requests of a process. Nobody waits for it: where it is used up, calls are refused. */
+/** The memory of all requests of a process. A call that does not fit is refused; it does not wait for others to end. */
 export class RequestMemory {
   readonly #limits: RequestMemoryLimits;
   readonly #reclaim: Reclaim;

@@ -16,7 +16,7 @@ export const MAX_WAITING = 1024 * 1024;
 
 /**
  * An output with a buffer, since a write for each call would cost more than the rest of its line. Never blocks: a pipe
- * that nobody reads leaves the lines in the buffer. A write that fails, for instance on a full disk, loses its lines;
+ * without an active reader leaves the lines in the buffer. A write that fails, for instance on a full disk, loses its lines;
  * the next one is tried all the same. What is left is written when the process exits, as far as it can be at once.
  */
 export function createLogOutput(fd: number): LogOutput {
@@ -72,7 +72,7 @@ class BufferedOutput implements LogOutput {
     try {
       if (this.#waiting !== "") writeSync(this.#fd, this.#waiting);
     } catch {
-      // A full disk, a pipe that nobody reads: these lines are lost.
+      // A full disk, or a pipe without a reader: these lines are lost.
     }
   }
 

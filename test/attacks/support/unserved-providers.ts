@@ -2,7 +2,7 @@ import type { AttackedSidecar } from "./sidecar.ts";
 
 const unserved = { base_url: "http://127.0.0.1:9/v1", api_key: "sk-unserved" };
 
-/** Providers of every wire API that nobody serves: the work of a request is done before it is sent. */
+/** Providers of every wire API at an address without a server: the work of a request is done before it is sent. */
 export const unservedProviders = {
   responses: { api: "openai-responses", ...unserved },
   messages: { api: "anthropic-messages", ...unserved },

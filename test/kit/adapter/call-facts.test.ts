@@ -42,7 +42,7 @@ describe("responseOf()", () => {
     });
   });
 
-  it("leaves unset what nobody said, and names the model that was asked for", () => {
+  it("leaves unset what the provider did not say, and names the model that was asked for", () => {
     const response = responseOf(
       { ...facts, rateLimit: undefined },
       { ...answer, model: "", usage: undefined },

@@ -66,7 +66,7 @@ describe("a reader who stops", () => {
     expect(bytes).toBe(TOTAL);
   });
 
-  it("and goes on now and then draws no more from the server than he takes", {
+  it("and goes on from time to time draws no more from the server than it takes", {
     timeout: 60_000,
   }, async () => {
     const { port, sockets } = await serveTcp(floodInChunks);

@@ -185,7 +185,7 @@ describe("a reader who leaves", () => {
     expect(listenersOf(signal)).toBe(0);
   });
 
-  it("by destroy() closes the socket, and whoever still reads gets AbortError", async () => {
+  it("by destroy() closes the socket, and a read under way rejects with AbortError", async () => {
     const { port, sockets } = await serveHttp((incoming, response) => {
       incoming.resume();
       response.flushHeaders();

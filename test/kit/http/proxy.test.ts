@@ -239,7 +239,7 @@ describe("without proxies, TLS", () => {
     expect([await answer.text(10), agreed]).toEqual(["ok", ["http/1.1"]]);
   });
 
-  it("refuses a certificate that nobody vouches for", async () => {
+  it("refuses a certificate without a trusted issuer", async () => {
     const { port } = await serveHttps(certificate, (_incoming, response) => response.end("ok"));
     const error = await errorOf(openTransport({ baseUrl: `https://localhost:${port}` }).post("a", call));
     expect(error).toBeInstanceOf(NetworkError);

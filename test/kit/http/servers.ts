@@ -58,7 +58,7 @@ async function listen(server: Server): Promise<TestServer> {
   return { port: (server.address() as AddressInfo).port, sockets };
 }
 
-/** A port of 127.0.0.1 on which connecting hangs: its backlog is full and nobody accepts. */
+/** A port of 127.0.0.1 on which connecting hangs: its backlog is full and nothing accepts. */
 export async function hangingPort(): Promise<number> {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(

@@ -6,7 +6,7 @@ import { errorOf, hangingPort, openTransport, pause, serveHttp, serveTcp, waitUn
 const request = { headers: {}, body: "x" };
 
 describe("the connect limit", () => {
-  it("ends an attempt on which nobody answers", async () => {
+  it("ends an attempt that gets no answer", async () => {
     const port = await hangingPort();
     const error = await errorOf(openTransport({ port, timeouts: { connectMs: 50 } }).post("a", request));
     expect(error).toBeInstanceOf(NetworkError);

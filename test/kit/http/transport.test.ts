@@ -355,7 +355,7 @@ describe("what is refused", () => {
 });
 
 describe("a lost connection", () => {
-  it("names host, port and reason where nobody listens", async () => {
+  it("names host, port and reason where nothing listens", async () => {
     const server = await serveTcp((socket) => socket.destroy());
     const closed = await new Promise<number>((resolve) => {
       import("node:net").then(({ createServer }) => {

@@ -1,4 +1,4 @@
-/** The writer makes its most frequent messages without `create`; nobody can tell them apart. */
+/** The writer makes its most frequent messages without `create`; they equal those that `create` makes. */
 import { inspect } from "node:util";
 import { create, isMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";

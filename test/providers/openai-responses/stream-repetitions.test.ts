@@ -1,4 +1,4 @@
-/** Servers that repeat themselves, split characters, or say what nobody knows. */
+/** Servers that repeat themselves, split characters, or send unknown events. */
 
 import { describe, expect, it } from "vitest";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";

@@ -125,7 +125,7 @@ describe("a request of any bytes", () => {
     await expectServed(service);
   });
 
-  it("of which the end never comes is put away with its connection", async () => {
+  it("of which the end never comes is dropped with its connection", async () => {
     const service = await start();
     const property = fc.asyncProperty(
       fc.constantFrom(...METHODS),

@@ -58,7 +58,7 @@ describe("RequestMemory", () => {
     share.take(FREE);
   });
 
-  it("refuses for good what never fits", () => {
+  it("refuses permanently what never fits", () => {
     const error = failureOf(() =>
       memoryOf()
         .begin()

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 
 /** Knows what is there now. */
 export interface LeakWatch {
-  /** What is there and was not at the start, once all that is about to close has closed. Empty is well. */
+  /** What is there and was not at the start, after everything that is about to close has closed. Empty: no leak. */
   remains(): Promise<string[]>;
 }
 
