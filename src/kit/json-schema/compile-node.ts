@@ -38,7 +38,7 @@ export function compileExpanded({ schema, place }: Placed<JsonObject>): JsonObje
   return compileUnion({ ...without(schema, "type"), anyOf: types.map((type) => ({ type })) }, place);
 }
 
-/** @param types What the schema is meant for. Empty: any value. */
+/** @param types Types that the schema is meant for, as `typesOf` gives them: an empty list means every type. */
 function compileTyped(schema: JsonObject, types: JsonTypes, place: Place): JsonObject | false {
   const { dialect } = place.run;
   const values = literalsIn(schema)?.filter((value) => isOfType(value, types));

@@ -5,26 +5,26 @@ import type { SchemaSizes } from "./limits.ts";
 export interface SchemaDialect {
   /** Name for messages, for instance `OpenAI's strict mode`. */
   readonly name: string;
-  /** Keywords that are kept. `all`: schemas are sent as they came. */
+  /** Keywords that are kept, or `all` where schemas are sent unchanged. */
   readonly keywords: "all" | readonly string[];
-  /** `object`: the root must be an object, without a union or other composition. */
+  /** Whether the root must be an object, without a union or other composition, or may be any schema. */
   readonly root: "any" | "object";
   /** `format`s that are kept. */
   readonly formats: "all" | readonly string[];
-  /** Highest `minItems` that is kept. Absent: any. */
+  /** Highest `minItems` that is kept. Without it, every `minItems` is kept. */
   readonly highestMinItems?: number;
-  /** Lists of types that are kept: all, or only those of one type and `null`. Others become `anyOf`. */
+  /** Lists of types that are kept: all, or only those of one type and `null`. Other lists become `anyOf`. */
   readonly typeLists: "all" | "nullable";
   /** Types of the values that `enum` and `const` may hold. */
   readonly literals: readonly JsonType[];
   /**
-   * `open`: `additionalProperties` is kept. `closed`: every object must forbid properties that it
-   * does not declare, so that no schema may accept any value.
+   * Whether `additionalProperties` is kept (`open`), or every object must forbid properties that it does not declare
+   * (`closed`). A closed dialect refuses schemas that accept every value.
    */
   readonly objects: "open" | "closed";
   /** Whether every property must be required; an optional one then becomes nullable. */
   readonly requireAll: boolean;
-  /** Recursive schemas: `allowed`, allowed only inside an `optional` property, or `refused`. */
+  /** Whether a schema may be recursive: always, only inside an optional property, or never. */
   readonly recursion: "allowed" | "optional" | "refused";
   /** Sizes above which the provider refuses a schema. */
   readonly limits: Partial<SchemaSizes>;

@@ -55,9 +55,9 @@ const KINDS = {
 /** What a keyword is and does. */
 export interface Keyword {
   readonly kind: keyof typeof KINDS;
-  /** `assertion`: decides which values are valid. `annotation`: describes them. `identity`: names the schema. */
+  /** Whether it decides which values are valid (`assertion`), describes them, or names the schema (`identity`). */
   readonly role: "annotation" | "assertion" | "identity";
-  /** Types of the values that an assertion applies to; it ignores all others. Empty: all types. */
+  /** Types of the values that an assertion applies to, or an empty list for all. It ignores values of other types. */
   readonly types: JsonTypes;
 }
 

@@ -53,7 +53,10 @@ export function statedTypes(schema: JsonObject): JsonTypes | undefined {
   return literals && [...new Set(literals.map(typeOf))];
 }
 
-/** The types that a schema is meant for: the stated ones, else those that its assertions apply to. Empty: any type. */
+/**
+ * The types that a schema is meant for: the stated ones, else those that its assertions apply to. An empty list means
+ * that the schema is meant for values of every type.
+ */
 export function typesOf(schema: JsonObject): JsonTypes {
   const meant = Object.keys(schema).flatMap((key) => KEYWORDS.get(key)?.types ?? []);
   return statedTypes(schema) ?? [...new Set(meant)].filter((type) => type !== "integer");

@@ -8,7 +8,8 @@ import { isOfType, type literalsIn } from "./values.ts";
 
 /**
  * Writes a schema in the order of its keywords.
- * @param types What the schema is meant for; assertions about other types are left out. Empty: any.
+ * @param types Types that the schema is meant for, where an empty list means every type. Assertions about other types
+ * are left out.
  * @param done Keywords that are translated already; undefined ones are left out.
  */
 export function writeSchema(schema: JsonObject, types: JsonTypes, place: Place, done: JsonObject) {
