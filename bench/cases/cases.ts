@@ -19,21 +19,15 @@ const complete = createLoadCase({
   calm: { calls: 300, concurrency: 20, rate: 100 },
 });
 
-const stream = createLoadCase({
-  name: "stream",
-  title: "Stream of 100 events, unpaced: 20 at once; latency at 20 streams per second",
-  rpc: "Stream",
-  upstream: { deltas: DELTAS, clocked: false, intervalMs: 0 },
-  warmUp: { calls: 600, concurrency: 20 },
-  busy: { calls: 3_000, concurrency: 20 },
-  calm: { calls: 60, concurrency: 10, rate: 20 },
-});
+const stream = streamOver("stream", "grpc", "");
+const connectJson = streamOver("connect-json", "connect+json", " as Connect JSON");
+const connectProto = streamOver("connect-proto", "connect+proto", " as Connect's binary form");
+const sse = streamOver("sse", "sse", " as server-sent events");
 
-/** Streams like those of `stream` over other protocols. */
-function streamOver(name: CaseName, protocol: Exclude<Protocol, "direct">, described: string): BenchCase {
+function streamOver(name: CaseName, protocol: Exclude<Protocol, "direct">, form: string): BenchCase {
   return createLoadCase({
     name,
-    title: `Stream of 100 events as ${described}, unpaced: 20 at once; latency at 20 streams per second`,
+    title: `Stream of 100 events${form}, unpaced: 20 at once; latency at 20 streams per second`,
     rpc: "Stream",
     protocol,
     upstream: { deltas: DELTAS, clocked: false, intervalMs: 0 },
@@ -60,10 +54,6 @@ const pacedLight = createLoadCase({
   warmUp: { calls: 200, concurrency: 100, rampMs: 2_000 },
   busy: { calls: 300, concurrency: 100, rampMs: 2_000 },
 });
-
-const connectJson = streamOver("connect-json", "connect+json", "Connect JSON");
-const connectProto = streamOver("connect-proto", "connect+proto", "Connect's binary form");
-const sse = streamOver("sse", "sse", "server-sent events");
 
 const gatewayComplete = createLoadCase({
   name: "gateway-complete",
