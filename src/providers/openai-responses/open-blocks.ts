@@ -94,13 +94,10 @@ export function textAt(
   refuses: boolean,
   writer: StreamWriter,
 ): OpenText {
-  const known = open.texts.get(contentIndex);
-  if (known !== undefined) return known;
   const { last } = open;
-  if (last?.block.text !== "" || last.refuses !== refuses)
-    return announceText(open, contentIndex, refuses, writer);
-  open.texts.set(contentIndex, last);
-  return last;
+  const isAnnounced = last?.block.text === "" && last.refuses === refuses;
+  if (isAnnounced && !open.texts.has(contentIndex)) open.texts.set(contentIndex, last);
+  return announceText(open, contentIndex, refuses, writer);
 }
 
 /** The text at a content index, begun where it is new. @param refuses Whether a new one is a refusal. */
