@@ -46,60 +46,70 @@ export interface ModelSettings {
  * @throws ConfigurationError naming a value that cannot be right.
  */
 export function entryOf(settings: ModelSettings, field: string): CatalogEntry {
-  const { id, provider, displayName, aliases, contextWindow, maxOutputTokens, capabilities, releaseDate } =
-    settings;
+  const { id, provider } = settings;
   checkName(id, `${field}.id`);
   checkName(provider, `${field}.provider`);
   return {
     id,
     provider,
-    ...(displayName === undefined ? {} : { display_name: displayName }),
-    ...(aliases === undefined ? {} : { aliases }),
-    ...(contextWindow === undefined
-      ? {}
-      : { context_window: tokens(contextWindow, `${field}.contextWindow`) }),
-    ...(maxOutputTokens === undefined
-      ? {}
-      : { max_output_tokens: tokens(maxOutputTokens, `${field}.maxOutputTokens`) }),
-    ...(capabilities === undefined ? {} : { capabilities }),
-    ...(releaseDate === undefined ? {} : { release_date: releaseDate }),
-    ...(settings.endOfLifeDate === undefined ? {} : { end_of_life_date: settings.endOfLifeDate }),
-    ...(settings.preview === undefined ? {} : { preview: settings.preview }),
-    ...pricesOf(settings.prices, `${field}.prices`),
-    ...(settings.traits === undefined ? {} : { traits: traitsEntryOf(settings.traits) }),
+    ...known({
+      display_name: settings.displayName,
+      aliases: settings.aliases,
+      context_window: converted(settings.contextWindow, tokens, `${field}.contextWindow`),
+      max_output_tokens: converted(settings.maxOutputTokens, tokens, `${field}.maxOutputTokens`),
+      capabilities: settings.capabilities,
+      release_date: settings.releaseDate,
+      end_of_life_date: settings.endOfLifeDate,
+      preview: settings.preview,
+      prices: converted(settings.prices, pricesOf, `${field}.prices`),
+      traits: converted(settings.traits, traitsEntryOf, `${field}.traits`),
+    }),
   };
 }
 
-function pricesOf(prices: ModelSettings["prices"], field: string): Pick<CatalogEntry, "prices"> {
-  if (prices === undefined) return {};
+function pricesOf(prices: NonNullable<ModelSettings["prices"]>, field: string): readonly PriceTier[] {
   const tiers = "input" in prices ? [prices] : prices;
-  return { prices: tiers.map((tier, index) => tierOf(tier, `${field}[${index}]`)) };
+  return tiers.map((tier, index) => tierOf(tier, `${field}[${index}]`));
 }
 
 function tierOf(prices: ModelPrices, field: string): PriceTier {
-  const { cacheRead, cacheWrite, cacheWriteLong, aboveInputTokens = 0 } = prices;
+  const { aboveInputTokens = 0 } = prices;
   const price = (name: "input" | "output") => microUsd(prices[name], `${field}.${name}`);
+  const optional = (name: "cacheRead" | "cacheWrite" | "cacheWriteLong") =>
+    converted(prices[name], microUsd, `${field}.${name}`);
   return {
     above_input_tokens: aboveInputTokens === 0 ? 0 : tokens(aboveInputTokens, `${field}.aboveInputTokens`),
     input_micro_usd_per_million_tokens: price("input"),
     output_micro_usd_per_million_tokens: price("output"),
-    ...(cacheRead === undefined
-      ? {}
-      : { cache_read_micro_usd_per_million_tokens: microUsd(cacheRead, `${field}.cacheRead`) }),
-    ...(cacheWrite === undefined
-      ? {}
-      : { cache_write_micro_usd_per_million_tokens: microUsd(cacheWrite, `${field}.cacheWrite`) }),
-    ...(cacheWriteLong === undefined
-      ? {}
-      : {
-          cache_write_long_micro_usd_per_million_tokens: microUsd(cacheWriteLong, `${field}.cacheWriteLong`),
-        }),
+    ...known({
+      cache_read_micro_usd_per_million_tokens: optional("cacheRead"),
+      cache_write_micro_usd_per_million_tokens: optional("cacheWrite"),
+      cache_write_long_micro_usd_per_million_tokens: optional("cacheWriteLong"),
+    }),
   };
+}
+
+/** What a setting becomes, where it is set. */
+function converted<Setting, Value>(
+  setting: Setting | undefined,
+  convert: (setting: Setting, field: string) => Value,
+  field: string,
+): Value | undefined {
+  return setting === undefined ? undefined : convert(setting, field);
+}
+
+type Known<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+/** The fields that have a value. */
+function known<Fields extends object>(fields: Fields): Known<Fields> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as Known<Fields>;
 }
 
 /** Data files write the names of traits in snake case. */
 function traitsEntryOf(traits: Partial<ModelTraits>): TraitsEntry {
-  const entries = Object.entries(traits).filter(([, value]) => value !== undefined);
+  const entries = Object.entries(known(traits));
   return Object.fromEntries(entries.map(([name, value]) => [snakeCase(name), value])) as TraitsEntry;
 }
 
