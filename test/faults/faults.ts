@@ -174,6 +174,11 @@ const LIMIT_BODY = JSON.stringify({
 });
 const LIMIT_HEADERS = "content-type: application/json\r\nretry-after: 7\r\n";
 
+/** Writes the whole answer, with more headers and in an encoding. */
+function wholeWith(headers: string, encode?: (body: string) => Buffer): FaultWriter {
+  return (socket, answer) => writeWhole(socket, answer, headers, encode);
+}
+
 function answers(name: string, write: FaultWriter, complete: Expected, stream = complete): Fault {
   return { name, phase: "", hasOutput: complete.ending === "OK", write, complete, stream };
 }
@@ -246,36 +251,15 @@ const ANSWERS: readonly Fault[] = [
     },
     OK,
   ),
-  answers(
-    "a content encoding in capitals",
-    (socket, answer) => writeWhole(socket, answer, "content-encoding: Identity\r\n"),
-    OK,
-  ),
-  answers(
-    "an empty content encoding",
-    (socket, answer) => writeWhole(socket, answer, "content-encoding: \r\n"),
-    OK,
-  ),
-  answers(
-    "an answer in gzip that was not requested",
-    (socket, answer) => writeWhole(socket, answer, "content-encoding: gzip\r\n", gzip),
-    OK,
-  ),
-  answers(
-    "an answer whose encoding is not what it says",
-    (socket, answer) => writeWhole(socket, answer, "content-encoding: gzip\r\n"),
-    STREAM,
-  ),
-  answers(
-    "an answer in an unknown encoding",
-    (socket, answer) => writeWhole(socket, answer, "content-encoding: zstd\r\n"),
-    { ending: "NETWORK", isRetryable: false },
-  ),
-  answers(
-    "a head larger than 64 KiB",
-    (socket, answer) => writeWhole(socket, answer, `x-large: ${"x".repeat(70_000)}\r\n`),
-    NETWORK,
-  ),
+  answers("a content encoding in capitals", wholeWith("content-encoding: Identity\r\n"), OK),
+  answers("an empty content encoding", wholeWith("content-encoding: \r\n"), OK),
+  answers("an answer in gzip that was not requested", wholeWith("content-encoding: gzip\r\n", gzip), OK),
+  answers("an answer whose encoding is not what it says", wholeWith("content-encoding: gzip\r\n"), STREAM),
+  answers("an answer in an unknown encoding", wholeWith("content-encoding: zstd\r\n"), {
+    ending: "NETWORK",
+    isRetryable: false,
+  }),
+  answers("a head larger than 64 KiB", wholeWith(`x-large: ${"x".repeat(70_000)}\r\n`), NETWORK),
   answers(
     "an answer in bytes of one",
     (socket, answer) => {
