@@ -1,6 +1,7 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { type ClientPackage, packageFolder, root } from "./clients/client-package.ts";
 import { go } from "./clients/go.ts";
+import { python } from "./clients/python.ts";
 
 /*
  * Writes the generated code, the version and the licence of the packages under clients/.
@@ -11,7 +12,7 @@ import { go } from "./clients/go.ts";
  * toolchain is not installed is skipped. The exit code is 2 where a name is unknown.
  */
 
-const packages: readonly ClientPackage[] = [go];
+const packages: readonly ClientPackage[] = [go, python];
 
 async function generate(client: ClientPackage, version: string): Promise<void> {
   const missing = client.missing();

@@ -1,0 +1,1 @@
+"""Generated from the contract, the protobuf package outrigger.v1."""
