@@ -1,6 +1,6 @@
 /**
- * Tests the contract from other languages: builds every client under test/clients, starts a sidecar
- * with the simulator behind it, and runs the clients against it.
+ * Tests the contract from other languages: builds every client under test/clients and the packages
+ * under clients, starts a sidecar with the simulator behind it, and runs them against it.
  *
  *   node test/clients/run.ts [name...]
  *
@@ -16,10 +16,11 @@ import { grpcurl } from "./runner/grpcurl.ts";
 import { java } from "./runner/java.ts";
 import { type Command, run } from "./runner/process.ts";
 import { pythonClient } from "./runner/python.ts";
+import { pythonPackage } from "./runner/python-package.ts";
 import { judge, sum, type Tally } from "./runner/report.ts";
 import { type Sidecar, startDemo } from "./runner/sidecar.ts";
 
-const clients: readonly TestClient[] = [grpcJs, grpcurl, go, pythonClient, java];
+const clients: readonly TestClient[] = [grpcJs, grpcurl, go, pythonClient, pythonPackage, java];
 
 /** Longer than all deadlines of a client together. */
 const clientTimeoutMs = 120_000;
@@ -54,7 +55,12 @@ async function buildAll(chosen: readonly TestClient[]): Promise<Built[]> {
 
 async function runClient(client: TestClient, command: Command, address: string): Promise<Tally> {
   // The machine's proxy must not be used for a local sidecar.
-  const env = { ...command.env, OUTRIGGER_ADDR: address, no_proxy: "127.0.0.1,localhost" };
+  const env = {
+    ...command.env,
+    OUTRIGGER_ADDR: address,
+    OUTRIGGER_ADDRESS: address,
+    no_proxy: "127.0.0.1,localhost",
+  };
   const outcome = await run({ ...command, env }, clientTimeoutMs);
   const { lines, tally } = judge(client.checks, outcome);
   print(`${client.name}:`, ...lines.map((line) => `  ${line}`));

@@ -139,8 +139,7 @@ export function parseObjectField(text: string, field: string): JsonObject {
 /** Deepest JSON in a request that is read: what walks through it calls itself at each level. No provider accepts a fifth of it. */
 export const MAX_JSON_LEVELS = 256;
 
-/** Whether a list or object nests more levels than these, itself included. */
-export function isDeeper(value: object, maxLevels: number): boolean {
+function isDeeper(value: object, maxLevels: number): boolean {
   let level: object[] = [value];
   for (let depth = 1; depth <= maxLevels && level.length > 0; depth += 1) {
     level = level.flatMap((parent) =>

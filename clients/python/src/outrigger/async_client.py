@@ -1,0 +1,254 @@
+"""The asynchronous client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import grpc
+
+from outrigger.async_streams import AsyncCompletionStream, AsyncGenerationStream, AsyncObjectStream
+from outrigger.channel import channel_options, target_of
+from outrigger.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
+from outrigger.errors import error_of_call, local_error
+from outrigger.options import (
+    GenerationArguments,
+    ObjectArguments,
+    generation_options,
+    object_order,
+    run_tools_start,
+)
+from outrigger.results import GenerateResult, ObjectResult
+from outrigger.tasks import ToolTasks
+from outrigger.tool_loop import MAX_CONCURRENT_TOOLS, RepairFunction, ToolLoop
+from outrigger.tools import AnyTool, ToolSet, tool_set
+from outrigger.v1.error_pb2 import ErrorKind
+from outrigger.v1.generation_pb2 import GenerationOptions
+from outrigger.v1.generation_service_pb2 import (
+    GenerateObjectRequest,
+    GenerateRequest,
+    StreamGenerateRequest,
+    StreamObjectRequest,
+)
+from outrigger.v1.generation_service_pb2_grpc import GenerationServiceStub
+from outrigger.v1.inference_service_pb2_grpc import InferenceServiceStub
+from outrigger.v1.request_pb2 import Request
+from outrigger.v1.response_pb2 import Response
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    # Only type checkers know these two: the stubs are the same for both kinds of channels.
+    from outrigger.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
+    from outrigger.v1.inference_service_pb2_grpc import InferenceServiceAsyncStub
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """A connection to the sidecar, for asyncio. Safe for concurrent use; a program keeps one for its lifetime.
+
+    Cancelling a task cancels its call.
+
+    Every method takes `timeout`: seconds for the whole call, which also bound what the sidecar does.
+    All methods raise OutriggerError where a call fails.
+
+    Args:
+        address: `host:port` or `unix:///path`. By default OUTRIGGER_ADDRESS, else `localhost:6190`.
+        tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
+        interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
+        max_concurrent_tools: How many tools of one loop run at once, at most.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        tls: bool | grpc.ChannelCredentials = False,
+        interceptors: Sequence[Any] = (),
+        max_concurrent_tools: int = MAX_CONCURRENT_TOOLS,
+    ) -> None:
+        self._target = target_of(address)
+        self._tls = tls
+        self._interceptors = interceptors
+        self._max_concurrent_tools = max_concurrent_tools
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connection, and cancels the calls that run."""
+        await self.channel.close()
+
+    @cached_property
+    def channel(self) -> grpc.aio.Channel:
+        """The channel, for the stubs in `outrigger.v1`. It belongs to the event loop of its first use."""
+        options = channel_options()
+        if self._tls is False:
+            return grpc.aio.insecure_channel(self._target, options, interceptors=self._interceptors)
+        credentials = grpc.ssl_channel_credentials() if self._tls is True else self._tls
+        return grpc.aio.secure_channel(self._target, credentials, options, interceptors=self._interceptors)
+
+    @cached_property
+    def _inference(self) -> InferenceServiceAsyncStub:
+        return InferenceServiceStub(self.channel)
+
+    @cached_property
+    def _generation(self) -> GenerationServiceAsyncStub:
+        return GenerationServiceStub(self.channel)
+
+    async def wait_until_ready(self, timeout: float) -> None:
+        """Waits until the sidecar accepts connections. Raises NetworkError where it does not in time."""
+        try:
+            await asyncio.wait_for(self.channel.channel_ready(), timeout)
+        except asyncio.TimeoutError:
+            message = f"the sidecar accepted no connection within {timeout} s"
+            raise local_error(ErrorKind.ERROR_KIND_NETWORK, message) from None
+
+    async def complete(self, request: Request, *, timeout: float | None = None) -> Response:
+        """Calls a model once and returns its whole answer."""
+        return await _answer(self._inference.Complete(request, timeout=timeout))
+
+    def stream(self, request: Request, *, timeout: float | None = None) -> AsyncCompletionStream:
+        """Calls a model once and returns its answer as a stream."""
+        return AsyncCompletionStream(self._inference.Stream(request, timeout=timeout), CompletionDecoder())
+
+    async def generate(
+        self,
+        *,
+        model: str,
+        tools: Sequence[AnyTool] = (),
+        repair: RepairFunction | None = None,
+        timeout: float | None = None,
+        **arguments: Unpack[GenerationArguments],
+    ) -> GenerateResult:
+        """Generates, with retries and the tool loop.
+
+        Args:
+            model: The provider's own id of the model.
+            tools: Functions that the model may call, and definitions of tools whose calls come back.
+            repair: Repairs a call whose arguments do not match the tool's schema.
+            timeout: Seconds for all of it.
+            arguments: See GenerationArguments.
+        """
+        chosen = tool_set(tools)
+        options = generation_options(model, chosen, **arguments)
+        if chosen.executable:
+            return await self._run_tools(options, chosen, repair, timeout, omit_events=True).result()
+        request = GenerateRequest(options=options)
+        answer = await _answer(self._generation.Generate(request, timeout=timeout))
+        return GenerateResult(answer.result)
+
+    def stream_generate(
+        self,
+        *,
+        model: str,
+        tools: Sequence[AnyTool] = (),
+        repair: RepairFunction | None = None,
+        timeout: float | None = None,
+        **arguments: Unpack[GenerationArguments],
+    ) -> AsyncGenerationStream:
+        """Generates like `generate`, as a stream."""
+        chosen = tool_set(tools)
+        options = generation_options(model, chosen, **arguments)
+        if chosen.executable:
+            return self._run_tools(options, chosen, repair, timeout, omit_events=False)
+        request = StreamGenerateRequest(options=options)
+        return AsyncGenerationStream(
+            self._generation.StreamGenerate(request, timeout=timeout), GenerationDecoder()
+        )
+
+    @overload
+    async def generate_object(
+        self,
+        *,
+        model: str,
+        schema: type[T],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectResult[T]: ...
+
+    @overload
+    async def generate_object(
+        self,
+        *,
+        model: str,
+        schema: Mapping[str, object],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectResult[Any]: ...
+
+    async def generate_object(
+        self, *, model: str, schema: Any, timeout: float | None = None, **arguments: Unpack[ObjectArguments]
+    ) -> ObjectResult[Any]:
+        """Generates an object.
+
+        Args:
+            model: The provider's own id of the model.
+            schema: Its type: a dataclass, a TypedDict, a pydantic model, or a JSON Schema as a mapping.
+            timeout: Seconds for all of it.
+            arguments: See ObjectArguments.
+        """
+        order = object_order(model, schema, **arguments)
+        request = GenerateObjectRequest(options=order.options, object=order.format)
+        answer = await _answer(self._generation.GenerateObject(request, timeout=timeout))
+        return object_result(answer.result, order.shape)
+
+    @overload
+    def stream_object(
+        self,
+        *,
+        model: str,
+        schema: type[T],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> AsyncObjectStream[T]: ...
+
+    @overload
+    def stream_object(
+        self,
+        *,
+        model: str,
+        schema: Mapping[str, object],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> AsyncObjectStream[Any]: ...
+
+    def stream_object(
+        self, *, model: str, schema: Any, timeout: float | None = None, **arguments: Unpack[ObjectArguments]
+    ) -> AsyncObjectStream[Any]:
+        """Generates like `generate_object`, and yields the object while it grows."""
+        order = object_order(model, schema, **arguments)
+        request = StreamObjectRequest(options=order.options, object=order.format)
+        call = self._generation.StreamObject(request, timeout=timeout)
+        return AsyncObjectStream(call, ObjectDecoder(order.shape))
+
+    def _run_tools(
+        self,
+        options: GenerationOptions,
+        tools: ToolSet,
+        repair: RepairFunction | None,
+        timeout: float | None,
+        *,
+        omit_events: bool,
+    ) -> AsyncGenerationStream:
+        start = run_tools_start(options, tools, omit_events=omit_events, repair_calls=repair is not None)
+        tasks = ToolTasks(ToolLoop(start, tools, repair), self._max_concurrent_tools)
+        call = self._generation.RunTools(tasks.requests(), timeout=timeout)
+        return AsyncGenerationStream(call, GenerationDecoder(), tasks)
+
+
+async def _answer(call: Awaitable[T]) -> T:
+    try:
+        return await call
+    except grpc.RpcError as error:
+        failure = error_of_call(error)
+        raise failure from failure.__cause__

@@ -1,0 +1,119 @@
+"""Streams of the asynchronous client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union
+
+import grpc
+
+from outrigger.decoders import Decoder, GenerationEvent, ModelEvent
+from outrigger.errors import error_of_call, local_error
+from outrigger.results import GenerateResult, ObjectResult
+from outrigger.tool_loop import ToolRunner
+from outrigger.v1.error_pb2 import ErrorKind
+from outrigger.v1.response_pb2 import Response
+from outrigger.v1.stream_event_pb2 import StreamEvent
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+M = TypeVar("M")
+E = TypeVar("E")
+R = TypeVar("R")
+T = TypeVar("T")
+
+AsyncCall = Union["grpc.aio.UnaryStreamCall[Any, M]", "grpc.aio.StreamStreamCall[Any, M]"]
+
+
+class AsyncStream(Generic[M, E, R]):
+    """An answer while it arrives: an asynchronous iterator and context manager.
+
+    Leaving either one cancels the call. A stream that was cut raises; it never looks finished.
+    """
+
+    def __init__(
+        self, call: AsyncCall[M], decoder: Decoder[M, E, R], tools: ToolRunner[M] | None = None
+    ) -> None:
+        self._call = call
+        self._decoder = decoder
+        self._tools = tools
+        self._output_started = False
+        self._is_complete = False
+        self._is_cancelled = False
+
+    async def __aiter__(self) -> AsyncIterator[E]:
+        try:
+            async for message in self._call:
+                self._output_started = True
+                if self._tools is not None:
+                    self._tools.receive(message)
+                event = self._decoder.receive(message)
+                if event is not None:
+                    yield event
+            self._decoder.result()
+            self._is_complete = True
+        except grpc.RpcError as error:
+            failure = error_of_call(error, output_started=self._output_started)
+            raise failure from failure.__cause__
+        except asyncio.CancelledError:
+            if not self._is_cancelled:
+                raise  # The task was cancelled, not the stream.
+            raise local_error(ErrorKind.ERROR_KIND_ABORT, "the call was cancelled") from None
+        finally:
+            self.cancel()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cancel()
+
+    def cancel(self) -> None:
+        """Ends the call and its tools. Does nothing where the call has ended."""
+        self._is_cancelled = True
+        self._call.cancel()
+        if self._tools is not None:
+            self._tools.close()
+            self._tools = None
+
+    async def result(self) -> R:
+        """Waits for the end. Raises AbortError where the stream was left before it."""
+        if not self._is_complete:
+            async for _ in self:
+                pass
+        return self._decoder.result()
+
+
+class AsyncCompletionStream(AsyncStream[StreamEvent, StreamEvent, Response]):
+    """The events of one call of a model, under the laws that are listed at `StreamEvent`."""
+
+    async def text(self) -> AsyncIterator[str]:
+        """The text as it arrives."""
+        try:
+            async for event in self:
+                if event.text_delta.delta:
+                    yield event.text_delta.delta
+        finally:
+            self.cancel()
+
+
+class AsyncGenerationStream(AsyncStream[Any, GenerationEvent, GenerateResult]):
+    """What happens in a generation: a ModelEvent, ToolStarted or StepFinished each."""
+
+    async def text(self) -> AsyncIterator[str]:
+        """The text of all steps as it arrives."""
+        try:
+            async for event in self:
+                if isinstance(event, ModelEvent) and event.text:
+                    yield event.text
+        finally:
+            self.cancel()
+
+
+class AsyncObjectStream(AsyncStream[Any, Any, ObjectResult[T]]):
+    """An object while it grows: each value is the part that has arrived, as a `dict`."""

@@ -1,0 +1,240 @@
+"""The synchronous client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import grpc
+
+from outrigger.channel import channel_options, target_of
+from outrigger.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
+from outrigger.errors import error_of_call, local_error
+from outrigger.options import (
+    GenerationArguments,
+    ObjectArguments,
+    generation_options,
+    object_order,
+    run_tools_start,
+)
+from outrigger.results import GenerateResult, ObjectResult
+from outrigger.streams import CompletionStream, GenerationStream, ObjectStream
+from outrigger.threads import ToolThreads
+from outrigger.tool_loop import MAX_CONCURRENT_TOOLS, RepairFunction, ToolLoop
+from outrigger.tools import AnyTool, ToolSet, tool_set
+from outrigger.v1.error_pb2 import ErrorKind
+from outrigger.v1.generation_pb2 import GenerationOptions
+from outrigger.v1.generation_service_pb2 import (
+    GenerateObjectRequest,
+    GenerateRequest,
+    StreamGenerateRequest,
+    StreamObjectRequest,
+)
+from outrigger.v1.generation_service_pb2_grpc import GenerationServiceStub
+from outrigger.v1.inference_service_pb2_grpc import InferenceServiceStub
+from outrigger.v1.request_pb2 import Request
+from outrigger.v1.response_pb2 import Response
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+T = TypeVar("T")
+
+
+class Client:
+    """A connection to the sidecar. Safe for concurrent use; a program keeps one for its lifetime.
+
+    Every method takes `timeout`: seconds for the whole call, which also bound what the sidecar does.
+    All methods raise OutriggerError where a call fails.
+
+    Args:
+        address: `host:port` or `unix:///path`. By default OUTRIGGER_ADDRESS, else `localhost:6190`.
+        tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
+        interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
+        max_concurrent_tools: How many tools of one loop run at once, at most.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        tls: bool | grpc.ChannelCredentials = False,
+        interceptors: Sequence[Any] = (),
+        max_concurrent_tools: int = MAX_CONCURRENT_TOOLS,
+    ) -> None:
+        target, options = target_of(address), channel_options()
+        if tls is False:
+            channel = grpc.insecure_channel(target, options)
+        else:
+            credentials = grpc.ssl_channel_credentials() if tls is True else tls
+            channel = grpc.secure_channel(target, credentials, options)
+        self._channel = grpc.intercept_channel(channel, *interceptors)
+        self._inference = InferenceServiceStub(self._channel)
+        self._generation = GenerationServiceStub(self._channel)
+        self._max_concurrent_tools = max_concurrent_tools
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection, and cancels the calls that run."""
+        self._channel.close()
+
+    @property
+    def channel(self) -> grpc.Channel:
+        """The channel, for the stubs in `outrigger.v1`."""
+        return self._channel
+
+    def wait_until_ready(self, timeout: float) -> None:
+        """Waits until the sidecar accepts connections. Raises NetworkError where it does not in time."""
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=timeout)
+        except grpc.FutureTimeoutError:
+            message = f"the sidecar accepted no connection within {timeout} s"
+            raise local_error(ErrorKind.ERROR_KIND_NETWORK, message) from None
+
+    def complete(self, request: Request, *, timeout: float | None = None) -> Response:
+        """Calls a model once and returns its whole answer."""
+        return _answer(lambda: self._inference.Complete(request, timeout=timeout))
+
+    def stream(self, request: Request, *, timeout: float | None = None) -> CompletionStream:
+        """Calls a model once and returns its answer as a stream."""
+        return CompletionStream(self._inference.Stream(request, timeout=timeout), CompletionDecoder())
+
+    def generate(
+        self,
+        *,
+        model: str,
+        tools: Sequence[AnyTool] = (),
+        repair: RepairFunction | None = None,
+        timeout: float | None = None,
+        **arguments: Unpack[GenerationArguments],
+    ) -> GenerateResult:
+        """Generates, with retries and the tool loop.
+
+        Args:
+            model: The provider's own id of the model.
+            tools: Functions that the model may call, and definitions of tools whose calls come back.
+            repair: Repairs a call whose arguments do not match the tool's schema.
+            timeout: Seconds for all of it.
+            arguments: See GenerationArguments.
+        """
+        chosen = tool_set(tools)
+        options = generation_options(model, chosen, **arguments)
+        if chosen.executable:
+            return self._run_tools(options, chosen, repair, timeout, omit_events=True).result()
+        request = GenerateRequest(options=options)
+        answer = _answer(lambda: self._generation.Generate(request, timeout=timeout))
+        return GenerateResult(answer.result)
+
+    def stream_generate(
+        self,
+        *,
+        model: str,
+        tools: Sequence[AnyTool] = (),
+        repair: RepairFunction | None = None,
+        timeout: float | None = None,
+        **arguments: Unpack[GenerationArguments],
+    ) -> GenerationStream:
+        """Generates like `generate`, as a stream."""
+        chosen = tool_set(tools)
+        options = generation_options(model, chosen, **arguments)
+        if chosen.executable:
+            return self._run_tools(options, chosen, repair, timeout, omit_events=False)
+        request = StreamGenerateRequest(options=options)
+        return GenerationStream(
+            self._generation.StreamGenerate(request, timeout=timeout), GenerationDecoder()
+        )
+
+    @overload
+    def generate_object(
+        self,
+        *,
+        model: str,
+        schema: type[T],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectResult[T]: ...
+
+    @overload
+    def generate_object(
+        self,
+        *,
+        model: str,
+        schema: Mapping[str, object],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectResult[Any]: ...
+
+    def generate_object(
+        self, *, model: str, schema: Any, timeout: float | None = None, **arguments: Unpack[ObjectArguments]
+    ) -> ObjectResult[Any]:
+        """Generates an object.
+
+        Args:
+            model: The provider's own id of the model.
+            schema: Its type: a dataclass, a TypedDict, a pydantic model, or a JSON Schema as a mapping.
+            timeout: Seconds for all of it.
+            arguments: See ObjectArguments.
+        """
+        order = object_order(model, schema, **arguments)
+        request = GenerateObjectRequest(options=order.options, object=order.format)
+        answer = _answer(lambda: self._generation.GenerateObject(request, timeout=timeout))
+        return object_result(answer.result, order.shape)
+
+    @overload
+    def stream_object(
+        self,
+        *,
+        model: str,
+        schema: type[T],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectStream[T]: ...
+
+    @overload
+    def stream_object(
+        self,
+        *,
+        model: str,
+        schema: Mapping[str, object],
+        timeout: float | None = None,
+        **arguments: Unpack[ObjectArguments],
+    ) -> ObjectStream[Any]: ...
+
+    def stream_object(
+        self, *, model: str, schema: Any, timeout: float | None = None, **arguments: Unpack[ObjectArguments]
+    ) -> ObjectStream[Any]:
+        """Generates like `generate_object`, and yields the object while it grows."""
+        order = object_order(model, schema, **arguments)
+        request = StreamObjectRequest(options=order.options, object=order.format)
+        call = self._generation.StreamObject(request, timeout=timeout)
+        return ObjectStream(call, ObjectDecoder(order.shape))
+
+    def _run_tools(
+        self,
+        options: GenerationOptions,
+        tools: ToolSet,
+        repair: RepairFunction | None,
+        timeout: float | None,
+        *,
+        omit_events: bool,
+    ) -> GenerationStream:
+        start = run_tools_start(options, tools, omit_events=omit_events, repair_calls=repair is not None)
+        threads = ToolThreads(ToolLoop(start, tools, repair), self._max_concurrent_tools)
+        call = self._generation.RunTools(threads.requests(), timeout=timeout)
+        return GenerationStream(call, GenerationDecoder(), threads)
+
+
+def _answer(call: Callable[[], T]) -> T:
+    try:
+        return call()
+    except grpc.RpcError as error:
+        failure = error_of_call(error)
+        raise failure from failure.__cause__

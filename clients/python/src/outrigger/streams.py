@@ -1,0 +1,106 @@
+"""Streams of the synchronous client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import grpc
+
+from outrigger.decoders import Decoder, GenerationEvent, ModelEvent
+from outrigger.errors import error_of_call
+from outrigger.results import GenerateResult, ObjectResult
+from outrigger.tool_loop import ToolRunner
+from outrigger.v1.response_pb2 import Response
+from outrigger.v1.stream_event_pb2 import StreamEvent
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+M = TypeVar("M")
+E = TypeVar("E")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Stream(Generic[M, E, R]):
+    """An answer while it arrives: an iterator and a context manager.
+
+    Leaving either one cancels the call. A stream that was cut raises; it never looks finished.
+    """
+
+    def __init__(
+        self, call: grpc._CallIterator[M], decoder: Decoder[M, E, R], tools: ToolRunner[M] | None = None
+    ) -> None:
+        self._call = call
+        self._decoder = decoder
+        self._tools = tools
+        self._output_started = False
+        self._is_complete = False
+
+    def __iter__(self) -> Iterator[E]:
+        try:
+            for message in self._call:
+                self._output_started = True
+                if self._tools is not None:
+                    self._tools.receive(message)
+                event = self._decoder.receive(message)
+                if event is not None:
+                    yield event
+            self._decoder.result()
+            self._is_complete = True
+        except grpc.RpcError as error:
+            failure = error_of_call(error, output_started=self._output_started)
+            raise failure from failure.__cause__
+        finally:
+            self.cancel()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cancel()
+
+    def __del__(self) -> None:
+        self.cancel()
+
+    def cancel(self) -> None:
+        """Ends the call and its tools, in any thread. Does nothing where the call has ended."""
+        self._call.cancel()
+        if self._tools is not None:
+            self._tools.close()
+            self._tools = None
+
+    def result(self) -> R:
+        """Waits for the end. Raises AbortError where the stream was left before it."""
+        if not self._is_complete:
+            for _ in self:
+                pass
+        return self._decoder.result()
+
+
+class CompletionStream(Stream[StreamEvent, StreamEvent, Response]):
+    """The events of one call of a model, under the laws that are listed at `StreamEvent`."""
+
+    def text(self) -> Iterator[str]:
+        """The text as it arrives."""
+        for event in self:
+            if event.text_delta.delta:
+                yield event.text_delta.delta
+
+
+class GenerationStream(Stream[Any, GenerationEvent, GenerateResult]):
+    """What happens in a generation: a ModelEvent, ToolStarted or StepFinished each."""
+
+    def text(self) -> Iterator[str]:
+        """The text of all steps as it arrives."""
+        for event in self:
+            if isinstance(event, ModelEvent) and event.text:
+                yield event.text
+
+
+class ObjectStream(Stream[Any, Any, ObjectResult[T]]):
+    """An object while it grows: each value is the part that has arrived, as a `dict`."""

@@ -1,0 +1,64 @@
+"""Tools in the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator
+
+from outrigger.threads import DaemonThreads
+from outrigger.tool_loop import Job, ToolLoop
+from outrigger.v1.generation_service_pb2 import RunToolsRequest, RunToolsResponse, ToolOutput
+
+
+class ToolTasks:
+    """Runs the tools of one loop, async ones as tasks and others in threads, and sends their outputs."""
+
+    def __init__(self, loop: ToolLoop, limit: int) -> None:
+        self._loop = loop
+        self._slots = asyncio.Semaphore(limit)
+        self._threads = DaemonThreads(limit)
+        self._outgoing: asyncio.Queue[RunToolsRequest] = asyncio.Queue()
+        self._outgoing.put_nowait(RunToolsRequest(start=loop.start))
+        self._running: dict[asyncio.Task[None], Job] = {}
+        self._is_closed = False
+
+    async def requests(self) -> AsyncIterator[RunToolsRequest]:
+        """What is sent to the sidecar. gRPC cancels it when the call ends."""
+        while True:
+            yield await self._outgoing.get()
+
+    def receive(self, message: RunToolsResponse) -> None:
+        """Starts what a message of the sidecar asks for."""
+        job = self._loop.receive(message)
+        if job is not None:
+            task = asyncio.create_task(self._answer(job))
+            self._running[task] = job
+            task.add_done_callback(lambda task: self._running.pop(task, None))
+
+    def close(self) -> None:
+        """Ends the loop: tools that still run are cancelled, and what they give is not sent."""
+        self._is_closed = True
+        for task, job in list(self._running.items()):
+            job.context.cancel()
+            task.cancel()
+        self._threads.close()
+
+    async def _answer(self, job: Job) -> None:
+        output = await self._output_of(job)
+        self._outgoing.put_nowait(RunToolsRequest(output=output))
+
+    async def _output_of(self, job: Job) -> ToolOutput:
+        try:
+            async with self._slots:
+                return job.output(await asyncio.wait_for(self._run(job), job.context.remaining))
+        except asyncio.CancelledError as error:
+            if self._is_closed:
+                raise
+            return job.failure(error)
+        except Exception as error:
+            return job.failure(error)
+
+    async def _run(self, job: Job) -> object:
+        value = job.run() if job.is_async else await asyncio.wrap_future(self._threads.submit(job.run))
+        return await value if inspect.isawaitable(value) else value

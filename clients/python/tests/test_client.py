@@ -1,0 +1,128 @@
+"""The connection and the arguments of calls, without a sidecar."""
+
+from __future__ import annotations
+
+import os
+import unittest
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+from outrigger import AsyncClient, Client, GenerationLimits, NetworkError, Request, RetryPolicy, tool
+from outrigger.channel import target_of
+from outrigger.options import generation_options, object_order
+from outrigger.schema import shape_of
+from outrigger.tools import tool_set
+from outrigger.v1.generation_service_pb2 import ObjectFormat
+from outrigger.v1.request_pb2 import LOSS_POLICY_REFUSE, STATE_POLICY_TO_TEXT, ToolChoice
+
+# Nothing listens there, and no program without privileges can.
+CLOSED = "127.0.0.1:1"
+
+
+@dataclass
+class Point:
+    x: int
+
+
+@tool
+def act() -> None:
+    """Acts."""
+
+
+def options(**arguments: Any) -> Any:
+    return generation_options("m", tool_set(()), **arguments)
+
+
+class ConnectionTest(unittest.IsolatedAsyncioTestCase):
+    """How a client finds the sidecar."""
+
+    def test_the_address_is_the_argument_else_the_variable_else_the_default(self) -> None:
+        with mock.patch.dict(os.environ, {"OUTRIGGER_ADDRESS": "sidecar:1"}):
+            self.assertEqual(target_of("other:2"), "other:2")
+            self.assertEqual(target_of(None), "sidecar:1")
+        with mock.patch.dict(os.environ):
+            os.environ.pop("OUTRIGGER_ADDRESS", None)
+            self.assertEqual(target_of(None), "localhost:6190")
+
+    def test_an_address_with_a_scheme_of_http_is_refused(self) -> None:
+        with self.assertRaisesRegex(ValueError, "expected host:port or unix:///path, found 'http://a:1'"):
+            Client("http://a:1")
+
+    async def test_a_sidecar_that_does_not_run_is_a_network_error(self) -> None:
+        with Client(CLOSED) as client, self.assertRaises(NetworkError) as caught:
+            client.complete(Request(model="m"))
+        self.assertTrue(caught.exception.retryable)
+        self.assertFalse(caught.exception.output_started)
+        async with AsyncClient(CLOSED) as other:
+            with self.assertRaises(NetworkError):
+                await other.complete(Request(model="m"))
+
+    async def test_waiting_for_a_sidecar_that_does_not_run_ends_in_time(self) -> None:
+        with Client(CLOSED) as client, self.assertRaisesRegex(NetworkError, r"within 0.1 s"):
+            client.wait_until_ready(0.1)
+        async with AsyncClient(CLOSED) as other:
+            with self.assertRaisesRegex(NetworkError, r"within 0.1 s"):
+                await other.wait_until_ready(0.1)
+
+
+class ArgumentsTest(unittest.TestCase):
+    """Keyword arguments and the message that they become."""
+
+    def test_what_is_left_out_stays_unset(self) -> None:
+        found = options(prompt="Hi")
+        self.assertFalse(found.HasField("max_tool_rounds"))
+        self.assertFalse(found.HasField("retry"))
+        self.assertFalse(found.request.HasField("temperature"))
+        self.assertFalse(found.request.HasField("tool_choice"))
+
+    def test_zero_is_not_the_same_as_left_out(self) -> None:
+        found = options(max_tool_rounds=0, temperature=0)
+        self.assertTrue(found.HasField("max_tool_rounds"))
+        self.assertTrue(found.request.HasField("temperature"))
+
+    def test_seconds_and_names_become_what_the_contract_has(self) -> None:
+        found = options(
+            retry=RetryPolicy(base_delay=0.5, jitter=False),
+            total_timeout=60,
+            step_timeout=1.5,
+            limits=GenerationLimits(max_steps=3),
+            provider_options={"openai": {"b": 1, "a": [True]}},
+            loss_policy="refuse",
+            foreign_state="to_text",
+            tool_choice=act,
+        )
+        self.assertEqual(found.retry.base_delay.ToMilliseconds(), 500)
+        self.assertTrue(found.retry.HasField("jitter"))
+        self.assertEqual(found.timeouts.total.ToSeconds(), 60)
+        self.assertEqual(found.timeouts.per_step.ToMilliseconds(), 1500)
+        self.assertFalse(found.timeouts.HasField("per_tool"))
+        self.assertEqual(found.limits.max_steps, 3)
+        self.assertEqual(found.request.provider_options_json["openai"], '{"b":1,"a":[true]}')
+        self.assertEqual(found.request.loss_policy, LOSS_POLICY_REFUSE)
+        self.assertEqual(found.request.foreign_state, STATE_POLICY_TO_TEXT)
+        self.assertEqual(found.request.tool_choice, ToolChoice(mode=ToolChoice.MODE_NAMED, tool_name="act"))
+
+    def test_an_unknown_argument_is_named(self) -> None:
+        with self.assertRaisesRegex(TypeError, "unexpected argument temprature"):
+            options(temprature=1)
+
+    def test_a_word_that_is_none_of_the_choices_is_refused(self) -> None:
+        for arguments in ({"loss_policy": "ignore"}, {"tool_choice": "always"}, {"foreign_state": "x"}):
+            with self.subTest(arguments=arguments), self.assertRaises(ValueError):
+                options(**arguments)
+
+    def test_the_schema_of_an_object_is_derived_or_given(self) -> None:
+        order = object_order("m", Point, prompt="Hi", name="point", strategy="tool")
+        self.assertIn('"properties":{"x":{"type":"integer"}}', order.format.schema_json)
+        self.assertEqual((order.format.name, order.format.strategy), ("point", ObjectFormat.STRATEGY_TOOL))
+        self.assertEqual(order.options.prompt, "Hi")
+        given = object_order("m", {"type": "object"})
+        self.assertEqual((given.format.schema_json, given.shape), ('{"type":"object"}', None))
+
+    def test_an_object_is_an_object_and_takes_no_functions(self) -> None:
+        self.assertEqual(shape_of(list[int]).schema({})["type"], "array")
+        with self.assertRaisesRegex(TypeError, "expected a type whose JSON is an object"):
+            object_order("m", list[int])
+        with self.assertRaisesRegex(ValueError, "functions cannot be combined with an object"):
+            object_order("m", Point, tools=[act])  # type: ignore[list-item]
