@@ -1,6 +1,7 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { type ClientPackage, packageFolder, root } from "./clients/client-package.ts";
 import { go } from "./clients/go.ts";
+import { java } from "./clients/java.ts";
 import { python } from "./clients/python.ts";
 
 /*
@@ -12,7 +13,7 @@ import { python } from "./clients/python.ts";
  * toolchain is not installed is skipped. The exit code is 2 where a name is unknown.
  */
 
-const packages: readonly ClientPackage[] = [go, python];
+const packages: readonly ClientPackage[] = [go, java, python];
 
 async function generate(client: ClientPackage, version: string): Promise<void> {
   const missing = client.missing();
