@@ -14,13 +14,14 @@ import { go } from "./runner/go.ts";
 import { grpcJs } from "./runner/grpc-js.ts";
 import { grpcurl } from "./runner/grpcurl.ts";
 import { java } from "./runner/java.ts";
+import { javaPackage } from "./runner/java-package.ts";
 import { type Command, run } from "./runner/process.ts";
 import { pythonClient } from "./runner/python.ts";
 import { pythonPackage } from "./runner/python-package.ts";
 import { judge, sum, type Tally } from "./runner/report.ts";
 import { type Sidecar, startDemo } from "./runner/sidecar.ts";
 
-const clients: readonly TestClient[] = [grpcJs, grpcurl, go, pythonClient, pythonPackage, java];
+const clients: readonly TestClient[] = [grpcJs, grpcurl, go, pythonClient, pythonPackage, java, javaPackage];
 
 /** Longer than all deadlines of a client together. */
 const clientTimeoutMs = 120_000;

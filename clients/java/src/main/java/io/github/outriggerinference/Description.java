@@ -1,0 +1,16 @@
+package io.github.outriggerinference;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** Tells the model what a record, or a component of one, is. Becomes part of the JSON Schema. */
+@Documented
+@Retention(RetentionPolicy.RUNTIME)
+@Target({ElementType.TYPE, ElementType.RECORD_COMPONENT})
+public @interface Description {
+  /** The description. */
+  String value();
+}

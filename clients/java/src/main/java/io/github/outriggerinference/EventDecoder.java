@@ -1,0 +1,60 @@
+package io.github.outriggerinference;
+
+import io.github.outriggerinference.errors.OutriggerException;
+import io.github.outriggerinference.v1.ErrorKind;
+import io.github.outriggerinference.v1.InferenceError;
+import io.github.outriggerinference.v1.StreamEvent;
+
+/**
+ * Turns the messages of one streaming call into events, and knows whether the stream is complete.
+ * One for each call.
+ *
+ * @param <M> message of the call
+ * @param <E> event for the user
+ */
+abstract class EventDecoder<M, E> {
+  private boolean complete;
+  private boolean outputStarted;
+  private InferenceError failure;
+
+  /** The event of a message; null where the message is none. */
+  abstract E decode(M message);
+
+  /** Called once, when the call has ended in any way. */
+  void close() {}
+
+  /** The failure of a call that ended with this status. */
+  final OutriggerException failureOf(Throwable status) {
+    return OutriggerException.from(status, outputStarted);
+  }
+
+  /** Why a stream whose status is OK is no complete one; null where it is. */
+  final OutriggerException incompleteness() {
+    if (failure != null) {
+      return OutriggerException.fromProto(failure);
+    }
+    return complete
+        ? null
+        : OutriggerException.of(
+            ErrorKind.ERROR_KIND_STREAM, "the stream ended without its last message", null);
+  }
+
+  /** Notes that the last message of a complete stream has come. */
+  protected final void completed() {
+    complete = true;
+  }
+
+  /** Notes an error in the stream. The status that follows says the same. */
+  protected final void failed(InferenceError error) {
+    failure = error;
+  }
+
+  /** Notes what an event of the model says about the progress. */
+  protected final void noteProgress(StreamEvent event) {
+    outputStarted |=
+        switch (event.getEventCase()) {
+          case TEXT_START, REASONING_START, TOOL_CALL_START, PART_ADDED -> true;
+          default -> false;
+        };
+  }
+}

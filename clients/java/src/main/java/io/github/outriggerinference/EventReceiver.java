@@ -1,0 +1,93 @@
+package io.github.outriggerinference;
+
+import io.github.outriggerinference.errors.OutriggerException;
+import io.github.outriggerinference.v1.ErrorKind;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
+
+/**
+ * One streaming call of gRPC: its messages become events, its end an end or a failure.
+ *
+ * @param <Q> message to the sidecar
+ * @param <M> message of the sidecar
+ * @param <E> event for the user
+ */
+final class EventReceiver<Q, M, E> implements ClientResponseObserver<Q, M> {
+  private final EventDecoder<M, E> decoder;
+  private final EventSink<E> sink;
+  private final int demand;
+  private ClientCallStreamObserver<Q> call;
+  private volatile boolean ended;
+
+  EventReceiver(EventDecoder<M, E> decoder, EventSink<E> sink, int demand) {
+    this.decoder = decoder;
+    this.sink = sink;
+    this.demand = demand;
+  }
+
+  /** Lets this many more events come. */
+  void request(int events) {
+    if (!ended) {
+      call.request(events);
+    }
+  }
+
+  /** Ends the call; the sink gets an {@code AbortException} unless it has its end already. */
+  void cancel(String reason) {
+    call.cancel(reason, null);
+  }
+
+  @Override
+  public void beforeStart(ClientCallStreamObserver<Q> started) {
+    call = started;
+    call.disableAutoRequestWithInitial(demand);
+  }
+
+  @Override
+  public void onNext(M message) {
+    if (ended) {
+      return;
+    }
+    E event;
+    try {
+      event = decoder.decode(message);
+    } catch (OutriggerException failure) {
+      abandon(failure);
+      return;
+    } catch (RuntimeException bug) {
+      abandon(
+          OutriggerException.of(
+              ErrorKind.ERROR_KIND_INTERNAL, "a message of the sidecar cannot be handled", bug));
+      return;
+    }
+    if (event == null) {
+      call.request(1);
+    } else {
+      sink.next(event);
+    }
+  }
+
+  @Override
+  public void onError(Throwable status) {
+    end(decoder.failureOf(status));
+  }
+
+  @Override
+  public void onCompleted() {
+    end(decoder.incompleteness());
+  }
+
+  private void abandon(OutriggerException failure) {
+    end(failure);
+    call.cancel(failure.getMessage(), failure);
+  }
+
+  /** gRPC calls its observer from one thread at a time. */
+  private void end(OutriggerException failure) {
+    if (!ended) {
+      ended = true;
+      decoder.close();
+      sink.end(failure);
+    }
+  }
+}

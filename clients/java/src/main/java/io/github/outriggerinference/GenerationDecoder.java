@@ -1,0 +1,26 @@
+package io.github.outriggerinference;
+
+import io.github.outriggerinference.v1.StreamGenerateResponse;
+
+/** The messages of StreamGenerate. */
+final class GenerationDecoder extends EventDecoder<StreamGenerateResponse, GenerationEvent> {
+  @Override
+  GenerationEvent decode(StreamGenerateResponse message) {
+    switch (message.getMessageCase()) {
+      case EVENT:
+        noteProgress(message.getEvent());
+        return new GenerationEvent.Model(message.getStep(), message.getEvent());
+      case STEP_FINISH:
+        return new GenerationEvent.StepFinish(
+            message.getStep(), message.getStepFinish().getResult());
+      case RESULT:
+        completed();
+        return new GenerationEvent.Finish(new GenerationResult(message.getResult()));
+      case ERROR:
+        failed(message.getError());
+        return null;
+      default:
+        return null;
+    }
+  }
+}

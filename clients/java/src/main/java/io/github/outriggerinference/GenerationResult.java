@@ -1,0 +1,103 @@
+package io.github.outriggerinference;
+
+import io.github.outriggerinference.v1.Attempt;
+import io.github.outriggerinference.v1.FinishReason;
+import io.github.outriggerinference.v1.GenerateResult;
+import io.github.outriggerinference.v1.Message;
+import io.github.outriggerinference.v1.Response;
+import io.github.outriggerinference.v1.StepResult;
+import io.github.outriggerinference.v1.ToolCall;
+import io.github.outriggerinference.v1.ToolResult;
+import io.github.outriggerinference.v1.Usage;
+import io.github.outriggerinference.v1.Warning;
+import java.util.List;
+
+/**
+ * What a generation gave.
+ *
+ * @param toProto the result as the contract has it
+ */
+public record GenerationResult(GenerateResult toProto) {
+  /** The text of the last answer. */
+  public String text() {
+    return Messages.textOf(lastMessage());
+  }
+
+  /** What the model shows of its reasoning for the last answer. */
+  public String reasoning() {
+    return Messages.reasoningOf(lastMessage());
+  }
+
+  /** The tool calls of the last answer. */
+  public List<ToolCall> toolCalls() {
+    return Messages.toolCallsOf(lastMessage());
+  }
+
+  /** The results of the tools that the last answer called, in the order of the calls. */
+  public List<ToolResult> toolResults() {
+    return lastStep().getToolResultsList();
+  }
+
+  /** Why the model stopped. */
+  public FinishReason finishReason() {
+    return response().getFinishReason();
+  }
+
+  /** Why the generation ended: because the model was done, or at one of the limits. */
+  public GenerateResult.StopReason stopReason() {
+    return toProto.getStopReason();
+  }
+
+  /** Tokens that the last call of the model used. */
+  public Usage usage() {
+    return response().getUsage();
+  }
+
+  /** Tokens that all steps used. */
+  public Usage totalUsage() {
+    return toProto.getTotalUsage();
+  }
+
+  /** All steps, in their order. */
+  public List<StepResult> steps() {
+    return toProto.getStepsList();
+  }
+
+  /** The model's last answer. */
+  public Response response() {
+    return toProto.getResponse();
+  }
+
+  /** The generated object as JSON text. Empty where none was asked for. */
+  public String output() {
+    return toProto.getOutputJson();
+  }
+
+  /** What was changed or left out in the last call of the model. */
+  public List<Warning> warnings() {
+    return response().getWarningsList();
+  }
+
+  /** All calls of providers, failed ones included. */
+  public List<Attempt> attempts() {
+    return toProto.getAttemptsList();
+  }
+
+  /**
+   * The messages that the generation adds to the conversation: append them to the history to go on
+   * with the chat. They carry what the provider needs back.
+   */
+  public List<Message> messages() {
+    return steps().stream().flatMap(step -> Messages.ofStep(step).stream()).toList();
+  }
+
+  private StepResult lastStep() {
+    int count = toProto.getStepsCount();
+    return count == 0 ? StepResult.getDefaultInstance() : toProto.getSteps(count - 1);
+  }
+
+  /** That of the last step, which has its content in every case. */
+  private Message lastMessage() {
+    return lastStep().getResponse().getMessage();
+  }
+}

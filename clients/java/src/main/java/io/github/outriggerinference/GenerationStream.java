@@ -1,0 +1,23 @@
+package io.github.outriggerinference;
+
+/** The events of a generation. The last one is {@link GenerationEvent.Finish}. */
+public final class GenerationStream extends EventStream<GenerationEvent> {
+  private GenerationResult result;
+
+  GenerationStream(StreamingCall<GenerationEvent> call) {
+    super(call);
+  }
+
+  /** Reads the rest of the events, and returns what the generation gave. */
+  public GenerationResult result() {
+    drain();
+    return result;
+  }
+
+  @Override
+  void seen(GenerationEvent event) {
+    if (event instanceof GenerationEvent.Finish finish) {
+      result = finish.result();
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package io.github.outriggerinference;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonParseException;
+import com.google.gson.JsonParser;
+import com.google.gson.Strictness;
+import com.google.gson.stream.JsonReader;
+import com.google.gson.stream.JsonWriter;
+import java.io.IOException;
+import java.io.StringReader;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
+import java.util.Map;
+import java.util.Optional;
+
+/** Reads and writes JSON text. */
+final class Json {
+  /** Values that are nested deeper are rejected: a list or map that contains itself would not end. */
+  private static final int MAX_DEPTH = 200;
+
+  private Json() {}
+
+  /**
+   * Reads JSON text strictly.
+   *
+   * @throws JsonMismatchException where it is not valid
+   */
+  static JsonElement parse(String text) {
+    JsonReader reader = new JsonReader(new StringReader(text));
+    reader.setStrictness(Strictness.STRICT);
+    try {
+      // Fails where there is no text, which the parser takes for null.
+      reader.peek();
+      JsonElement value = JsonParser.parseReader(reader);
+      // Fails where more text follows.
+      reader.peek();
+      return value;
+    } catch (IOException | JsonParseException | NumberFormatException invalid) {
+      throw new JsonMismatchException("", "expected valid JSON, found something else");
+    }
+  }
+
+  /**
+   * Writes a value: a record, map, collection, optional, enum, string, number, boolean or null.
+   *
+   * @throws IllegalArgumentException where it contains anything else, or a number that JSON lacks
+   */
+  static String write(Object value) {
+    StringWriter text = new StringWriter();
+    JsonWriter writer = new JsonWriter(text);
+    writer.setHtmlSafe(false);
+    try {
+      write(value, writer, 0);
+    } catch (IOException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+    return text.toString();
+  }
+
+  private static void write(Object value, JsonWriter to, int depth) throws IOException {
+    if (depth > MAX_DEPTH) {
+      throw new IllegalArgumentException("the value is nested more than " + MAX_DEPTH + " levels deep");
+    }
+    if (value == null) {
+      to.nullValue();
+    } else if (value instanceof Optional<?> optional) {
+      write(optional.orElse(null), to, depth + 1);
+    } else if (value instanceof Boolean bool) {
+      to.value(bool);
+    } else if (value instanceof Number number) {
+      to.value(number);
+    } else if (value instanceof Enum<?> constant) {
+      to.value(constant.name());
+    } else if (value instanceof CharSequence || value instanceof Character) {
+      to.value(value.toString());
+    } else if (value instanceof Record members) {
+      writeRecord(members, to, depth);
+    } else if (value instanceof Map<?, ?> map) {
+      writeMap(map, to, depth);
+    } else if (value instanceof Iterable<?> elements) {
+      writeList(elements, to, depth);
+    } else {
+      throw new IllegalArgumentException(
+          value.getClass().getName()
+              + " cannot be written as JSON: expected a record, map, collection, string, number,"
+              + " boolean, enum or null");
+    }
+  }
+
+  private static void writeRecord(Record value, JsonWriter to, int depth) throws IOException {
+    to.beginObject();
+    for (RecordComponent component : value.getClass().getRecordComponents()) {
+      Object member = valueOf(component, value);
+      // A missing optional is left out, as the schema of a record says.
+      if (!(member instanceof Optional<?> optional && optional.isEmpty())) {
+        to.name(component.getName());
+        write(member, to, depth + 1);
+      }
+    }
+    to.endObject();
+  }
+
+  private static Object valueOf(RecordComponent component, Record owner) {
+    Method accessor = component.getAccessor();
+    try {
+      accessor.setAccessible(true);
+      return accessor.invoke(owner);
+    } catch (InvocationTargetException failed) {
+      throw new IllegalArgumentException(component.getName() + " cannot be read", failed.getCause());
+    } catch (IllegalAccessException impossible) {
+      throw new IllegalStateException(impossible);
+    }
+  }
+
+  private static void writeMap(Map<?, ?> map, JsonWriter to, int depth) throws IOException {
+    to.beginObject();
+    for (Map.Entry<?, ?> entry : map.entrySet()) {
+      to.name(String.valueOf(entry.getKey()));
+      write(entry.getValue(), to, depth + 1);
+    }
+    to.endObject();
+  }
+
+  private static void writeList(Iterable<?> elements, JsonWriter to, int depth) throws IOException {
+    to.beginArray();
+    for (Object element : elements) {
+      write(element, to, depth + 1);
+    }
+    to.endArray();
+  }
+}

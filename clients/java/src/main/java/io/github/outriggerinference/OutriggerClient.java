@@ -1,0 +1,284 @@
+package io.github.outriggerinference;
+
+import io.github.outriggerinference.v1.GenerateObjectRequest;
+import io.github.outriggerinference.v1.GenerateRequest;
+import io.github.outriggerinference.v1.GenerateResponse;
+import io.github.outriggerinference.v1.GenerationServiceGrpc;
+import io.github.outriggerinference.v1.InferenceServiceGrpc;
+import io.github.outriggerinference.v1.Request;
+import io.github.outriggerinference.v1.Response;
+import io.github.outriggerinference.v1.RunToolsRequest;
+import io.github.outriggerinference.v1.RunToolsResponse;
+import io.github.outriggerinference.v1.StreamEvent;
+import io.github.outriggerinference.v1.StreamGenerateRequest;
+import io.github.outriggerinference.v1.StreamObjectRequest;
+import io.grpc.Channel;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Flow;
+import java.util.function.Consumer;
+
+/**
+ * Calls an Outrigger sidecar over one connection. Safe for use by many threads; make one and keep
+ * it.
+ *
+ * <p>A call that fails throws an {@link io.github.outriggerinference.errors.OutriggerException}; a
+ * future completes with one, and a publisher ends with one. A call ends early when its deadline
+ * expires, its future is cancelled, its stream is closed, its subscription is cancelled, the thread
+ * that waits for it is interrupted, or the {@code io.grpc.Context} in which it was made is
+ * cancelled. The sidecar then ends its call of the provider as well.
+ */
+public final class OutriggerClient implements AutoCloseable {
+  private final Connection connection;
+  private final Calls calls;
+
+  OutriggerClient(Connection connection) {
+    this.connection = connection;
+    calls = new Calls(connection.channel());
+  }
+
+  /** Connects to {@code OUTRIGGER_ADDRESS}, or to {@code localhost:6190} where that is not set. */
+  public static OutriggerClient connect() {
+    return builder().connect();
+  }
+
+  /**
+   * Connects to a sidecar, without TLS.
+   *
+   * @param address {@code host:port}, or {@code unix:///path} on Linux
+   */
+  public static OutriggerClient connect(String address) {
+    return builder().address(address).connect();
+  }
+
+  /** Starts with the default address, without TLS. */
+  public static OutriggerClientBuilder builder() {
+    return new OutriggerClientBuilder();
+  }
+
+  /** Calls a model once. */
+  public Response complete(Request request) {
+    return complete(request, null);
+  }
+
+  /**
+   * Calls a model once.
+   *
+   * @param deadline how long the call may take; null for no limit of this call's own
+   */
+  public Response complete(Request request, Duration deadline) {
+    return calls.unary(
+        InferenceServiceGrpc.getCompleteMethod(), request, Optional.ofNullable(deadline));
+  }
+
+  /** Like {@link #complete(Request, Duration)}, without waiting. */
+  public CompletableFuture<Response> completeAsync(Request request, Duration deadline) {
+    return calls.unaryAsync(
+        InferenceServiceGrpc.getCompleteMethod(), request, Optional.ofNullable(deadline));
+  }
+
+  /** Calls a model once, and returns the events while it answers. */
+  public ResponseStream stream(Request request) {
+    return stream(request, null);
+  }
+
+  /**
+   * Calls a model once, and returns the events while it answers.
+   *
+   * @param deadline how long the call may take, up to its end; null for no limit of its own
+   */
+  public ResponseStream stream(Request request, Duration deadline) {
+    return new ResponseStream(streamCall(request, deadline));
+  }
+
+  /** Like {@link #stream(Request, Duration)}, for each subscriber. */
+  public Flow.Publisher<StreamEvent> streamPublisher(Request request, Duration deadline) {
+    return new EventPublisher<>(streamCall(request, deadline));
+  }
+
+  /**
+   * Generates, with retries and time limits, and executes the tools that have code. The options are
+   * set by a lambda:
+   *
+   * <pre>{@code client.generate(o -> o.model("gpt-5.2").prompt("Hello").tools(getWeather))}</pre>
+   */
+  public GenerationResult generate(Consumer<GenerateOptions.Builder> options) {
+    return generate(optionsOf(options));
+  }
+
+  /** Like {@link #generate(Consumer)}, with options that were made before. */
+  public GenerationResult generate(GenerateOptions options) {
+    if (!options.hasExecutableTools()) {
+      return resultOf(
+          calls.unary(
+              GenerationServiceGrpc.getGenerateMethod(), requestOf(options), options.deadline()));
+    }
+    try (GenerationStream stream = new GenerationStream(runTools(options, true))) {
+      return stream.result();
+    }
+  }
+
+  /** Like {@link #generate(Consumer)}, without waiting. */
+  public CompletableFuture<GenerationResult> generateAsync(GenerateOptions options) {
+    return options.hasExecutableTools()
+        ? Futures.map(LastEvent.of(runTools(options, true)), OutriggerClient::resultOf)
+        : Futures.map(
+            calls.unaryAsync(
+                GenerationServiceGrpc.getGenerateMethod(), requestOf(options), options.deadline()),
+            OutriggerClient::resultOf);
+  }
+
+  /** Like {@link #generate(Consumer)}, and returns the events meanwhile. */
+  public GenerationStream streamGenerate(Consumer<GenerateOptions.Builder> options) {
+    return streamGenerate(optionsOf(options));
+  }
+
+  /** Like {@link #streamGenerate(Consumer)}, with options that were made before. */
+  public GenerationStream streamGenerate(GenerateOptions options) {
+    return new GenerationStream(generationCall(options));
+  }
+
+  /** Like {@link #streamGenerate(Consumer)}, for each subscriber. */
+  public Flow.Publisher<GenerationEvent> generationPublisher(GenerateOptions options) {
+    return new EventPublisher<>(generationCall(options));
+  }
+
+  /**
+   * Generates an object. The JSON Schema is derived from the record as for {@link Tool#of}. Tools
+   * are not executed.
+   *
+   * @throws io.github.outriggerinference.errors.NoObjectGeneratedException where the answer is none
+   * @throws IllegalArgumentException where the record has a component that is not supported
+   */
+  public <T extends Record> ObjectResult<T> generateObject(
+      Class<T> objectClass, Consumer<GenerateOptions.Builder> options) {
+    return generateObject(objectClass, optionsOf(options));
+  }
+
+  /** Like {@link #generateObject(Class, Consumer)}, with options that were made before. */
+  public <T extends Record> ObjectResult<T> generateObject(
+      Class<T> objectClass, GenerateOptions options) {
+    ObjectType<T> type = ObjectType.of(objectClass);
+    return type.resultOf(
+        calls
+            .unary(
+                GenerationServiceGrpc.getGenerateObjectMethod(),
+                objectRequestOf(type, options),
+                options.deadline())
+            .getResult());
+  }
+
+  /** Like {@link #generateObject(Class, Consumer)}, without waiting. */
+  public <T extends Record> CompletableFuture<ObjectResult<T>> generateObjectAsync(
+      Class<T> objectClass, GenerateOptions options) {
+    ObjectType<T> type = ObjectType.of(objectClass);
+    return Futures.map(
+        calls.unaryAsync(
+            GenerationServiceGrpc.getGenerateObjectMethod(),
+            objectRequestOf(type, options),
+            options.deadline()),
+        response -> type.resultOf(response.getResult()));
+  }
+
+  /** Like {@link #generateObject(Class, Consumer)}, and returns the object while it grows. */
+  public <T extends Record> ObjectStream<T> streamObject(
+      Class<T> objectClass, Consumer<GenerateOptions.Builder> options) {
+    return streamObject(objectClass, optionsOf(options));
+  }
+
+  /** Like {@link #streamObject(Class, Consumer)}, with options that were made before. */
+  public <T extends Record> ObjectStream<T> streamObject(
+      Class<T> objectClass, GenerateOptions options) {
+    return new ObjectStream<>(objectCall(objectClass, options));
+  }
+
+  /** Like {@link #streamObject(Class, Consumer)}, for each subscriber. */
+  public <T extends Record> Flow.Publisher<ObjectEvent<T>> objectPublisher(
+      Class<T> objectClass, GenerateOptions options) {
+    return new EventPublisher<>(objectCall(objectClass, options));
+  }
+
+  /** The connection, for the generated stubs of services that this class does not cover. */
+  public Channel channel() {
+    return connection.channel();
+  }
+
+  /** Cancels the calls under way and closes the connection. */
+  @Override
+  public void close() {
+    connection.close();
+  }
+
+  private StreamingCall<StreamEvent> streamCall(Request request, Duration deadline) {
+    return calls.streaming(
+        InferenceServiceGrpc.getStreamMethod(),
+        request,
+        Optional.ofNullable(deadline),
+        ResponseDecoder::new);
+  }
+
+  private StreamingCall<GenerationEvent> generationCall(GenerateOptions options) {
+    if (options.hasExecutableTools()) {
+      return runTools(options, false);
+    }
+    return calls.streaming(
+        GenerationServiceGrpc.getStreamGenerateMethod(),
+        StreamGenerateRequest.newBuilder().setOptions(options.toProto()).build(),
+        options.deadline(),
+        GenerationDecoder::new);
+  }
+
+  private StreamingCall<GenerationEvent> runTools(GenerateOptions options, boolean omitEvents) {
+    return (sink, demand) -> {
+      ToolLoop loop = new ToolLoop(options, connection.toolRunner(options.toolConcurrency()));
+      EventReceiver<RunToolsRequest, RunToolsResponse, GenerationEvent> receiver =
+          new EventReceiver<>(loop, sink, demand);
+      loop.open(
+          calls.bidirectional(
+              GenerationServiceGrpc.getRunToolsMethod(), options.deadline(), receiver),
+          omitEvents);
+      return receiver;
+    };
+  }
+
+  private <T extends Record> StreamingCall<ObjectEvent<T>> objectCall(
+      Class<T> objectClass, GenerateOptions options) {
+    ObjectType<T> type = ObjectType.of(objectClass);
+    return calls.streaming(
+        GenerationServiceGrpc.getStreamObjectMethod(),
+        StreamObjectRequest.newBuilder()
+            .setOptions(options.toProto())
+            .setObject(type.format(options.objectStrategy()))
+            .build(),
+        options.deadline(),
+        () -> new ObjectDecoder<>(type));
+  }
+
+  private static GenerateOptions optionsOf(Consumer<GenerateOptions.Builder> options) {
+    GenerateOptions.Builder builder = GenerateOptions.builder();
+    options.accept(builder);
+    return builder.build();
+  }
+
+  private static GenerateRequest requestOf(GenerateOptions options) {
+    return GenerateRequest.newBuilder().setOptions(options.toProto()).build();
+  }
+
+  private static GenerateObjectRequest objectRequestOf(
+      ObjectType<?> type, GenerateOptions options) {
+    return GenerateObjectRequest.newBuilder()
+        .setOptions(options.toProto())
+        .setObject(type.format(options.objectStrategy()))
+        .build();
+  }
+
+  private static GenerationResult resultOf(GenerateResponse response) {
+    return new GenerationResult(response.getResult());
+  }
+
+  /** A complete generation ends with this event. */
+  private static GenerationResult resultOf(GenerationEvent last) {
+    return ((GenerationEvent.Finish) last).result();
+  }
+}

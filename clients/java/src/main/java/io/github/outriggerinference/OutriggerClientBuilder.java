@@ -1,0 +1,100 @@
+package io.github.outriggerinference;
+
+import io.grpc.ChannelCredentials;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.TlsChannelCredentials;
+import java.time.Duration;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** Settings of a connection. */
+public final class OutriggerClientBuilder {
+  /** The variable that names the sidecar's address. */
+  private static final String ADDRESS_VARIABLE = "OUTRIGGER_ADDRESS";
+
+  private static final String DEFAULT_ADDRESS = "localhost:6190";
+
+  /** The sidecar's own limit, 32 MiB, and room for what it adds to a message. */
+  private static final int DEFAULT_MAX_MESSAGE_BYTES = 33 << 20;
+
+  private static final Duration DEFAULT_KEEP_ALIVE = Duration.ofSeconds(30);
+  private static final int KEEP_ALIVE_TIMEOUT_SECONDS = 10;
+
+  private String address;
+  private ChannelCredentials credentials = InsecureChannelCredentials.create();
+  private int maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES;
+  private Duration keepAlive = DEFAULT_KEEP_ALIVE;
+  private Executor toolExecutor;
+  private Consumer<ManagedChannelBuilder<?>> channelSettings = builder -> {};
+
+  OutriggerClientBuilder() {}
+
+  /**
+   * Where the sidecar listens: {@code host:port}, {@code unix:///path} on Linux, or another target
+   * of gRPC. Default: {@code OUTRIGGER_ADDRESS}, or {@code localhost:6190} where that is not set.
+   */
+  public OutriggerClientBuilder address(String address) {
+    this.address = address;
+    return this;
+  }
+
+  /** Uses TLS with the certificate authorities that Java trusts. */
+  public OutriggerClientBuilder tls() {
+    return credentials(TlsChannelCredentials.create());
+  }
+
+  /** Uses these credentials, for instance TLS with an authority or a client certificate of one's own. */
+  public OutriggerClientBuilder credentials(ChannelCredentials credentials) {
+    this.credentials = credentials;
+    return this;
+  }
+
+  /** How large a message may be. Default 33 MiB: the sidecar's limit and some more. */
+  public OutriggerClientBuilder maxMessageBytes(int bytes) {
+    maxMessageBytes = bytes;
+    return this;
+  }
+
+  /** After how much silence a call under way pings the sidecar. Default 30 s. */
+  public OutriggerClientBuilder keepAlive(Duration interval) {
+    keepAlive = interval;
+    return this;
+  }
+
+  /** Executes tools, instead of threads of the client's own. Must not run them in the caller's thread. */
+  public OutriggerClientBuilder toolExecutor(Executor executor) {
+    toolExecutor = executor;
+    return this;
+  }
+
+  /** Changes any other setting of gRPC, for instance adds an interceptor. */
+  public OutriggerClientBuilder channel(Consumer<ManagedChannelBuilder<?>> settings) {
+    channelSettings = settings;
+    return this;
+  }
+
+  /** Makes the client. The connection itself is made by the first call. */
+  public OutriggerClient connect() {
+    ManagedChannelBuilder<?> builder =
+        Grpc.newChannelBuilder(target(), credentials)
+            .userAgent("outrigger-java/" + Version.VALUE)
+            .maxInboundMessageSize(maxMessageBytes)
+            .keepAliveTime(Durations.toNanos(keepAlive), TimeUnit.NANOSECONDS)
+            .keepAliveTimeout(KEEP_ALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
+            // The names of service configurations are looked up with every name otherwise.
+            .disableServiceConfigLookUp();
+    channelSettings.accept(builder);
+    return new OutriggerClient(new Connection(builder.build(), toolExecutor));
+  }
+
+  private String target() {
+    if (address != null) {
+      return address;
+    }
+    String variable = System.getenv(ADDRESS_VARIABLE);
+    return variable == null || variable.isBlank() ? DEFAULT_ADDRESS : variable.strip();
+  }
+}

@@ -1,0 +1,20 @@
+package io.github.outriggerinference;
+
+/**
+ * The code of a tool.
+ *
+ * @param <I> what it is called with
+ */
+@FunctionalInterface
+public interface ToolFunction<I> {
+  /**
+   * Executes the tool. It runs on a thread of its own, beside the other calls of the same step, and
+   * is interrupted when its time limit has passed or the generation is cancelled.
+   *
+   * @return the result for the model: a string is sent as it is, a {@code ToolResult}, {@code
+   *     ContentPart} or list of parts of the contract as these are, anything else as JSON
+   * @throws ToolRefusalException where the call is not executed on purpose
+   * @throws Exception whose message the model gets as an error result
+   */
+  Object call(I input) throws Exception;
+}

@@ -1,0 +1,18 @@
+package io.github.outriggerinference;
+
+/**
+ * Thrown by a tool that does not execute a call on purpose, for instance because a person said no.
+ * The model gets the reason as an error result.
+ */
+public class ToolRefusalException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Makes the exception.
+   *
+   * @param reason why, for the model
+   */
+  public ToolRefusalException(String reason) {
+    super(reason);
+  }
+}

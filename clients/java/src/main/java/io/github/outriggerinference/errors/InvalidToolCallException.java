@@ -1,0 +1,10 @@
+package io.github.outriggerinference.errors;
+
+/** A tool call does not match its schema, or what the model wrote is no call at all. */
+public final class InvalidToolCallException extends ProviderException {
+  private static final long serialVersionUID = 1L;
+
+  InvalidToolCallException(Failure failure) {
+    super(failure);
+  }
+}

@@ -1,0 +1,6 @@
+/**
+ * Calls an Outrigger sidecar: every model of every provider through one interface, with tools that
+ * are Java functions. {@link io.github.outriggerinference.OutriggerClient} is where to begin. The
+ * messages are those of the contract, in {@code io.github.outriggerinference.v1}.
+ */
+package io.github.outriggerinference;
