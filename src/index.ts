@@ -137,6 +137,8 @@ export type { HttpTimeouts } from "./kit/http/transport.ts";
 // Middleware.
 export { attemptsOf } from "./middleware/attempts.ts";
 export type { CircuitState } from "./middleware/breaker.ts";
+export { type BudgetOptions, createBudget } from "./middleware/budget.ts";
+export type { BudgetPeriod } from "./middleware/budget-window.ts";
 export { type CallScope, onlyFor } from "./middleware/choose-middleware.ts";
 export { type CircuitBreakerOptions, createCircuitBreaker } from "./middleware/circuit-breaker.ts";
 export {
@@ -148,6 +150,7 @@ export {
 } from "./middleware/fallback.ts";
 export { createModelAliases, type ModelAlias, type ModelAliasOptions } from "./middleware/model-aliases.ts";
 export type { MiddlewareObserver, RefusedBy } from "./middleware/observer.ts";
+export { createRateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";
 export { createRetry, type RetryMiddlewareOptions } from "./middleware/retry.ts";
 export type { RetryBudgetOptions } from "./middleware/retry-budget.ts";
 // Retries: `complete` and `stream` themselves never retry.

@@ -1,16 +1,19 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
+import { createBudget } from "../middleware/budget.ts";
 import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
 import { createCircuitBreaker } from "../middleware/circuit-breaker.ts";
+import { combineMiddleware } from "../middleware/combine-middleware.ts";
 import { createFallback } from "../middleware/fallback.ts";
 import { createModelAliases } from "../middleware/model-aliases.ts";
+import { createRateLimit } from "../middleware/rate-limit.ts";
 import { createRetry } from "../middleware/retry.ts";
 import type { ConfiguredModel, FallbackRule, MiddlewareConfig } from "./config.ts";
 import { RuleLevels } from "./rule-levels.ts";
 
 /**
  * The middleware that a configuration asks for, outermost first. A retry is within a fallback, so that the next provider
- * is asked once the retries are used up.
+ * is asked once the retries are used up, and everything that counts or refuses calls is within the retry.
  */
 export function buildMiddleware(
   config: MiddlewareConfig,
@@ -24,6 +27,10 @@ export function buildMiddleware(
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks)]),
     ...levels.mostSpecific("retries", createRetry),
     ...levels.mostSpecific("circuitBreaker", createCircuitBreaker),
+    ...levels.everyLevel("budgets", (rules, name) =>
+      combineMiddleware(rules.map((rule) => createBudget({ ...rule, catalog, name }))),
+    ),
+    ...levels.everyLevel("rateLimit", (rule, name) => createRateLimit({ ...rule, name })),
   ];
 }
 

@@ -7,6 +7,11 @@ import { count, duration, flag, number, oneOf, positiveDuration, text, wholeNumb
 /** More would keep a caller waiting for minutes. */
 const MAX_RETRIES = 10;
 
+/** Calls that wait for a rate limit at once: each holds its request in memory. */
+const MAX_QUEUE = 10_000;
+
+const MAX_WAIT_MS = 3_600_000;
+
 const kindByWord = new Map(fallbackKinds.map((kind) => [kind.toLowerCase(), kind]));
 
 /** Kinds of errors, in lower case in the file. */
@@ -89,15 +94,66 @@ const circuitBreaker = z.pipe(
   ),
 );
 
+const rateLimit = z.pipe(
+  fields({
+    requests_per_minute: z.optional(count),
+    tokens_per_minute: z.optional(count),
+    max_wait: z.optional(duration),
+    max_queue: z.optional(wholeNumber(0, MAX_QUEUE)),
+  }).check(
+    z.refine((found) => found.requests_per_minute !== undefined || found.tokens_per_minute !== undefined, {
+      error: "expected requests_per_minute, tokens_per_minute or both",
+    }),
+    z.refine(({ max_wait = 0 }) => max_wait <= MAX_WAIT_MS, {
+      path: ["max_wait"],
+      error: 'expected at most "1h"',
+    }),
+  ),
+  z.transform(({ requests_per_minute, tokens_per_minute, max_wait, max_queue }) =>
+    compact({
+      requestsPerMinute: requests_per_minute,
+      tokensPerMinute: tokens_per_minute,
+      maxWait: secondsOf(max_wait),
+      maxQueue: max_queue,
+    }),
+  ),
+);
+
+const budget = z.pipe(
+  fields({
+    window: oneOf(["hour", "day", "month"]),
+    requests: z.optional(count),
+    tokens: z.optional(count),
+    usd: z.optional(number(0.000001, 1_000_000)),
+    allow_unknown_prices: z.optional(flag),
+  }).check(
+    z.refine(({ requests, tokens, usd }) => [requests, tokens, usd].some((limit) => limit !== undefined), {
+      error: "expected requests, tokens, usd or several of them",
+    }),
+  ),
+  z.transform(({ allow_unknown_prices, ...rest }) =>
+    compact({ ...rest, allowUnknownPrices: allow_unknown_prices }),
+  ),
+);
+
+const budgets = z.pipe(
+  z.transform((found: unknown) => (Array.isArray(found) || found === undefined ? found : [found])),
+  list(budget, "a budget or a list of them"),
+);
+
 /** Fields of everything that rules may be given for: all calls, a provider, a model. */
 export const ruleFields = {
   retries: z.optional(retries),
   circuit_breaker: z.optional(circuitBreaker),
+  rate_limit: z.optional(rateLimit),
+  budget: z.optional(budgets),
 };
 
 /** The rules among the fields of an entry, and the others. */
-export function splitRules<Entry extends RuleEntry>({ retries, circuit_breaker, ...rest }: Entry) {
-  return { ...rest, rules: compact({ retries, circuitBreaker: circuit_breaker }) };
+export function splitRules<Entry extends RuleEntry>(entry: Entry) {
+  const { retries, circuit_breaker, rate_limit, budget, ...rest } = entry;
+  const rules = { retries, circuitBreaker: circuit_breaker, rateLimit: rate_limit, budgets: budget };
+  return { ...rest, rules: compact(rules) };
 }
 
 /** What the rules of an entry are. */

@@ -12,6 +12,12 @@ interface Levels {
   readonly ofModel: ReadonlyMap<string, MiddlewareMethods>;
 }
 
+/** Makes the middleware of a rule. @param what What the rule is given for, for errors. */
+type Create<Name extends keyof CallRules> = (
+  rule: NonNullable<CallRules[Name]>,
+  what: string,
+) => MiddlewareMethods;
+
 /** Rules for all calls, for those of a provider, and for those of a model. */
 export class RuleLevels {
   readonly #config: MiddlewareConfig;
@@ -25,10 +31,7 @@ export class RuleLevels {
   }
 
   /** Middleware by the rule of the model, else of the provider, else of all calls. Empty where there is no rule. */
-  mostSpecific<Name extends keyof CallRules>(
-    name: Name,
-    create: (rule: NonNullable<CallRules[Name]>) => MiddlewareMethods,
-  ): MiddlewareMethods[] {
+  mostSpecific<Name extends keyof CallRules>(name: Name, create: Create<Name>): MiddlewareMethods[] {
     const { all, ofProvider, ofModel } = this.#levels(name, create);
     if (all === undefined && ofProvider.size === 0 && ofModel.size === 0) return [];
     return [
@@ -38,23 +41,35 @@ export class RuleLevels {
     ];
   }
 
-  #levels<Name extends keyof CallRules>(
-    name: Name,
-    create: (rule: NonNullable<CallRules[Name]>) => MiddlewareMethods,
-  ): Levels {
-    const middlewareOf = (rules: CallRules) => {
-      const rule = rules[name];
-      return rule === undefined ? [] : [create(rule)];
-    };
+  /** Middleware by the rules of all calls, of the provider and of the model, around each other. */
+  everyLevel<Name extends keyof CallRules>(name: Name, create: Create<Name>): MiddlewareMethods[] {
+    const { all, ofProvider, ofModel } = this.#levels(name, create);
+    const byProvider = chooseMiddleware(({ provider }) => ofProvider.get(provider));
+    const byModel = chooseMiddleware((request) => ofModel.get(this.#modelOf(request)));
+    return [
+      ...(all === undefined ? [] : [all]),
+      ...(ofProvider.size === 0 ? [] : [byProvider]),
+      ...(ofModel.size === 0 ? [] : [byModel]),
+    ];
+  }
+
+  #levels<Name extends keyof CallRules>(name: Name, create: Create<Name>): Levels {
     const { rules, providerRules } = this.#config;
+    const made = ({ [name]: rule }: CallRules, what: string) =>
+      rule === undefined ? [] : [create(rule, what)];
     return {
-      all: middlewareOf(rules)[0],
+      all: made(rules, "this sidecar")[0],
       ofProvider: new Map(
-        [...providerRules].flatMap(([provider, own]) => middlewareOf(own).map((made) => [provider, made])),
+        [...providerRules].flatMap(([provider, own]) =>
+          made(own, provider).map((middleware) => [provider, middleware]),
+        ),
       ),
       ofModel: new Map(
         this.#models.flatMap((model) =>
-          middlewareOf(model.rules).map((made) => [keyOf(model.provider, model.id), made]),
+          made(model.rules, `${model.provider}, ${model.id}`).map((middleware) => [
+            keyOf(model.provider, model.id),
+            middleware,
+          ]),
         ),
       ),
     };

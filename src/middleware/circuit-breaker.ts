@@ -13,6 +13,7 @@ import {
   type CallResult,
   type CircuitState,
 } from "./breaker.ts";
+import { describeTarget } from "./describe.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { isRefusal, refusal } from "./refusals.ts";
 import { watchStream } from "./watch-stream.ts";
@@ -32,9 +33,6 @@ export interface CircuitBreakerOptions {
 
 /** Breakers that are kept. Each needs a failure, so that invented model names do not fill it at once. */
 const MAX_BREAKERS = 1000;
-
-/** Longest name in a message, in UTF-16 code units. */
-const MAX_NAME_LENGTH = 128;
 
 /**
  * Refuses calls to a provider's model that has failed too often lately, with a ServerError that says when to come again.
@@ -119,8 +117,8 @@ class Breakers {
   }
 }
 
-function openError({ provider, model }: CallTarget, retryAfter: number): SDKError {
-  const place = `${provider}, ${model}`.slice(0, MAX_NAME_LENGTH).toWellFormed();
+function openError(target: CallTarget, retryAfter: number): SDKError {
+  const place = describeTarget(target);
   const seconds = Math.ceil(retryAfter);
   return refusal(
     new ServerError(`the circuit breaker of ${place} is open: too many calls failed; retry in ${seconds} s`, {

@@ -110,6 +110,57 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
   });
 
   it.each([
+    ["middleware: { rate_limit: { requests_per_minute: 1, max_wait: 0 } }", "", "this sidecar"],
+    ["", ", rate_limit: { requests_per_minute: 1, max_wait: 0s, max_queue: 0 }", "one"],
+    [
+      'models: [{ id: sim-text, provider: one, aliases: ["sim-echo"], rate_limit: { requests_per_minute: 1, max_wait: 0 } }]',
+      "",
+      "one, sim-text",
+    ],
+  ])("limits the rate of all calls, of a provider or of a model", async (text, ofOne, what) => {
+    const client = await clientOf(text, ofOne);
+    await client.complete(requestFor("sim-text"));
+    await expect(client.complete(requestFor("sim-echo"))).rejects.toThrow(
+      `the limit of 1 request per minute for ${what} is reached`,
+    );
+  });
+
+  it("holds several budgets at once, and takes prices from the models of the file", async () => {
+    const client = await clientOf(
+      "models: [{ id: sim-text, provider: one, prices: { input: 1, output: 1 } }]",
+      ", budget: [{ window: day, usd: 0.01 }, { window: month, requests: 1 }]",
+    );
+    await client.complete(requestFor("sim-text"));
+    await expect(client.complete(requestFor("sim-text"))).rejects.toThrow("1 request per month for one");
+    await expect(client.complete(requestFor("sim-text", { maxTokens: 20_000 }))).rejects.toThrow(
+      "0.01 US dollars per day for one",
+    );
+    await expect(client.complete(requestFor("sim-echo"))).rejects.toThrow(
+      "the price of one, sim-echo is unknown",
+    );
+  });
+
+  it.each([
+    [
+      "a rate limit without a limit",
+      "middleware: { rate_limit: { max_wait: 1s } }",
+      "middleware.rate_limit: expected requests_per_minute, tokens_per_minute or both, found a mapping",
+    ],
+    [
+      "a wait of more than an hour",
+      "middleware: { rate_limit: { requests_per_minute: 1, max_wait: 2h } }",
+      'middleware.rate_limit.max_wait: expected at most "1h", found "2h"',
+    ],
+    [
+      "a budget without a limit",
+      "middleware: { budget: { window: day } }",
+      "middleware.budget[0]: expected requests, tokens, usd or several of them",
+    ],
+    [
+      "a budget of a week",
+      "middleware: { budget: [{ window: week, usd: 1 }] }",
+      'middleware.budget[0].window: expected hour, day, month, found "week"',
+    ],
     [
       "a circuit breaker without calls",
       "middleware: { circuit_breaker: { min_calls: 0 } }",

@@ -1,0 +1,80 @@
+/** Windows of a budget: they begin with an hour, a day or a month by UTC. */
+export type BudgetPeriod = "hour" | "day" | "month";
+
+/** What is counted in a window. */
+export interface Amount {
+  readonly requests: number;
+  readonly tokens: number;
+  /** Billionths of a US dollar: whole numbers are exact up to 9 million dollars. */
+  readonly nanoUsd: number;
+}
+
+/** What was taken from a window, to be replaced by what was used. */
+export interface Taken {
+  readonly amount: Amount;
+  /** The window, by its begin in milliseconds since 1970. */
+  readonly begin: number;
+}
+
+const NOTHING: Amount = { requests: 0, tokens: 0, nanoUsd: 0 };
+
+/** The sums of the current window of a budget. */
+export class BudgetWindow {
+  readonly #period: BudgetPeriod;
+  readonly #now: () => number;
+  #begin = Number.NaN;
+  #sum = NOTHING;
+
+  /** @param now Milliseconds since 1970. */
+  constructor(period: BudgetPeriod, now: () => number) {
+    this.#period = period;
+    this.#now = now;
+  }
+
+  /** When the current window ends, in milliseconds since 1970. */
+  get resetsAt(): number {
+    return beginOf(this.#period, this.#now(), 1);
+  }
+
+  /** The sum with an amount added. */
+  with(amount: Amount): Amount {
+    this.#roll();
+    return add(this.#sum, amount, 1);
+  }
+
+  /** Adds an amount. */
+  take(amount: Amount): Taken {
+    this.#sum = this.with(amount);
+    return { amount, begin: this.#begin };
+  }
+
+  /** Replaces what was taken by what was used; not where its window is over. */
+  settle({ amount, begin }: Taken, used: Amount): void {
+    this.#roll();
+    if (begin === this.#begin) this.#sum = add(add(this.#sum, amount, -1), used, 1);
+  }
+
+  #roll(): void {
+    const begin = beginOf(this.#period, this.#now(), 0);
+    if (begin === this.#begin) return;
+    this.#begin = begin;
+    this.#sum = NOTHING;
+  }
+}
+
+function add(left: Amount, right: Amount, sign: 1 | -1): Amount {
+  return {
+    requests: left.requests + sign * right.requests,
+    tokens: left.tokens + sign * right.tokens,
+    nanoUsd: left.nanoUsd + sign * right.nanoUsd,
+  };
+}
+
+/** The begin of the window of a moment, or of one that is some windows later. */
+function beginOf(period: BudgetPeriod, moment: number, later: number): number {
+  const date = new Date(moment);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  if (period === "month") return Date.UTC(year, month + later);
+  if (period === "day") return Date.UTC(year, month, date.getUTCDate() + later);
+  return Date.UTC(year, month, date.getUTCDate(), date.getUTCHours() + later);
+}

@@ -1,0 +1,139 @@
+import { type Catalog, defaultCatalog } from "../catalog/catalog.ts";
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { CallTarget } from "../core/adapter.ts";
+import { ConfigurationError, QuotaExceededError, type SDKError } from "../core/errors.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { type Amount, type BudgetPeriod, BudgetWindow } from "./budget-window.ts";
+import { describeCount, describeTarget } from "./describe.ts";
+import { estimateUsage } from "./estimate-usage.ts";
+import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
+import type { MiddlewareObserver } from "./observer.ts";
+import { refusal } from "./refusals.ts";
+
+/** Options of `createBudget`. At least one of the three limits. */
+export interface BudgetOptions {
+  /** The window in which the limits hold; it begins with an hour, a day or a month by UTC. */
+  readonly window: BudgetPeriod;
+  readonly requests?: number | undefined;
+  /** Tokens of prompts and answers together. */
+  readonly tokens?: number | undefined;
+  /** US dollars, by the prices of the catalog or what the provider reports. */
+  readonly usd?: number | undefined;
+  /**
+   * Whether a call passes a limit in dollars where the price of its model is unknown. It counts only where the provider
+   * reports a price, so by default it does not pass.
+   */
+  readonly allowUnknownPrices?: boolean | undefined;
+  /** Where prices are looked up. Default: the shipped catalog. */
+  readonly catalog?: Catalog | undefined;
+  /** What has the budget, for errors. Default `this client`. */
+  readonly name?: string | undefined;
+  readonly observer?: MiddlewareObserver | undefined;
+}
+
+/** Most dollars of a budget: sums stay exact. */
+const MAX_USD = 1_000_000;
+
+/**
+ * Keeps the calls of a window within an amount of requests, tokens or money. What a call may cost is reserved, and
+ * settled by its real usage. A call that does not fit gets a QuotaExceededError without a provider. Counts the calls of
+ * this process since its start.
+ * @throws ConfigurationError where there is no limit, or one is out of range.
+ */
+export function createBudget(options: BudgetOptions): Required<MiddlewareMethods> {
+  const budget = new Budget(options);
+  return meterCalls((request) => budget.reserve(request));
+}
+
+class Budget {
+  readonly #options: BudgetOptions;
+  readonly #window: BudgetWindow;
+  readonly #limits: Partial<Amount>;
+  readonly #catalog: Catalog;
+
+  constructor(options: BudgetOptions) {
+    this.#options = options;
+    this.#window = new BudgetWindow(options.window, () => Date.now());
+    this.#limits = limitsOf(options);
+    this.#catalog = options.catalog ?? defaultCatalog;
+  }
+
+  /** Takes what a call may use. Throws QuotaExceededError where that is not left. */
+  reserve(request: Request): Reservation {
+    const estimate = estimateUsage(request);
+    const amount = {
+      requests: 1,
+      tokens: estimate.totalTokens,
+      nanoUsd: this.#estimatedCost(estimate, request),
+    };
+    const after = this.#window.with(amount);
+    const exceeded = KINDS.find((kind) => after[kind] > (this.#limits[kind] ?? Infinity));
+    if (exceeded !== undefined) throw this.#refuse(request, exceeded);
+    const taken = this.#window.take(amount);
+    const settle = ({ wasSent, usage }: Spent) => {
+      const nanoUsd = this.#costOf(usage, request) ?? amount.nanoUsd;
+      this.#window.settle(taken, { requests: wasSent ? 1 : 0, tokens: usage.totalTokens, nanoUsd });
+    };
+    return { estimate, settle };
+  }
+
+  #estimatedCost(estimate: Usage, request: Request): number {
+    const cost = this.#costOf(estimate, request);
+    if (cost === undefined && this.#options.allowUnknownPrices !== true) throw refusal(unknownPrice(request));
+    return cost ?? 0;
+  }
+
+  /** In billionths of a US dollar; 0 where money does not count, undefined where the price is unknown. */
+  #costOf(usage: Usage, request: Request): number | undefined {
+    if (this.#limits.nanoUsd === undefined) return 0;
+    const cost = usage.costNanoUsd ?? this.#priceOf(usage, request);
+    return cost === undefined ? undefined : Number(cost);
+  }
+
+  /** By the provider's own prices, else by those of whoever serves the model under this name. */
+  #priceOf(usage: Usage, { provider, model }: Request): bigint | undefined {
+    const own = this.#catalog.costOf(usage, model, provider);
+    const owner = own === undefined ? this.#catalog.getModelInfo(model)?.provider : undefined;
+    return owner === undefined ? own : this.#catalog.costOf(usage, model, owner);
+  }
+
+  #refuse({ provider, model }: CallTarget, kind: keyof Amount): SDKError {
+    const { name = "this client", observer, window } = this.#options;
+    observer?.refused?.({ provider, model }, "budget");
+    const limit = describe(kind, this.#limits[kind] ?? 0);
+    const reset = new Date(this.#window.resetsAt).toISOString();
+    const message = `the budget of ${limit} per ${window} for ${name} has too little left; it resets at ${reset}`;
+    return refusal(new QuotaExceededError(message));
+  }
+}
+
+const KINDS = ["requests", "tokens", "nanoUsd"] as const;
+
+function describe(kind: keyof Amount, limit: number): string {
+  return kind === "nanoUsd" ? `${limit / NANO} US dollars` : describeCount(limit, kind);
+}
+
+const NANO = 1e9;
+
+function limitsOf({ requests, tokens, usd }: BudgetOptions): Partial<Amount> {
+  const given = Object.entries({ requests, tokens, usd }).filter(([, value]) => value !== undefined);
+  if (given.length === 0)
+    throw new ConfigurationError("a budget needs requests, tokens, usd or several of them");
+  for (const [name, value = 0] of given) {
+    const max = name === "usd" ? MAX_USD : Number.MAX_SAFE_INTEGER;
+    if (!(value > 0 && value <= max))
+      throw new ConfigurationError(`the budget's ${name} is ${value}; expected above 0 and at most ${max}`);
+  }
+  return {
+    ...(requests === undefined ? {} : { requests }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(usd === undefined ? {} : { nanoUsd: Math.round(usd * NANO) }),
+  };
+}
+
+function unknownPrice(target: CallTarget): SDKError {
+  return new ConfigurationError(
+    `a budget in US dollars applies, and the price of ${describeTarget(target)} is unknown; add it to the models of the catalog`,
+  );
+}

@@ -1,0 +1,93 @@
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { CallOptions } from "../core/adapter.ts";
+import { lazyBatches } from "../core/batches.ts";
+import { type SDKError, toSdkError } from "../core/errors.ts";
+import { EventStream } from "../core/event-stream.ts";
+import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import { isRefusal } from "./refusals.ts";
+import { type StreamEnd, watchStream } from "./watch-stream.ts";
+
+/** What a call has used. */
+export interface Spent {
+  /** Whether it was sent to the provider. */
+  readonly wasSent: boolean;
+  /** Its tokens: as the provider reports them, else as far as they are known. */
+  readonly usage: Usage;
+}
+
+/** What is taken for a call before it begins. */
+export interface Reservation {
+  /** The usage for which it was made. */
+  readonly estimate: Usage;
+  /** Replaces what was reserved by what was used. Called once. Must not throw. */
+  settle(spent: Spent): void;
+}
+
+/**
+ * A middleware that reserves something for each call, and settles it when the call is over, however it ends.
+ * @param reserve Throws where the call is refused.
+ */
+export function meterCalls(
+  reserve: (request: Request, options: CallOptions) => Reservation | Promise<Reservation>,
+): Required<MiddlewareMethods> {
+  return {
+    async complete(request, next, options) {
+      const reservation = await reserve(request, options);
+      try {
+        const response = await next(request);
+        reservation.settle(spentByAnswer(response, reservation));
+        return response;
+      } catch (thrown) {
+        reservation.settle(spentByFailure(toSdkError(thrown), reservation));
+        throw thrown;
+      }
+    },
+    stream(request, next, options) {
+      const open = async () => {
+        const reservation = await reserve(request, options);
+        return watchStream(next(request).batches(), {
+          end: (end) => reservation.settle(spentByStream(end, reservation)),
+        });
+      };
+      return new EventStream(lazyBatches(open));
+    },
+  };
+}
+
+function spentByAnswer({ usage }: Response, { estimate }: Reservation): Spent {
+  return { wasSent: true, usage: usage ?? estimate };
+}
+
+/** A failure before output costs nothing. A call that was ended may have run for long, so it counts as estimated. */
+function spentByFailure(error: SDKError, { estimate }: Reservation): Spent {
+  if (isRefusal(error)) return { wasSent: false, usage: nothing(estimate) };
+  return { wasSent: true, usage: error.usage ?? (mayHaveRun(error) ? estimate : nothing(estimate)) };
+}
+
+function spentByStream({ response, error, events }: StreamEnd, reservation: Reservation): Spent {
+  if (response !== undefined) return spentByAnswer(response, reservation);
+  const isKnown = error?.usage !== undefined || (error !== undefined && !mayHaveRun(error));
+  if (isKnown) return spentByFailure(error, reservation);
+  const { estimate } = reservation;
+  const outputTokens = Math.min(estimate.outputTokens, events * TOKENS_PER_EVENT);
+  return { wasSent: true, usage: usageOf(estimate, estimate.inputTokens, outputTokens) };
+}
+
+/** Whether the model may have been at work when a call failed. */
+function mayHaveRun({ outputStarted, kind }: SDKError): boolean {
+  return outputStarted || kind === ErrorKind.ABORT || kind === ErrorKind.REQUEST_TIMEOUT;
+}
+
+/** Tokens of an event of a stream that was left: most providers send one token in an event, some send ten. */
+const TOKENS_PER_EVENT = 10;
+
+function nothing(like: Usage): Usage {
+  return usageOf(like, 0, 0);
+}
+
+function usageOf(like: Usage, inputTokens: number, outputTokens: number): Usage {
+  return { ...like, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+}

@@ -1,0 +1,122 @@
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { CallOptions } from "../core/adapter.ts";
+import { ConfigurationError, RateLimitError, type SDKError } from "../core/errors.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { describeCount } from "./describe.ts";
+import { estimateUsage } from "./estimate-usage.ts";
+import { meterCalls, type Reservation, type Spent } from "./meter-calls.ts";
+import type { MiddlewareObserver } from "./observer.ts";
+import { refusal } from "./refusals.ts";
+import { TokenBucket } from "./token-bucket.ts";
+import { type QueueRefusal, WaitQueue } from "./wait-queue.ts";
+
+/** Options of `createRateLimit`. At least one of the two limits. */
+export interface RateLimitOptions {
+  readonly requestsPerMinute?: number | undefined;
+  /** Tokens of prompts and answers together. */
+  readonly tokensPerMinute?: number | undefined;
+  /** Seconds that a call waits for its turn at most. 0: it is refused at once. Default 10. */
+  readonly maxWait?: number | undefined;
+  /** Calls that wait at once, at most. Default 100. */
+  readonly maxQueue?: number | undefined;
+  /** What is limited, for errors. Default `this client`. */
+  readonly name?: string | undefined;
+  readonly observer?: MiddlewareObserver | undefined;
+}
+
+/** Longest `maxWait`, in seconds: no caller waits for longer. */
+const MAX_WAIT = 3600;
+
+/**
+ * Keeps calls within a rate, as the limits of providers count it: what a minute allows may be used at once, and comes
+ * back steadily. Tokens are reserved by an estimate and settled by the real usage. A call that is over the limit waits
+ * in order, or gets a RateLimitError without a provider. Counts the calls of this process.
+ * @throws ConfigurationError where there is no limit, or an option is out of range.
+ */
+export function createRateLimit(options: RateLimitOptions): Required<MiddlewareMethods> {
+  const limiter = new RateLimiter(options);
+  return meterCalls((request, own) => limiter.reserve(request, own));
+}
+
+/** A limit: its bucket, what a call takes of it, and its name in errors. */
+interface Limit {
+  readonly bucket: TokenBucket;
+  readonly what: "requests" | "tokens";
+}
+
+class RateLimiter {
+  readonly #limits: readonly Limit[];
+  readonly #queue: WaitQueue;
+  readonly #name: string;
+  readonly #observer: MiddlewareObserver | undefined;
+
+  constructor(options: RateLimitOptions) {
+    const { maxWait = 10, maxQueue = 100, name = "this client", observer } = options;
+    checkOptions(options);
+    this.#limits = limitsOf(options);
+    const buckets = this.#limits.map(({ bucket }) => bucket);
+    this.#queue = new WaitQueue(buckets, { maxQueue, maxWaitMs: maxWait * 1000 }, now);
+    this.#name = name;
+    this.#observer = observer;
+  }
+
+  /** Takes what a call needs, after a wait where need be. Throws RateLimitError where it would wait too long. */
+  async reserve(request: Request, { signal, deadline = Infinity }: CallOptions): Promise<Reservation> {
+    const estimate = estimateUsage(request);
+    // What is more than a minute allows has to be allowed at some time: when the whole minute is there.
+    const taken = this.#limits.map(({ bucket, what }) =>
+      Math.min(what === "requests" ? 1 : estimate.totalTokens, bucket.capacity),
+    );
+    const refused = await this.#queue.take(taken, deadline - now(), signal);
+    if (refused !== undefined) throw this.#refuse(request, refused);
+    return { estimate, settle: (spent) => this.#settle(taken, spent) };
+  }
+
+  #settle(taken: readonly number[], { wasSent, usage }: Spent): void {
+    const used = this.#limits.map(({ what }) => {
+      if (what === "tokens") return usage.totalTokens;
+      return wasSent ? 1 : 0;
+    });
+    this.#queue.giveBack(taken.map((amount, index) => amount - (used[index] ?? 0)));
+  }
+
+  #refuse({ provider, model }: Request, { bucket, waitMs }: QueueRefusal): SDKError {
+    this.#observer?.refused?.({ provider, model }, "rate_limit");
+    const limit = this.#limits[bucket];
+    const what = limit === undefined ? "calls" : describeCount(limit.bucket.capacity, limit.what);
+    const message = `the limit of ${what} per minute for ${this.#name} is reached; retry in ${Math.ceil(waitMs / 1000)} s`;
+    return refusal(new RateLimitError(message, { retryAfter: waitMs / 1000 }));
+  }
+}
+
+function limitsOf({ requestsPerMinute, tokensPerMinute }: RateLimitOptions): Limit[] {
+  const limits: Limit[] = [];
+  const add = (what: Limit["what"], perMinute: number | undefined) => {
+    if (perMinute !== undefined) limits.push({ what, bucket: new TokenBucket(perMinute, now) });
+  };
+  add("requests", requestsPerMinute);
+  add("tokens", tokensPerMinute);
+  return limits;
+}
+
+function now(): number {
+  return performance.now();
+}
+
+function checkOptions({
+  requestsPerMinute,
+  tokensPerMinute,
+  maxWait = 0,
+  maxQueue = 0,
+}: RateLimitOptions): void {
+  if (requestsPerMinute === undefined && tokensPerMinute === undefined)
+    throw new ConfigurationError("a rate limit needs requestsPerMinute, tokensPerMinute or both");
+  for (const [name, value] of Object.entries({ requestsPerMinute, tokensPerMinute })) {
+    if (value === undefined || (value >= 1 && value < Infinity)) continue;
+    throw new ConfigurationError(`the rate limit's ${name} is ${value}; expected at least 1`);
+  }
+  if (!(maxWait >= 0 && maxWait <= MAX_WAIT))
+    throw new ConfigurationError(`the rate limit's maxWait is ${maxWait}; expected 0 to ${MAX_WAIT} seconds`);
+  if (!(maxQueue >= 0))
+    throw new ConfigurationError(`the rate limit's maxQueue is ${maxQueue}; expected 0 or more`);
+}

@@ -1,0 +1,209 @@
+/** Rate limits and budgets around calls. */
+import {
+  type Catalog,
+  Client,
+  ConfigurationError,
+  createBudget,
+  createCatalog,
+  createFallback,
+  createRateLimit,
+  createRetry,
+  QuotaExceededError,
+  RateLimitError,
+  ServerError,
+  StreamError,
+  userMessage,
+} from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import type { MiddlewareMethods } from "../../src/client/middleware.ts";
+import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
+import { useSimulator } from "../simulator/support.ts";
+import { askedOf, calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+
+const simulator = useSimulator();
+afterEach(() => simulator().clearRequests());
+
+/** Prices so that a token of a prompt costs a millionth of a dollar, and one of an answer two. */
+const catalog: Catalog = createCatalog({
+  models: ["one", "two"].map((provider) => ({ id: "m", provider, prices: { input: 1, output: 2 } })),
+});
+
+/** A client whose answers have 3 input tokens and 2 output tokens. */
+function scripted(
+  middleware: MiddlewareMethods[],
+  script: ConstructorParameters<typeof ScriptedAdapter>[1] = {},
+) {
+  const one = new ScriptedAdapter("one", script);
+  return { one, client: new Client({ providers: { one }, middleware, catalog }) };
+}
+
+/** A request of 3 estimated input tokens, and as many output tokens as given. */
+function request(maxTokens: number) {
+  return { model: "m", maxTokens, messages: [userMessage("twelve bytes")] };
+}
+
+describe.each(calls)("createRateLimit() around %s", (_kind, call) => {
+  it("refuses a call above the requests of a minute, with the time until the next one", async () => {
+    const client = clientOf(simulator(), [
+      createRateLimit({ requestsPerMinute: 2, maxWait: 0, name: "one" }),
+    ]);
+    await call(client, requestFor("sim-text"));
+    await call(client, requestFor("sim-text"));
+    const error = await failureOf(call(client, requestFor("sim-text")));
+    expect(error).toBeInstanceOf(RateLimitError);
+    expect(error).toMatchObject({ retryable: true, provider: "" });
+    expect(error.message).toMatch(/^the limit of 2 requests per minute for one is reached; retry in \d+ s$/);
+    expect(error.retryAfter).toBeGreaterThan(20);
+    expect(askedOf(simulator())).toHaveLength(2);
+    await client.close();
+  });
+
+  it("reserves the tokens that a call may use, and gives back those that it did not use", async () => {
+    const { client } = scripted([createRateLimit({ tokensPerMinute: 1000, maxWait: 0 })]);
+    for (let count = 0; count < 5; count += 1) await call(client, request(900));
+    const [first, second] = await Promise.allSettled([
+      call(client, request(900)),
+      call(client, request(900)),
+    ]);
+    expect(first.status).toBe("fulfilled");
+    expect(second).toMatchObject({ reason: { message: expect.stringContaining("1000 tokens per minute") } });
+  });
+
+  it("allows a call that is larger than the limit when nothing else was used", async () => {
+    const { client, one } = scripted([createRateLimit({ tokensPerMinute: 100, maxWait: 0 })]);
+    await call(client, request(5000));
+    expect(one.requests).toHaveLength(1);
+  });
+
+  it("gives the tokens of a failed call back, but not the request", async () => {
+    const failures = [
+      new ServerError("down", { provider: "one" }),
+      new ServerError("down", { provider: "one" }),
+    ];
+    const limit = createRateLimit({ tokensPerMinute: 1000, requestsPerMinute: 3, maxWait: 0 });
+    const { client } = scripted([limit], { failures });
+    await failureOf(call(client, request(900)));
+    await failureOf(call(client, request(900)));
+    await call(client, request(900));
+    expect((await failureOf(call(client, request(1)))).message).toContain("3 requests per minute");
+  });
+
+  it("lets a call wait for its turn", async () => {
+    const { client } = scripted([createRateLimit({ requestsPerMinute: 1200, maxWait: 5 })]);
+    const all = await Promise.all(Array.from({ length: 1202 }, () => call(client, request(1))));
+    expect(all).toHaveLength(1202);
+  });
+
+  it("does not let a call wait beyond its caller's deadline", async () => {
+    const { client } = scripted([createRateLimit({ requestsPerMinute: 1 })]);
+    await call(client, request(1));
+    const error = await failureOf(call(client, request(1), { deadline: performance.now() + 5000 }));
+    expect(error).toBeInstanceOf(RateLimitError);
+  });
+
+  it("is not met again by a retry, and sends calls to the next provider", async () => {
+    const client = clientOf(simulator(), [
+      createFallback({ targets: [{ provider: "two" }] }),
+      createRetry(),
+      {
+        complete: (sent, next, options) =>
+          sent.provider === "one" ? limit.complete(sent, next, options) : next(sent),
+        stream: (sent, next, options) =>
+          sent.provider === "one" ? limit.stream(sent, next, options) : next(sent),
+      },
+    ]);
+    const limit = createRateLimit({ requestsPerMinute: 1, maxWait: 0 });
+    await call(client, requestFor("sim-text"));
+    const response = await call(client, requestFor("sim-text"));
+    expect(response.provider).toBe("two");
+    expect(response.attempts).toHaveLength(1);
+    await client.close();
+  });
+});
+
+describe("createRateLimit() around a stream", () => {
+  it("counts the prompt and the events of a stream that its reader leaves", async () => {
+    const { client } = scripted([createRateLimit({ tokensPerMinute: 1000, maxWait: 0 })]);
+    for await (const { event } of client.stream(request(990))) if (event.case === "textDelta") break;
+    await client.complete(request(950));
+    expect(await failureOf(client.complete(request(990)))).toBeInstanceOf(RateLimitError);
+  });
+
+  it("counts what it reserved where a stream fails after output", async () => {
+    const { client } = scripted([createRateLimit({ tokensPerMinute: 1000, maxWait: 0 })], {
+      breaksWith: new StreamError("cut", { outputStarted: true }),
+    });
+    await eventsOf(client.stream(request(990)));
+    const { error } = await eventsOf(client.stream(request(990)));
+    expect(error).toBeInstanceOf(RateLimitError);
+  });
+});
+
+describe.each(calls)("createBudget() around %s", (_kind, call) => {
+  it.each([
+    ["requests", { requests: 2 }, "2 requests"],
+    ["tokens", { tokens: 20 }, "20 tokens"],
+    ["money", { usd: 0.00003 }, "0.00003 US dollars"],
+  ])("refuses a call that does not fit into what is left of its %s", async (_name, limits, described) => {
+    const { client, one } = scripted([createBudget({ window: "month", ...limits, catalog, name: "one" })]);
+    await call(client, request(10));
+    await call(client, request(10));
+    const error = await failureOf(call(client, request(10)));
+    expect(error).toBeInstanceOf(QuotaExceededError);
+    expect(error).toMatchObject({ retryable: false, provider: "" });
+    expect(error.message).toMatch(
+      new RegExp(
+        `^the budget of ${described} per month for one has too little left; it resets at \\d{4}-\\d\\d-01T`,
+      ),
+    );
+    expect(one.requests).toHaveLength(2);
+  });
+
+  it("settles by the price that the provider reports or the catalog has", async () => {
+    const { client } = scripted([createBudget({ window: "month", usd: 0.000028, catalog })]);
+    for (let count = 0; count < 3; count += 1) await call(client, request(2));
+    await failureOf(call(client, request(3)));
+  });
+
+  it("refuses a model without a price, unless it is told to allow it", async () => {
+    const { client } = scripted([createBudget({ window: "day", usd: 1, catalog })]);
+    const error = await failureOf(call(client, { ...request(1), model: "unknown" }));
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(error.message).toContain("the price of one, unknown is unknown");
+    const told = scripted([createBudget({ window: "day", usd: 1, catalog, allowUnknownPrices: true })]);
+    expect(await call(told.client, { ...request(1), model: "unknown" })).toBeDefined();
+  });
+
+  it("reserves, so that calls at the same time do not exceed it together", async () => {
+    const { client, one } = scripted([createBudget({ window: "month", tokens: 50 })]);
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => call(client, request(20))));
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
+    expect(one.requests).toHaveLength(2);
+  });
+
+  it("counts nothing for a call that failed before output", async () => {
+    const failures = Array.from({ length: 5 }, () => new ServerError("down", { provider: "one" }));
+    const { client } = scripted([createBudget({ window: "month", tokens: 50 })], { failures });
+    for (let count = 0; count < 5; count += 1) await failureOf(call(client, request(40)));
+    await call(client, request(40));
+  });
+});
+
+describe("the options", () => {
+  it.each([
+    [{}],
+    [{ requestsPerMinute: 0 }],
+    [{ tokensPerMinute: Number.NaN }],
+    [{ requestsPerMinute: 1, maxWait: 4000 }],
+    [{ requestsPerMinute: 1, maxQueue: -1 }],
+  ])("of a rate limit are refused where they are out of range: %o", (options) => {
+    expect(() => createRateLimit(options)).toThrow(ConfigurationError);
+  });
+
+  it.each([[{}], [{ usd: 0 }], [{ usd: 2_000_000 }], [{ tokens: -1 }], [{ requests: Number.NaN }]])(
+    "of a budget are refused where they are out of range: %o",
+    (limits) => {
+      expect(() => createBudget({ window: "day", ...limits })).toThrow(ConfigurationError);
+    },
+  );
+});

@@ -1,0 +1,130 @@
+import { getEventListeners } from "node:events";
+import { AbortError } from "outrigger";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { TokenBucket } from "../../src/middleware/token-bucket.ts";
+import { WaitQueue } from "../../src/middleware/wait-queue.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const now = () => performance.now();
+
+/** A queue for one bucket of 60 a minute, which is one a second. */
+function queueOf(limits: { maxQueue?: number; maxWaitMs?: number } = {}) {
+  const bucket = new TokenBucket(60, now);
+  return { bucket, queue: new WaitQueue([bucket], { maxQueue: 10, maxWaitMs: 10_000, ...limits }, now) };
+}
+
+describe("TokenBucket", () => {
+  it("gives what a minute allows at once, and fills steadily up to that", () => {
+    const bucket = new TokenBucket(60, now);
+    expect(bucket.msUntil(60)).toBe(0);
+    bucket.take(60);
+    expect(bucket.msUntil(2)).toBe(2000);
+    vi.advanceTimersByTime(1500);
+    expect(bucket.msUntil(2)).toBe(500);
+    vi.advanceTimersByTime(600_000);
+    expect([bucket.msUntil(60), bucket.msUntil(61)]).toEqual([0, 1000]);
+  });
+
+  it("takes back what was not used, and owes what was used beyond", () => {
+    const bucket = new TokenBucket(60, now);
+    bucket.take(60);
+    bucket.giveBack(10);
+    expect(bucket.msUntil(10)).toBe(0);
+    bucket.giveBack(-20);
+    expect(bucket.msUntil(1)).toBe(11_000);
+    bucket.giveBack(1000);
+    expect(bucket.msUntil(61)).toBe(1000);
+  });
+});
+
+describe("WaitQueue", () => {
+  it("lets calls go on in their order, each when there is enough for it", async () => {
+    const { queue } = queueOf();
+    const order: string[] = [];
+    await queue.take([60], Infinity, undefined);
+    const calls = [3, 1, 2].map((amount) =>
+      queue.take([amount], Infinity, undefined).then(() => void order.push(`${amount} at ${now() / 1000}`)),
+    );
+    const startedAt = now() / 1000;
+    await vi.advanceTimersByTimeAsync(6001);
+    await Promise.all(calls);
+    expect(order).toEqual([`3 at ${startedAt + 3}`, `1 at ${startedAt + 4}`, `2 at ${startedAt + 6}`]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("refuses a call at once that would wait too long behind the others, or for its caller", async () => {
+    const { queue } = queueOf({ maxWaitMs: 5000 });
+    await queue.take([60], Infinity, undefined);
+    const first = queue.take([3], Infinity, undefined);
+    expect(await queue.take([3], Infinity, undefined)).toEqual({ bucket: 0, waitMs: 6000 });
+    expect(await queue.take([1], 3000, undefined)).toEqual({ bucket: 0, waitMs: 4000 });
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(await first).toBeUndefined();
+  });
+
+  it("refuses a call where too many wait", async () => {
+    const { queue } = queueOf({ maxQueue: 1 });
+    await queue.take([60], Infinity, undefined);
+    const first = queue.take([1], Infinity, undefined);
+    expect(await queue.take([1], Infinity, undefined)).toMatchObject({ waitMs: 2000 });
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await first).toBeUndefined();
+  });
+
+  it("names the bucket that takes longest", async () => {
+    const buckets = [new TokenBucket(60, now), new TokenBucket(600, now)];
+    const queue = new WaitQueue(buckets, { maxQueue: 10, maxWaitMs: 0 }, now);
+    await queue.take([1, 600], Infinity, undefined);
+    expect(await queue.take([1, 100], Infinity, undefined)).toEqual({ bucket: 1, waitMs: 10_000 });
+  });
+
+  it("lets a call go on as soon as another one gives enough back", async () => {
+    const { queue } = queueOf();
+    await queue.take([60], Infinity, undefined);
+    const waiting = queue.take([5], Infinity, undefined);
+    queue.giveBack([10]);
+    expect(await waiting).toBeUndefined();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("gives up a call that has waited for as long as it may, where others used more than they reserved", async () => {
+    const { queue } = queueOf({ maxWaitMs: 5000 });
+    await queue.take([60], Infinity, undefined);
+    const waiting = queue.take([5], Infinity, undefined);
+    queue.giveBack([-100]);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(await waiting).toEqual({ bucket: 0, waitMs: 100_000 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("forgets a call whose caller leaves, and the next one takes its place", async () => {
+    const { queue } = queueOf();
+    const { signal, abort } = abortable();
+    await queue.take([60], Infinity, undefined);
+    const leaving = queue.take([5], Infinity, signal);
+    const next = queue.take([1], Infinity, undefined);
+    abort();
+    await expect(leaving).rejects.toBeInstanceOf(AbortError);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await next).toBeUndefined();
+    await expect(queue.take([100], Infinity, AbortSignal.abort())).resolves.toBeDefined();
+  });
+
+  it("leaves no listener on the signal of a call that went on", async () => {
+    const { queue } = queueOf();
+    const { signal } = abortable();
+    await queue.take([60], Infinity, signal);
+    const waiting = queue.take([1], Infinity, signal);
+    await vi.advanceTimersByTimeAsync(1000);
+    await waiting;
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});
+
+function abortable() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}
