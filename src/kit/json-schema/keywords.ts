@@ -14,8 +14,15 @@ const isSchema: Test = (value) => typeof value === "boolean" || isObject(value);
 const isType: Test = (value) => TYPES.some((type) => isString(value) && type === String(value).toLowerCase());
 const isCount: Test = (value) => isNumber(value) && /^\d+(\.0+)?$/.test(JSON.stringify(value));
 
+const isNames: Test = (value) => isListOf(isString, value);
+const isDependency: Test = (value) => isSchema(value) || isNames(value);
+
 function isListOf(test: Test, value: unknown, least = 0): boolean {
   return Array.isArray(value) && value.length >= least && value.every(test);
+}
+
+function isMapOf(test: Test, value: unknown): boolean {
+  return isObject(value) && Object.values(value).every(test);
 }
 
 /** Some of the types. */
@@ -32,13 +39,15 @@ const KINDS = {
   boolean: ["true or false", (value) => typeof value === "boolean"],
   count: ["a whole number from 0", isCount],
   list: ["a list", (value) => Array.isArray(value)],
-  names: ["a list of names", (value) => isListOf(isString, value)],
+  dependencies: ["an object of schemas and lists of names", (value) => isMapOf(isDependency, value)],
+  names: ["a list of names", isNames],
+  namesMap: ["an object of lists of names", (value) => isMapOf(isNames, value)],
   number: ["a number", isNumber],
   positive: ["a number above 0", (value) => isNumber(value) && Number(JSON.stringify(value)) > 0],
   schema: ["a schema: an object, true or false", isSchema],
   schemas: ["a list of at least one schema", (value) => isListOf(isSchema, value, 1)],
   schemaOrList: ["a schema or a list of schemas", (value) => isSchema(value) || isListOf(isSchema, value)],
-  schemaMap: ["an object of schemas", (value) => isObject(value) && Object.values(value).every(isSchema)],
+  schemaMap: ["an object of schemas", (value) => isMapOf(isSchema, value)],
   string: ["a string", isString],
   type: [`one or some of ${TYPES.join(", ")}`, (value) => isType(value) || isListOf(isType, value, 1)],
 } as const satisfies Record<string, readonly [expected: string, test: Test]>;
@@ -76,9 +85,10 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map([
   ...annotation("list", "examples"),
   ...annotation("names", "propertyOrdering"),
   ...annotation("string", "title", "description", "contentEncoding", "contentMediaType"),
-  ...assertion("any", "const", "not", "if", "then", "else"),
+  ...assertion("any", "const"),
   ...assertion("boolean", "nullable"),
   ...assertion("list", "enum"),
+  ...assertion("schema", "not", "if", "then", "else"),
   ...assertion("schemas", "allOf", "anyOf", "oneOf"),
   ...assertion("string", "$ref", "$dynamicRef", "$recursiveRef", "format"),
   ...assertion("type", "type"),
@@ -86,18 +96,17 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map([
   ...onStrings("string", "pattern"),
   ...onNumbers("positive", "multipleOf"),
   ...onNumbers("number", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-  ...onArrays("any", "contains", "minContains", "maxContains", "unevaluatedItems"),
   ...onArrays("boolean", "uniqueItems"),
-  ...onArrays("count", "minItems", "maxItems"),
-  ...onArrays("schema", "additionalItems"),
+  ...onArrays("count", "minItems", "maxItems", "minContains", "maxContains"),
+  ...onArrays("schema", "additionalItems", "contains", "unevaluatedItems"),
   ...onArrays("schemaOrList", "items"),
   ...onArrays("schemas", "prefixItems"),
-  ...onObjects("any", "propertyNames", "unevaluatedProperties"),
-  ...onObjects("any", "dependencies", "dependentRequired", "dependentSchemas"),
+  ...onObjects("dependencies", "dependencies"),
   ...onObjects("count", "minProperties", "maxProperties"),
   ...onObjects("names", "required"),
-  ...onObjects("schema", "additionalProperties"),
-  ...onObjects("schemaMap", "properties", "patternProperties"),
+  ...onObjects("namesMap", "dependentRequired"),
+  ...onObjects("schema", "additionalProperties", "propertyNames", "unevaluatedProperties"),
+  ...onObjects("schemaMap", "properties", "patternProperties", "dependentSchemas"),
 ]);
 
 /** Whether a key is an assertion, so that leaving it out would accept more values. */

@@ -139,7 +139,8 @@ export function parseObjectField(text: string, field: string): JsonObject {
 /** Deepest JSON in a request that is read: what walks through it calls itself at each level. No provider accepts a fifth of it. */
 export const MAX_JSON_LEVELS = 256;
 
-function isDeeper(value: object, maxLevels: number): boolean {
+/** Whether a list or object nests more levels than these, itself included. */
+export function isDeeper(value: object, maxLevels: number): boolean {
   let level: object[] = [value];
   for (let depth = 1; depth <= maxLevels && level.length > 0; depth += 1) {
     level = level.flatMap((parent) =>

@@ -1,0 +1,241 @@
+import { invalidField } from "../../../core/errors.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
+import { findMalformed, KEYWORDS } from "../keywords.ts";
+import { fieldAt, pointerBelow, shown } from "../messages.ts";
+import { References, referenceOf } from "../references.ts";
+import { entriesOf } from "../values.ts";
+import {
+  checkContains,
+  checkItemCount,
+  checkItems,
+  checkUnevaluatedItems,
+  checkUniqueItems,
+} from "./array-checks.ts";
+import {
+  checkAllOf,
+  checkAnyOf,
+  checkCondition,
+  checkDependentSchemas,
+  checkNot,
+  checkOneOf,
+  checkReference,
+} from "./composition-checks.ts";
+import {
+  checkDependentRequired,
+  checkMembers,
+  checkPropertyCount,
+  checkPropertyNames,
+  checkRequired,
+  checkUnevaluatedProperties,
+} from "./object-checks.ts";
+import { Pattern } from "./pattern.ts";
+import { UnsupportedPatternError } from "./pattern-parser.ts";
+import type { CheckMaker } from "./schema-place.ts";
+import { kindOf, type SchemaNode } from "./validation.ts";
+import {
+  checkFormat,
+  checkLength,
+  checkLiterals,
+  checkNumber,
+  checkPattern,
+  checkType,
+} from "./value-checks.ts";
+
+/** All checks, in the order in which they are made: what is missing is said first, the unevaluated comes last. */
+const CHECKS: readonly CheckMaker[] = [
+  checkType,
+  checkLiterals,
+  checkNumber,
+  checkLength,
+  checkPattern,
+  checkFormat,
+  checkItemCount,
+  checkUniqueItems,
+  checkPropertyCount,
+  checkRequired,
+  checkDependentRequired,
+  checkPropertyNames,
+  checkMembers,
+  checkItems,
+  checkContains,
+  checkReference,
+  checkAllOf,
+  checkAnyOf,
+  checkOneOf,
+  checkNot,
+  checkCondition,
+  checkDependentSchemas,
+  checkUnevaluatedItems,
+  checkUnevaluatedProperties,
+];
+
+/** A schema that is ready to check values. */
+export interface CompiledSchema {
+  readonly root: SchemaNode;
+  /** Whether some keyword asks what others have looked at. */
+  readonly tracksEvaluated: boolean;
+  /** JSON Pointers of the patterns that are not checked. */
+  readonly unchecked: readonly string[];
+}
+
+/**
+ * Compiles a schema of a checked size, without recursion: references can form long chains.
+ * @param field Path of the schema in the request, for errors.
+ * @throws InvalidRequestError naming the place of what is no JSON Schema.
+ */
+export function compileValidator(schema: JsonValue, field: string): CompiledSchema {
+  const compiler = new ValidatorCompiler(schema, field);
+  const root = compiler.compile();
+  return { root, tracksEvaluated: compiler.tracksEvaluated, unchecked: compiler.unchecked };
+}
+
+/** A schema whose checks are still to be made. */
+interface Pending {
+  readonly schema: JsonObject;
+  readonly pointer: string;
+  readonly node: SchemaNode;
+}
+
+class ValidatorCompiler {
+  readonly unchecked: string[] = [];
+  tracksEvaluated = false;
+  readonly #schema: JsonValue;
+  readonly #field: string;
+  #references: References | undefined;
+  readonly #nodes = new Map<JsonObject, Pending>();
+  readonly #pending: Pending[] = [];
+  readonly #patterns = new Map<string, Pattern | undefined>();
+
+  constructor(schema: JsonValue, field: string) {
+    this.#schema = schema;
+    this.#field = field;
+  }
+
+  compile(): SchemaNode {
+    const root = this.#nodeOf(this.#schema, "");
+    // The list grows while it is read.
+    for (const pending of this.#pending) this.#makeChecks(pending);
+    const endless = endlessIn([...this.#nodes.values()]);
+    if (endless !== undefined)
+      throw this.#invalid(endless.pointer, "expected a schema that does not apply itself to the same value");
+    return root;
+  }
+
+  #nodeOf(schema: JsonValue | undefined, pointer: string): SchemaNode {
+    if (schema === true) return { checks: [], sameValue: [], allowsNull: false };
+    if (schema === false) return NOTHING;
+    if (!isObject(schema)) {
+      const message = `expected a schema: an object, true or false, found ${shown(schema ?? null)}`;
+      throw this.#invalid(pointer, message);
+    }
+    const known = this.#nodes.get(schema);
+    if (known !== undefined) return known.node;
+    const node: SchemaNode = { checks: [], sameValue: [], allowsNull: schema.nullable === true };
+    const pending = { schema, pointer, node };
+    this.#nodes.set(schema, pending);
+    this.#pending.push(pending);
+    return node;
+  }
+
+  #makeChecks({ schema, pointer, node }: Pending): void {
+    this.#checkKeywords(schema, pointer);
+    const nodeOf = (...keys: readonly (string | number)[]) =>
+      this.#nodeOf(memberAt(schema, keys), pointerBelow(pointer, ...keys));
+    const sameValue = (...keys: readonly (string | number)[]) => {
+      const inner = nodeOf(...keys);
+      node.sameValue.push(inner);
+      return inner;
+    };
+    const targetOf = () => {
+      const target = this.#targetOf(schema, pointer);
+      node.sameValue.push(target);
+      return target;
+    };
+    const patternOf = (source: string, ...keys: readonly string[]) =>
+      this.#patternOf(source, pointerBelow(pointer, ...keys));
+    const place = { schema, nodeOf, sameValue, targetOf, patternOf };
+    for (const make of CHECKS) {
+      const check = make(place);
+      if (check !== undefined) node.checks.push(check);
+    }
+    // Definitions that nothing refers to are checked as well.
+    for (const key of ["$defs", "definitions"])
+      for (const [name] of entriesOf(schema[key])) nodeOf(key, name);
+  }
+
+  #checkKeywords(schema: JsonObject, pointer: string): void {
+    for (const [key, value] of entriesOf(schema)) {
+      const keyword = KEYWORDS.get(key);
+      const malformed = keyword && findMalformed(keyword, value);
+      if (malformed !== undefined) throw this.#invalid(pointerBelow(pointer, key), malformed);
+      if (key === "unevaluatedProperties" || key === "unevaluatedItems") this.tracksEvaluated = true;
+    }
+  }
+
+  #targetOf(schema: JsonObject, pointer: string): SchemaNode {
+    this.#references ??= new References(isObject(this.#schema) ? this.#schema : {});
+    const target = this.#references.resolve(schema);
+    if (target !== undefined) return this.#nodeOf(target.schema, target.pointer);
+    const message = `expected references to a place in the schema, found ${shown(referenceOf(schema) ?? "")}`;
+    throw this.#invalid(pointer, message);
+  }
+
+  #patternOf(source: string, pointer: string): Pattern | undefined {
+    if (!this.#patterns.has(source)) this.#patterns.set(source, this.#compilePattern(source, pointer));
+    const pattern = this.#patterns.get(source);
+    if (pattern === undefined) this.unchecked.push(pointer);
+    return pattern;
+  }
+
+  #compilePattern(source: string, pointer: string): Pattern | undefined {
+    try {
+      return new Pattern(source);
+    } catch (error) {
+      if (error instanceof UnsupportedPatternError) return undefined;
+      throw this.#invalid(pointer, "expected a regular expression (ECMA-262), found text that is none");
+    }
+  }
+
+  #invalid(pointer: string, message: string): Error {
+    return invalidField(fieldAt(this.#field, pointer), message);
+  }
+}
+
+const NOTHING: SchemaNode = {
+  checks: [(value, place, run) => run.report(place, `expected no value here, found ${kindOf(value)}`)],
+  sameValue: [],
+  allowsNull: false,
+};
+
+function memberAt(schema: JsonObject, keys: readonly (string | number)[]): JsonValue | undefined {
+  let member: JsonValue | undefined = schema;
+  for (const key of keys) {
+    const isMember: boolean = typeof member === "object" && member !== null && Object.hasOwn(member, key);
+    member = isMember ? (member as JsonObject)[key] : undefined;
+  }
+  return member;
+}
+
+/**
+ * A schema that applies itself to the same value, or one that applies such a schema: to apply it would never end. It is
+ * what remains when, again and again, all schemas that apply no other ones are taken away.
+ */
+function endlessIn(all: readonly Pending[]): Pending | undefined {
+  const inner = new Map(all.map(({ node }) => [node, 0]));
+  const users = new Map<SchemaNode, SchemaNode[]>(all.map(({ node }) => [node, []]));
+  for (const { node } of all) {
+    const applied = node.sameValue.filter((each) => inner.has(each));
+    inner.set(node, applied.length);
+    for (const each of applied) users.get(each)?.push(node);
+  }
+  const done = all.flatMap(({ node }) => (inner.get(node) === 0 ? [node] : []));
+  // The list grows while it is read.
+  for (const node of done) {
+    for (const user of users.get(node) ?? []) {
+      const rest = (inner.get(user) ?? 0) - 1;
+      inner.set(user, rest);
+      if (rest === 0) done.push(user);
+    }
+  }
+  return all.find(({ node }) => inner.get(node) !== 0);
+}

@@ -1,0 +1,121 @@
+/** Checks by other schemas that apply to the same value. */
+import { isObject, type JsonValue } from "../../json/json.ts";
+import { referenceOf } from "../references.ts";
+import { entriesOf, listOf } from "../values.ts";
+import type { SchemaPlace } from "./schema-place.ts";
+import {
+  type Check,
+  type Finding,
+  kindOf,
+  type SchemaNode,
+  type Validation,
+  type ValuePlace,
+} from "./validation.ts";
+
+/** The check of `$ref`. */
+export function checkReference({ schema, targetOf }: SchemaPlace): Check | undefined {
+  if (referenceOf(schema) === undefined) return undefined;
+  const node = targetOf();
+  return (value, place, run) => void run.apply(node, value, place);
+}
+
+/** The check of `allOf`. */
+export function checkAllOf({ schema, sameValue }: SchemaPlace): Check | undefined {
+  const nodes = listOf(schema.allOf).map((_, index) => sameValue("allOf", index));
+  if (nodes.length === 0) return undefined;
+  return (value, place, run) => {
+    for (const node of nodes) run.apply(node, value, place);
+  };
+}
+
+/** The check of `anyOf`. */
+export function checkAnyOf({ schema, sameValue }: SchemaPlace): Check | undefined {
+  const nodes = listOf(schema.anyOf).map((_, index) => sameValue("anyOf", index));
+  if (nodes.length === 0) return undefined;
+  return (value, place, run) => {
+    const found = testAll(nodes, value, place, run);
+    if (found.every((findings) => findings.length > 0)) reportClosest(found, value, place, run);
+  };
+}
+
+/** The check of `oneOf`. */
+export function checkOneOf({ schema, sameValue }: SchemaPlace): Check | undefined {
+  const nodes = listOf(schema.oneOf).map((_, index) => sameValue("oneOf", index));
+  if (nodes.length === 0) return undefined;
+  return (value, place, run) => {
+    const found = testAll(nodes, value, place, run);
+    const valid = found.filter((findings) => findings.length === 0).length;
+    if (valid === 0) reportClosest(found, value, place, run);
+    if (valid > 1) {
+      const message = `expected a value for exactly one of ${nodes.length} alternatives, found one for ${valid}`;
+      run.report(place, message);
+    }
+  };
+}
+
+function testAll(nodes: readonly SchemaNode[], value: JsonValue, place: ValuePlace, run: Validation) {
+  return nodes.map((node) => run.test(node, value, place));
+}
+
+/**
+ * Reports that no alternative accepts a value. Where only one of them is meant for its type, and for the literal values
+ * of its members that tell alternatives apart, what that one found says more than the number of alternatives.
+ */
+function reportClosest(
+  found: readonly (readonly Finding[])[],
+  value: JsonValue,
+  place: ValuePlace,
+  run: Validation,
+) {
+  const types = found.flatMap(
+    (each) => each.find((finding) => finding.place === place && finding.types)?.types ?? [],
+  );
+  if (types.length === found.length) {
+    const names = [...new Set(types)].join(" or ");
+    return run.add({ place, message: `expected ${names}, found ${kindOf(value)}`, types: names });
+  }
+  const ofType = found.filter((each) => !each.some((finding) => finding.place === place && finding.types));
+  const alike = ofType.filter(
+    (each) => !each.some((finding) => finding.isUnlisted && finding.place.around === place),
+  );
+  const closest = [alike, ofType].find((each) => each.length === 1)?.[0];
+  const message = `expected a value for one of ${found.length} alternatives, found ${kindOf(value)} for none of them`;
+  for (const finding of closest ?? [{ place, message }]) run.add(finding);
+}
+
+/** The check of `not`. */
+export function checkNot({ schema, sameValue }: SchemaPlace): Check | undefined {
+  if (schema.not === undefined) return undefined;
+  const node = sameValue("not");
+  return (value, place, run) => {
+    if (run.accepts(node, value))
+      run.report(place, 'expected a value that the schema of "not" does not accept');
+  };
+}
+
+/** The check of `if`, `then` and `else`. */
+export function checkCondition({ schema, sameValue }: SchemaPlace): Check | undefined {
+  if (schema.if === undefined) return undefined;
+  const condition = sameValue("if");
+  const then = schema.then === undefined ? undefined : sameValue("then");
+  const otherwise = schema.else === undefined ? undefined : sameValue("else");
+  return (value, place, run) => {
+    const branch = run.test(condition, value, place).length === 0 ? then : otherwise;
+    if (branch !== undefined) run.apply(branch, value, place);
+  };
+}
+
+/** The check of `dependentSchemas`, and of schemas in `dependencies`. */
+export function checkDependentSchemas({ schema, sameValue }: SchemaPlace): Check | undefined {
+  const dependents = ["dependentSchemas", "dependencies"].flatMap((key) =>
+    entriesOf(schema[key])
+      .filter(([, each]) => !Array.isArray(each))
+      .map(([name]) => [name, sameValue(key, name)] as const),
+  );
+  if (dependents.length === 0) return undefined;
+  return (value, place, run) => {
+    if (!isObject(value)) return;
+    run.spend(dependents.length);
+    for (const [name, node] of dependents) if (Object.hasOwn(value, name)) run.apply(node, value, place);
+  };
+}

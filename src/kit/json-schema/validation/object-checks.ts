@@ -1,0 +1,160 @@
+/** Checks of objects and their members. */
+import { isObject, type JsonObject, type JsonValue } from "../../json/json.ts";
+import { entriesOf, listOf } from "../values.ts";
+import type { SchemaPlace } from "./schema-place.ts";
+import type { Check, SchemaNode, Validation, ValuePlace } from "./validation.ts";
+import { countsOf, describeCount } from "./value-checks.ts";
+
+/** The check of `minProperties` and `maxProperties`. */
+export function checkPropertyCount({ schema }: SchemaPlace): Check | undefined {
+  const { least, most } = countsOf(schema, "Properties");
+  if (least === 0 && most === Infinity) return undefined;
+  return (value, place, run) => {
+    if (!isObject(value)) return;
+    const problem = describeCount(Object.keys(value).length, least, most, "property");
+    if (problem !== undefined) run.report(place, problem);
+  };
+}
+
+/** The check of `required`. */
+export function checkRequired({ schema }: SchemaPlace): Check | undefined {
+  const names = listOf<string>(schema.required);
+  if (names.length === 0) return undefined;
+  return (value, place, run) => {
+    if (isObject(value)) reportMissing(names, value, place, run);
+  };
+}
+
+function reportMissing(
+  names: readonly string[],
+  value: JsonObject,
+  place: ValuePlace,
+  run: Validation,
+  why = "",
+): void {
+  run.spend(names.length);
+  for (const name of names) {
+    if (!Object.hasOwn(value, name))
+      run.report(place, `expected the property ${nameShown(name)}${why}, found none`);
+  }
+}
+
+/** Characters of a property's name in a message. */
+const MAX_NAME = 60;
+
+function nameShown(name: string): string {
+  return JSON.stringify(name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name);
+}
+
+/** The schemas of an object's members by their names. */
+interface MemberSchemas {
+  readonly properties: ReadonlyMap<string, SchemaNode>;
+  /** Those by patterns; `test` is undefined where the pattern is not checked. */
+  readonly patterns: readonly { readonly node: SchemaNode; readonly test: NameTest | undefined }[];
+  readonly others: SchemaNode | undefined;
+}
+
+type NameTest = (name: string, run: Validation) => boolean;
+
+/** The check of `properties`, `patternProperties` and `additionalProperties`. */
+export function checkMembers(place: SchemaPlace): Check | undefined {
+  const { schema } = place;
+  if (["properties", "patternProperties", "additionalProperties"].every((key) => schema[key] === undefined))
+    return undefined;
+  const schemas = memberSchemas(place);
+  return (value, around, run) => {
+    if (!isObject(value)) return;
+    for (const [name, member] of entriesOf(value)) checkMember(schemas, name, member, around, run);
+  };
+}
+
+function memberSchemas({ schema, nodeOf, patternOf }: SchemaPlace): MemberSchemas {
+  const names = Object.keys(schema.properties ?? {});
+  const properties = new Map(names.map((name) => [name, nodeOf("properties", name)]));
+  const patterns = Object.keys(schema.patternProperties ?? {}).map((source) => {
+    const pattern = patternOf(source, "patternProperties", source);
+    const test =
+      pattern && ((name: string, run: Validation) => pattern.test(name, (steps) => run.spend(steps)));
+    return { node: nodeOf("patternProperties", source), test };
+  });
+  const isClosed = schema.additionalProperties === false;
+  const others = schema.additionalProperties === undefined ? undefined : nodeOf("additionalProperties");
+  return { properties, patterns, others: isClosed ? nothingBut(names) : others };
+}
+
+/** Property names that a message lists. */
+const MAX_NAMES = 12;
+
+/** What stands for `additionalProperties: false`: it names the properties that are expected. */
+function nothingBut(names: readonly string[]): SchemaNode {
+  const listed = names.slice(0, MAX_NAMES).map(nameShown).join(", ");
+  const rest = names.length > MAX_NAMES ? `, and ${names.length - MAX_NAMES} more` : "";
+  const expected = names.length === 0 ? "no properties" : `only the properties ${listed}${rest}`;
+  const message = `expected ${expected}, found another one`;
+  return { checks: [(_value, place, run) => run.report(place, message)], sameValue: [], allowsNull: false };
+}
+
+function checkMember(
+  { properties, patterns, others }: MemberSchemas,
+  name: string,
+  member: JsonValue,
+  around: ValuePlace,
+  run: Validation,
+): void {
+  run.spend(1 + patterns.length);
+  const declared = properties.get(name);
+  let isKnown = declared !== undefined;
+  if (declared !== undefined) run.applyBelow(declared, member, around, name);
+  for (const { node, test } of patterns) {
+    const matches = test?.(name, run) ?? false;
+    if (matches) run.applyBelow(node, member, around, name);
+    isKnown ||= matches || test === undefined;
+  }
+  if (!isKnown && others !== undefined) run.applyBelow(others, member, around, name);
+  if (isKnown || others !== undefined) run.evaluated?.names.add(name);
+}
+
+/** The check of `propertyNames`. */
+export function checkPropertyNames({ schema, nodeOf }: SchemaPlace): Check | undefined {
+  if (schema.propertyNames === undefined) return undefined;
+  const node = nodeOf("propertyNames");
+  return (value, place, run) => {
+    if (!isObject(value)) return;
+    for (const name of Object.keys(value)) {
+      if (!run.accepts(node, name))
+        run.report(
+          { around: place, token: name },
+          'expected a name that the schema of "propertyNames" accepts',
+        );
+    }
+  };
+}
+
+/** The check of `dependentRequired`, and of lists of names in `dependencies`. */
+export function checkDependentRequired({ schema }: SchemaPlace): Check | undefined {
+  const dependents = [schema.dependentRequired, schema.dependencies].flatMap(entriesOf);
+  const lists = dependents.filter(([, names]) => Array.isArray(names));
+  if (lists.length === 0) return undefined;
+  return (value, place, run) => {
+    if (!isObject(value)) return;
+    run.spend(lists.length);
+    for (const [name, names] of lists) {
+      const why = ` beside ${nameShown(name)}`;
+      if (Object.hasOwn(value, name)) reportMissing(listOf<string>(names), value, place, run, why);
+    }
+  };
+}
+
+/** The check of `unevaluatedProperties`. It comes after all others of its schema. */
+export function checkUnevaluatedProperties({ schema, nodeOf }: SchemaPlace): Check | undefined {
+  if (schema.unevaluatedProperties === undefined) return undefined;
+  const node = schema.unevaluatedProperties === false ? nothingBut([]) : nodeOf("unevaluatedProperties");
+  return (value, place, run) => {
+    if (!isObject(value)) return;
+    for (const [name, member] of entriesOf(value)) {
+      if (run.evaluated?.names.has(name)) continue;
+      run.applyBelow(node, member, place, name);
+      run.evaluated?.names.add(name);
+    }
+  };
+}

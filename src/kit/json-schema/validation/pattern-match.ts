@@ -1,0 +1,116 @@
+/** Instructions that cost about as much as one step of a validation. */
+const INSTRUCTIONS_PER_STEP = 8;
+
+/** Whether an instruction accepts a character. */
+export type CharacterTest = (character: string) => boolean;
+
+/** A step of a match. Each is followed by the next one, except for `split`, which is followed by all that it names. */
+export type Instruction =
+  | { readonly kind: "character"; readonly test: CharacterTest }
+  | { readonly kind: "boundary"; readonly test: (text: string, at: number) => boolean }
+  | { readonly kind: "lookahead"; readonly program: Program; readonly isNegative: boolean }
+  | { readonly kind: "split"; readonly next: number[] }
+  | { readonly kind: "match" };
+
+/** A regular expression as instructions, of which the last one is `match`. */
+export type Program = Instruction[];
+
+/** The matches of one text. */
+export class Match {
+  readonly #text: string;
+  readonly #isUnicode: boolean;
+  readonly #spend: (steps: number) => void;
+
+  constructor(text: string, isUnicode: boolean, spend: (steps: number) => void) {
+    this.#text = text;
+    this.#isUnicode = isUnicode;
+    this.#spend = spend;
+  }
+
+  /** Whether a program matches at an index, or (`anywhere`) at it or behind it. */
+  isFound(program: Program, start: number, anywhere: boolean): boolean {
+    let current = new IndexSet(program.length);
+    let next = new IndexSet(program.length);
+    for (let at = start; ; ) {
+      if (anywhere || at === start) this.#follow(program, current, 0, at);
+      this.#spend((1 + current.size) / INSTRUCTIONS_PER_STEP);
+      if (current.has(program.length - 1)) return true;
+      if (at >= this.#text.length || (current.size === 0 && !anywhere)) return false;
+      const character = this.#characterAt(at);
+      at += character.length;
+      this.#advance(program, current, next, character, at);
+      [current, next] = [next, current];
+      next.clear();
+    }
+  }
+
+  #characterAt(at: number): string {
+    return this.#isUnicode ? String.fromCodePoint(this.#text.codePointAt(at) ?? 0) : this.#text.charAt(at);
+  }
+
+  /** Adds the instructions behind those that accept a character. */
+  #advance(program: Program, current: IndexSet, next: IndexSet, character: string, at: number): void {
+    for (let each = 0; each < current.size; each += 1) {
+      const index = current.at(each);
+      const instruction = program[index];
+      if (instruction?.kind === "character" && instruction.test(character))
+        this.#follow(program, next, index + 1, at);
+    }
+  }
+
+  /** Adds an instruction and all that follow it without a character. */
+  #follow(program: Program, reached: IndexSet, first: number, at: number): void {
+    const open = [first];
+    for (let index = open.pop(); index !== undefined; index = open.pop()) {
+      const instruction = program[index];
+      if (instruction === undefined || reached.has(index)) continue;
+      reached.add(index);
+      if (instruction.kind === "split") open.push(...instruction.next);
+      else if (this.#isPassed(instruction, at)) open.push(index + 1);
+    }
+  }
+
+  /** Whether an instruction lets a match go on without a character. */
+  #isPassed(instruction: Instruction, at: number): boolean {
+    if (instruction.kind === "boundary") return instruction.test(this.#text, at);
+    if (instruction.kind !== "lookahead") return false;
+    return this.isFound(instruction.program, at, false) !== instruction.isNegative;
+  }
+}
+
+/** A set of indexes below a limit: it is emptied at once, and says in constant time what it has (Briggs 1993). */
+class IndexSet {
+  readonly #members: Uint16Array;
+  readonly #places: Uint16Array;
+  #size = 0;
+
+  constructor(limit: number) {
+    this.#members = new Uint16Array(limit);
+    this.#places = new Uint16Array(limit);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The member that was added at a turn. */
+  at(turn: number): number {
+    return this.#members[turn] ?? 0;
+  }
+
+  has(index: number): boolean {
+    const place = this.#places[index] ?? 0;
+    return place < this.#size && this.#members[place] === index;
+  }
+
+  /** Adds an index that it does not have. */
+  add(index: number): void {
+    this.#members[this.#size] = index;
+    this.#places[index] = this.#size;
+    this.#size += 1;
+  }
+
+  clear(): void {
+    this.#size = 0;
+  }
+}

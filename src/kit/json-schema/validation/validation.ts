@@ -1,0 +1,174 @@
+/** One validation of one value: what was found, and how much work it took. */
+import { isDeeper, isObject, type JsonValue, MAX_JSON_LEVELS } from "../../json/json.ts";
+import { pointerBelow } from "../messages.ts";
+import { identityOf } from "../values.ts";
+
+/** What a schema is compiled to. */
+export interface SchemaNode {
+  /** In the order in which they are made. */
+  readonly checks: Check[];
+  /** Subschemas that apply to the same value as this one, the target of a reference included. */
+  readonly sameValue: SchemaNode[];
+  /** Whether null is valid whatever the checks say, as with `nullable` of OpenAPI. */
+  allowsNull: boolean;
+}
+
+/** Reports what is wrong with a value. */
+export type Check = (value: JsonValue, place: ValuePlace, run: Validation) => void;
+
+/** Where a value stands: the place around it, and its key or index there. The root has no place around it. */
+export interface ValuePlace {
+  readonly around?: ValuePlace;
+  readonly token?: string | number;
+}
+
+/** Something that is wrong with a value. */
+export interface Finding {
+  readonly place: ValuePlace;
+  readonly message: string;
+  /** The types that were expected, in words, where the value has another one. */
+  readonly types?: string;
+  /** Whether the value is none of those that are listed. */
+  readonly isUnlisted?: boolean;
+}
+
+/** What of a value some schemas have looked at. */
+export interface Evaluated {
+  readonly names: Set<string>;
+  readonly items: Set<number>;
+}
+
+/** Findings of one schema that are kept. */
+const MAX_FINDINGS = 20;
+
+/**
+ * Steps of one validation: schemas and checks that are applied, members, and characters that are compared or matched. It
+ * takes some tenths of a second. An object of a megabyte needs about a fifth of it.
+ */
+const MAX_STEPS = 2_000_000;
+
+/** Schemas that are applied inside of each other. JSON has at most 256 levels, each with some references. */
+const MAX_DEPTH = 1000;
+
+/** A validation that was given up. */
+export class TooMuchWorkError extends Error {}
+
+/** State of one validation. */
+export class Validation {
+  readonly #tracksEvaluated: boolean;
+  #findings: Finding[] = [];
+  #evaluated: Evaluated | undefined;
+  #steps = 0;
+  #depth = 0;
+
+  /** @param tracksEvaluated Whether a schema asks for members that no other schema has looked at. */
+  constructor(tracksEvaluated: boolean) {
+    this.#tracksEvaluated = tracksEvaluated;
+  }
+
+  /** What was found so far. */
+  get findings(): readonly Finding[] {
+    return this.#findings;
+  }
+
+  /** What of the value the schema around this check, with those inside it, has looked at; undefined where nobody asks. */
+  get evaluated(): Evaluated | undefined {
+    return this.#evaluated;
+  }
+
+  /** Reports that a value is not valid. */
+  report(place: ValuePlace, message: string): void {
+    this.add({ place, message });
+  }
+
+  /** Adds something that was found. */
+  add(finding: Finding): void {
+    if (this.#findings.length < MAX_FINDINGS) this.#findings.push(finding);
+  }
+
+  /**
+   * Counts work.
+   * @throws TooMuchWorkError where it becomes too much.
+   */
+  spend(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > MAX_STEPS) throw new TooMuchWorkError();
+  }
+
+  /** A text that two values share exactly when they are equal. */
+  identityOf(value: JsonValue): string {
+    if (typeof value !== "object" || value === null) return JSON.stringify(value);
+    if (isDeeper(value, MAX_JSON_LEVELS)) throw new TooMuchWorkError();
+    const identity = identityOf(value);
+    this.spend(identity.length / 2);
+    return identity;
+  }
+
+  /** Applies a schema to a member of a value. */
+  applyBelow(node: SchemaNode, value: JsonValue, around: ValuePlace, token: string | number): void {
+    this.#run(node, value, { around, token });
+  }
+
+  /** Applies a subschema to the same value, and reports what it finds. Whether the value is valid for it. */
+  apply(node: SchemaNode, value: JsonValue, place: ValuePlace): boolean {
+    const found = this.test(node, value, place);
+    for (const finding of found) this.add(finding);
+    return found.length === 0;
+  }
+
+  /** Applies a subschema to the same value without reporting. What it finds. */
+  test(node: SchemaNode, value: JsonValue, place: ValuePlace): readonly Finding[] {
+    const outer = this.#findings;
+    this.#findings = [];
+    const evaluated = this.#run(node, value, place);
+    const found = this.#findings;
+    this.#findings = outer;
+    if (found.length === 0 && evaluated !== undefined) this.#merge(evaluated);
+    return found;
+  }
+
+  /** Whether a schema accepts a member of a value. */
+  accepts(node: SchemaNode, value: JsonValue): boolean {
+    const outer = this.#evaluated;
+    this.#evaluated = undefined;
+    const found = this.test(node, value, {});
+    this.#evaluated = outer;
+    return found.length === 0;
+  }
+
+  /** Gives what the schema has looked at. */
+  #run(node: SchemaNode, value: JsonValue, place: ValuePlace): Evaluated | undefined {
+    this.#depth += 1;
+    this.spend(1 + node.checks.length);
+    if (this.#depth > MAX_DEPTH) throw new TooMuchWorkError();
+    const outer = this.#evaluated;
+    const own = this.#tracksEvaluated ? { names: new Set<string>(), items: new Set<number>() } : undefined;
+    this.#evaluated = own;
+    if (value !== null || !node.allowsNull) for (const check of node.checks) check(value, place, this);
+    this.#evaluated = outer;
+    this.#depth -= 1;
+    return own;
+  }
+
+  #merge({ names, items }: Evaluated): void {
+    this.spend(names.size + items.size);
+    for (const name of names) this.#evaluated?.names.add(name);
+    for (const item of items) this.#evaluated?.items.add(item);
+  }
+}
+
+/** The JSON Pointer (RFC 6901) of a place. A long one is cut. */
+export function pointerOf(place: ValuePlace): string {
+  const tokens: (string | number)[] = [];
+  for (let at: ValuePlace | undefined = place; at?.token !== undefined; at = at.around) tokens.push(at.token);
+  return pointerBelow("", ...tokens.reverse());
+}
+
+/** What a value is, in words. Does not repeat the value. */
+export function kindOf(value: JsonValue): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (isObject(value)) return "an object";
+  if (typeof value !== "number") return `a ${typeof value}`;
+  return Number.isInteger(value) ? "an integer" : "a number with a fraction";
+}
