@@ -1,34 +1,72 @@
-/** The checklist of the specification for tool calling: generate() and stream() with tools, over every wire API. */
-import { type GenerateOptions, type GenerateResult, generate, stream } from "outrigger";
+/** The specification's checklist for tool calling: generate() and stream() with tools, over every wire API. */
+import {
+  type ActiveTool,
+  functionTool,
+  type GenerateOptions,
+  type GenerateResult,
+  generate,
+  type ModelClient,
+  stream,
+  type ToolChoiceInput,
+  toolChoice,
+} from "outrigger";
 import { expect } from "vitest";
+import * as z from "zod";
+import { weatherTool } from "../providers/support/calls.ts";
 import { type Column, createFixture, type Fixture } from "../providers/support/columns.ts";
 import { testTable } from "../providers/support/table.ts";
 import { createWeather, optionsFor } from "./support/weather.ts";
 
 const prompt = "What is the weather in Paris, Osaka and Lima?";
 
-/** Runs a generation both ways, each on its own simulator. */
+type Verify = (result: GenerateResult, fixture: Fixture) => void | Promise<void>;
+
+/** Runs a generation by generate() and by stream(), each on its own simulator. */
 async function eachWay(
   column: Column,
   script: string,
-  optionsOf: () => Partial<GenerateOptions>,
-  verify: (result: GenerateResult, fixture: Fixture) => void | Promise<void>,
+  optionsOf: (fixture: Fixture) => Partial<GenerateOptions>,
+  verify: Verify,
 ): Promise<void> {
   for (const run of [generate, (options: GenerateOptions) => stream(options).result()]) {
     await using fixture = await createFixture(script);
-    await verify(await run(optionsFor(column, fixture, optionsOf())), fixture);
+    await verify(await run(optionsFor(column, fixture, optionsOf(fixture))), fixture);
   }
+}
+
+/** The texts of the tool results that a request sends. OpenAI has no field for a failure, so it is told in words. */
+function sentResults(column: Column, fixture: Fixture, index: number): string[] {
+  const { facts } = column.read(fixture.bodyAt(index));
+  return facts.flatMap((fact) =>
+    fact.kind === "result" ? [fact.text.replace(/^The tool failed: /, "")] : [],
+  );
+}
+
+/** The client of a fixture, whose model calls a tool by another name in its first answer. */
+function misnaming({ client }: Fixture): ModelClient {
+  let isFirst = true;
+  return {
+    stream: (request, options) => client.stream(request, options),
+    async complete(request, options) {
+      const response = await client.complete(request, options);
+      for (const { part } of isFirst ? response.message.content : [])
+        if (part.case === "toolCall") part.value.name = "get_tides";
+      isFirst = false;
+      return response;
+    },
+  };
 }
 
 testTable("Tool calling", [
   {
-    title: "Tools with a function are executed, and the loop goes on until the model answers",
+    title: "Tools with a function trigger the loop",
     async verify(column) {
       const weather = createWeather();
+      const options = { prompt, tools: [weather.tool] };
       await eachWay(
         column,
         "sim-tools",
-        () => ({ prompt, tools: [weather.tool] }),
+        () => options,
         (result, { requests }) => {
           expect(result.steps).toHaveLength(2);
           expect(result.text).toContain("`get_weather` said “Sunny in Paris, 21 °C.”");
@@ -39,4 +77,195 @@ testTable("Tool calling", [
       expect(weather.asked).toEqual(["Paris", "Paris"]);
     },
   },
+  {
+    title: "Calls of tools without a function are returned",
+    verify: (column) =>
+      eachWay(
+        column,
+        "sim-tools:calls=2",
+        () => ({ prompt, tools: [weatherTool], maxToolRounds: 5 }),
+        (result, { requests }) => {
+          expect(result.toolCalls.map(({ name }) => name)).toEqual(["get_weather", "get_weather"]);
+          expect([result.stopReason, result.toolResults]).toEqual(["TOOL_CALLS", []]);
+          expect(requests).toHaveLength(1);
+        },
+      ),
+  },
+  {
+    title: "maxToolRounds ends the loop after so many rounds",
+    verify: (column) =>
+      eachWay(
+        column,
+        "sim-tools:rounds=9",
+        () => ({ prompt, tools: [createWeather().tool], maxToolRounds: 3 }),
+        (result, { requests }) => {
+          expect(requests).toHaveLength(4);
+          expect(result.steps.map(({ toolResults }) => toolResults.length)).toEqual([1, 1, 1, 0]);
+          expect(result.toolCalls).toHaveLength(1);
+          expect(result.stopReason).toBe("MAX_TOOL_ROUNDS");
+        },
+      ),
+  },
+  {
+    title: "maxToolRounds 0 executes nothing",
+    async verify(column) {
+      const weather = createWeather();
+      await eachWay(
+        column,
+        "sim-tools",
+        () => ({ prompt, tools: [weather.tool], maxToolRounds: 0 }),
+        (result, { requests }) => {
+          expect([result.toolCalls.length, result.toolResults.length]).toEqual([1, 0]);
+          expect(result.stopReason).toBe("TOOL_CALLS");
+          expect(requests).toHaveLength(1);
+        },
+      );
+      expect(weather.asked).toEqual([]);
+    },
+  },
+  {
+    title: "All calls of an answer are executed at the same time",
+    async verify(column) {
+      const weather = createWeather(20);
+      await eachWay(
+        column,
+        "sim-tools:calls=3",
+        () => ({ prompt, tools: [weather.tool] }),
+        () => expect(weather.mostAtOnce).toBe(3),
+      );
+    },
+  },
+  {
+    title: "All results are sent in one request, in the order of the calls",
+    verify: (column) =>
+      eachWay(
+        column,
+        "sim-tools:calls=3",
+        () => ({ prompt, tools: [answeringInReverse()] }),
+        (_result, fixture) => {
+          expect(fixture.requests).toHaveLength(2);
+          expect(sentResults(column, fixture, 1)).toEqual(["Paris", "Osaka", "Lima"]);
+        },
+      ),
+  },
+  {
+    title: "A failure of a tool is sent to the model as an error result",
+    verify: (column) =>
+      eachWay(
+        column,
+        "sim-tools:calls=2",
+        () => ({ prompt, tools: [failingFor("Paris")] }),
+        (result, fixture) => {
+          const [first] = result.steps;
+          expect(first?.toolResults.map(({ isError }) => isError)).toEqual([true, false]);
+          expect(sentResults(column, fixture, 1)).toEqual([
+            "the station in Paris is closed",
+            "Sunny in Osaka",
+          ]);
+          expect(result.stopReason).toBe("COMPLETED");
+        },
+      ),
+  },
+  {
+    title: "A call of an unknown tool gets an error result",
+    async verify(column) {
+      await using fixture = await createFixture("sim-tools");
+      const { tool, asked } = createWeather();
+      const options = { prompt, tools: [tool], client: misnaming(fixture) };
+      const result = await generate(optionsFor(column, fixture, options));
+      expect(result.steps[0]?.toolResults).toMatchObject([{ isError: true }]);
+      const problem = 'there is no tool "get_tides"; expected one of get_weather';
+      expect(sentResults(column, fixture, 1)).toEqual([problem]);
+      expect([result.stopReason, asked]).toEqual(["COMPLETED", []]);
+    },
+  },
+  {
+    title: "The modes of a tool choice are sent as the provider has them",
+    async verify(column) {
+      const choices: ToolChoiceInput[] = ["auto", "required", { name: "get_weather" }];
+      for (const choice of choices) {
+        await using fixture = await createFixture("sim-tools");
+        const options = { prompt, tools: [weatherTool], toolChoice: toolChoice(choice) };
+        const result = await generate(optionsFor(column, fixture, options));
+        const want = typeof choice === "string" ? choice : choice.name;
+        expect(column.read(fixture.bodyAt()).toolChoice ?? "auto").toBe(want);
+        expect([result.stopReason, result.toolCalls.length]).toEqual(["TOOL_CALLS", 1]);
+      }
+      await using fixture = await createFixture("sim-tools");
+      const options = { prompt, tools: [createWeather().tool], toolChoice: toolChoice("none") };
+      const result = await generate(optionsFor(column, fixture, options));
+      expect([result.toolCalls, result.stopReason]).toEqual([[], "COMPLETED"]);
+    },
+  },
+  {
+    title: "Arguments are parsed and checked before the tool is executed",
+    async verify(column) {
+      const executed: unknown[] = [];
+      const tool = functionTool({
+        name: "get_weather",
+        description: "Returns the weather of a city.",
+        parameters: z.object({
+          city: z.string().refine((city) => city !== "Paris", "is no port"),
+          days: z.int(),
+        }),
+        execute: (args) => executed.push(args),
+      });
+      await eachWay(
+        column,
+        "sim-tools:calls=2",
+        () => ({ prompt, tools: [tool] }),
+        (_result, fixture) => {
+          const problem = 'the arguments of the call to "get_weather" are not what the schema asks for';
+          expect(sentResults(column, fixture, 1)[0]).toBe(`${problem}: city: is no port`);
+          expect(executed.splice(0)).toEqual([{ city: "Osaka", days: expect.any(Number) }]);
+        },
+      );
+    },
+  },
+  {
+    title: "Each step has its calls, results and usage",
+    verify: (column) =>
+      eachWay(
+        column,
+        "sim-tools:calls=2,rounds=2",
+        () => ({ prompt, tools: [createWeather().tool], maxToolRounds: 3 }),
+        (result) => {
+          expect(result.steps.map(({ toolCalls }) => toolCalls.length)).toEqual([2, 2, 0]);
+          for (const { toolCalls, toolResults, usage } of result.steps) {
+            expect(toolResults.map(({ toolCallId }) => toolCallId)).toEqual(toolCalls.map(({ id }) => id));
+            expect(usage?.outputTokens).toBeGreaterThan(0);
+          }
+          const total = result.steps.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0);
+          expect(result.totalUsage?.totalTokens).toBe(total);
+          expect(result.usage).toEqual(result.steps.at(-1)?.usage);
+        },
+      ),
+  },
 ]);
+
+/** A tool that answers later calls sooner. */
+function answeringInReverse(): ActiveTool {
+  let began = 0;
+  return functionTool({
+    name: "get_weather",
+    description: "Returns the weather of a city.",
+    parameters: z.object({ city: z.string() }),
+    async execute({ city }) {
+      began += 1;
+      await new Promise((resolve) => setTimeout(resolve, 60 - 20 * began));
+      return city;
+    },
+  });
+}
+
+function failingFor(place: string): ActiveTool {
+  return functionTool({
+    name: "get_weather",
+    description: "Returns the weather of a city.",
+    parameters: z.object({ city: z.string() }),
+    execute({ city }) {
+      if (city === place) throw new Error(`the station in ${city} is closed`);
+      return `Sunny in ${city}`;
+    },
+  });
+}
