@@ -1,5 +1,8 @@
+import { isMessage } from "@bufbuild/protobuf";
 import { quote, Violations } from "../client/violations.ts";
+import { ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
 import type { GenerateOptions } from "./generate-options.ts";
+import { isActiveTool } from "./local-executor.ts";
 
 /**
  * Checks the options that are not part of the request.
@@ -12,6 +15,8 @@ export function checkOptions(options: GenerateOptions): void {
     violations.add("prompt", "is given together with messages; expected one of prompt and messages");
   if (prompt === undefined && messages === undefined)
     violations.add("prompt", "is not set, and neither is messages; expected one of prompt and messages");
+  checkList("messages", messages, violations);
+  checkTools(options.tools, violations);
   checkText("prompt", prompt, violations);
   checkText("system", system, violations);
   checkNumber("maxToolRounds", maxToolRounds, violations);
@@ -19,6 +24,20 @@ export function checkOptions(options: GenerateOptions): void {
   else checkNumber("timeout", timeout, violations);
   checkNumbers("limits", limits, violations);
   violations.throwIfAny();
+}
+
+function checkList(field: string, value: unknown, violations: Violations): void {
+  if (value !== undefined && !Array.isArray(value))
+    violations.add(field, `expected a list, found ${describe(value)}`);
+}
+
+/** Checks that tools with a function are whole. The request's own check sees what is in them. */
+function checkTools(tools: GenerateOptions["tools"], violations: Violations): void {
+  checkList("tools", tools, violations);
+  if (!Array.isArray(tools)) return;
+  for (const [index, tool] of tools.entries())
+    if (isActiveTool(tool) && !(isMessage(tool.definition, ToolSchema) && typeof tool.execute === "function"))
+      violations.add(`tools[${index}]`, "expected a tool that functionTool() or customTool() made");
 }
 
 function checkText(field: string, value: unknown, violations: Violations): void {

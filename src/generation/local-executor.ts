@@ -1,4 +1,5 @@
 import { create, isMessage } from "@bufbuild/protobuf";
+import type { ToolInput } from "../client/request-input.ts";
 import { jsonTextOf } from "../core/json-text.ts";
 import type { ActiveTool } from "../core/tool-input.ts";
 import { toolResultParts } from "../core/tools.ts";
@@ -51,8 +52,16 @@ export class LocalExecutor implements ToolExecutor {
   readonly #tools: ReadonlyMap<string, LocalTool>;
   readonly #options: LocalExecutorOptions;
 
-  constructor(tools: readonly ActiveTool[], options: LocalExecutorOptions) {
-    this.#tools = new Map(tools.map((tool) => [nameOf(tool), { tool, readInput: inputReaderOf(tool) }]));
+  /**
+   * @param tools The tools of a request. Those without a function are ignored.
+   * @throws InvalidRequestError where the parameters of one are no JSON Schema.
+   */
+  constructor(tools: readonly (ToolInput | ActiveTool)[], options: LocalExecutorOptions) {
+    const entries = tools.flatMap((tool, index): [string, LocalTool][] => {
+      if (!isActiveTool(tool)) return [];
+      return [[nameOf(tool), { tool, readInput: inputReaderOf(tool, `tools[${index}]`) }]];
+    });
+    this.#tools = new Map(entries);
     this.#options = options;
   }
 
@@ -104,6 +113,11 @@ type RunContext = Pick<InvalidCall, "messages" | "signal">;
 interface ReadInput {
   readonly input: CheckedInput;
   readonly repairedCall?: ToolCall;
+}
+
+/** Whether a tool has a function of this program. */
+export function isActiveTool(tool: ToolInput | ActiveTool): tool is ActiveTool {
+  return typeof tool === "object" && tool !== null && "execute" in tool;
 }
 
 function nameOf({ definition: { tool } }: ActiveTool): string {

@@ -1,15 +1,14 @@
 import { getDefaultClient } from "../client/default-client.ts";
 import { withTypeScriptPaths } from "../client/field-paths.ts";
-import { requestOf, type ToolInput } from "../client/request-input.ts";
+import { requestOf } from "../client/request-input.ts";
 import { SDKError } from "../core/errors.ts";
 import { systemMessage, userMessage } from "../core/message.ts";
-import type { ActiveTool } from "../core/tool-input.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { checkOptions } from "./check-options.ts";
 import type { GenerateOptions, GenerationTimeouts } from "./generate-options.ts";
 import { stepsCondition } from "./generate-result.ts";
-import { LocalExecutor } from "./local-executor.ts";
+import { isActiveTool, LocalExecutor } from "./local-executor.ts";
 import type { LoopOptions } from "./tool-loop.ts";
 
 /**
@@ -20,11 +19,10 @@ export function loopOptionsOf(options: GenerateOptions, isStreamed: boolean): Lo
   const { maxToolRounds = 1, stopWhen, repairToolCall, limits, signal, client } = options;
   checkOptions(options);
   const { perToolMs = 0, ...timeouts } = timeoutsOf(options);
-  const active = (options.tools ?? []).filter(isActive);
   return {
     client: client ?? getDefaultClient(),
     request: requestIn(options),
-    executor: new LocalExecutor(active, { perToolMs, repairToolCall }),
+    executor: new LocalExecutor(options.tools ?? [], { perToolMs, repairToolCall }),
     isStreamed,
     maxToolRounds,
     stopWhen: stopWhen && stepsCondition(stopWhen),
@@ -46,15 +44,11 @@ function requestIn(options: GenerateOptions): Request {
       messages: system === undefined ? conversation : [systemMessage(system), ...conversation],
       ...(tools === undefined
         ? {}
-        : { tools: tools.map((tool) => (isActive(tool) ? tool.definition : tool)) }),
+        : { tools: tools.map((tool) => (isActiveTool(tool) ? tool.definition : tool)) }),
     });
   } catch (thrown) {
     throw thrown instanceof SDKError ? withTypeScriptPaths(thrown) : thrown;
   }
-}
-
-function isActive(tool: ToolInput | ActiveTool): tool is ActiveTool {
-  return "execute" in tool;
 }
 
 function timeoutsOf({ timeout = {} }: GenerateOptions): GenerationTimeouts {

@@ -1,8 +1,10 @@
 import { jsonTextOf } from "../core/json-text.ts";
-import { type JsonSchema, type StandardSchema, validateAsync } from "../core/schema.ts";
+import type { JsonObject } from "../core/parse-json.ts";
+import { type JsonSchema, type StandardSchema, schemaTextOf, validateAsync } from "../core/schema.ts";
 import type { ActiveTool } from "../core/tool-input.ts";
 import { argumentsOf, toolInputOf } from "../core/tools.ts";
 import type { ToolCall } from "../gen/outrigger/v1/message_pb.ts";
+import { createSchemaValidator, violationText } from "../kit/json-schema/validator.ts";
 
 /** The input of a tool's function, or what is wrong with what the model wrote. */
 export type CheckedInput = { readonly value: unknown } | { readonly problem: string };
@@ -10,15 +12,40 @@ export type CheckedInput = { readonly value: unknown } | { readonly problem: str
 /** Reads the input of a call: the text of a custom tool, or arguments that match the schema of a function tool. */
 export type InputReader = (call: ToolCall) => Promise<CheckedInput>;
 
-/** How the input of a tool's calls is read. */
-export function inputReaderOf({ definition, parameters }: ActiveTool): InputReader {
+/** Readers of tools that were used before: programs make a tool once and use it in many generations. */
+const readers = new WeakMap<ActiveTool, InputReader>();
+
+/**
+ * How the input of a tool's calls is read.
+ * @param field Path of the tool, for errors.
+ * @throws InvalidRequestError where the parameters are no JSON Schema.
+ */
+export function inputReaderOf(tool: ActiveTool, field: string): InputReader {
+  const reader = readers.get(tool) ?? createReader(tool, field);
+  readers.set(tool, reader);
+  return reader;
+}
+
+function createReader({ definition, parameters }: ActiveTool, field: string): InputReader {
   if (definition.tool.case === "custom") return async (call) => ({ value: toolInputOf(call) });
+  const check = checkOf(parameters, `${field}.parameters`);
   return async (call) => {
     const parsed = argumentsOf(call);
     if (!parsed.ok) return { problem: parsed.error.message };
-    if (parameters === undefined || !isStandardSchema(parameters)) return parsed;
-    const checked = await validateAsync(parameters, parsed.value);
+    const checked = await check(parsed.value);
     return "value" in checked ? checked : { problem: mismatch(call, checked.problem) };
+  };
+}
+
+type Check = (value: JsonObject) => CheckedInput | Promise<CheckedInput>;
+
+function checkOf(parameters: JsonSchema | undefined, field: string): Check {
+  if (parameters === undefined) return (value) => ({ value });
+  if (isStandardSchema(parameters)) return (value) => validateAsync(parameters, value);
+  const validator = createSchemaValidator(schemaTextOf(parameters), field);
+  return (value) => {
+    const violations = validator.validate(value);
+    return violations.length === 0 ? { value } : { problem: violations.map(violationText).join("; ") };
   };
 }
 

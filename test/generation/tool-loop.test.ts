@@ -1,14 +1,35 @@
 import { create } from "@bufbuild/protobuf";
-import { Client, functionTool, textOf, userMessage } from "outrigger";
+import {
+  AuthenticationError,
+  attemptsOf,
+  Client,
+  ConfigurationError,
+  ErrorKind,
+  EventStream,
+  FinalResponse,
+  FinishReason_Reason,
+  functionTool,
+  type ModelClient,
+  RateLimitError,
+  SDKError,
+  ServerError,
+  textOf,
+  toolCallsOf,
+  userMessage,
+} from "outrigger";
 import { describe, expect, it } from "vitest";
+import { AttemptSchema } from "../../src/gen/outrigger/v1/attempt_pb.ts";
 import {
   type GenerateResult,
+  type StepResult,
   GenerateResult_StopReason as StopReason,
 } from "../../src/gen/outrigger/v1/generation_pb.ts";
 import { type ToolCall, ToolResultSchema } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../src/gen/outrigger/v1/request_pb.ts";
+import { StreamEventSchema } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
 import type { StepContext, ToolExecutor } from "../../src/generation/step-tools.ts";
 import { type LoopItem, type LoopOptions, runToolLoop } from "../../src/generation/tool-loop.ts";
+import { withAttempts } from "../../src/middleware/attempts.ts";
 import { ScriptedModel, type Turn } from "./support/scripted-model.ts";
 
 const tools = ["a", "b", "ask_person"].map((name) => functionTool({ name }));
@@ -53,7 +74,7 @@ async function runLoop(turns: readonly Turn[], options: Partial<LoopOptions> = {
   let next = await loop.next();
   for (; next.done !== true; next = await loop.next()) items.push(next.value);
   const result: GenerateResult = next.value;
-  return { model, executor: (options.executor as NotingExecutor | undefined) ?? executor, items, result };
+  return { model, executor, items, result };
 }
 
 describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
@@ -107,4 +128,191 @@ describe.each([false, true])("runToolLoop(), isStreamed: %s", (isStreamed) => {
     expect(result.totalUsage?.totalTokens).toBe(30);
     expect(result.attempts.map(({ step }) => step)).toEqual([1, 2]);
   });
+
+  it.each([
+    ["maxSteps", { maxSteps: 2 }, StopReason.MAX_STEPS, 2],
+    ["maxTotalTokens", { maxTotalTokens: 40 }, StopReason.MAX_TOTAL_TOKENS, 3],
+    ["maxTotalTokens as a bigint", { maxTotalTokens: 45n }, StopReason.MAX_TOTAL_TOKENS, 3],
+    ["maxCostNanoUsd", { maxCostNanoUsd: 2000n }, StopReason.MAX_COST, 2],
+    ["maxToolCalls", { maxToolCalls: 3 }, StopReason.MAX_TOOL_CALLS, 4],
+  ])("executes no further tool once %s is reached", async (_name, limits, stopReason, steps) => {
+    const { result, executor } = await runLoop([[{ name: "a" }]], { isStreamed, maxToolRounds: 9, limits });
+    expect(result.stopReason).toBe(stopReason);
+    expect(result.steps).toHaveLength(steps);
+    expect(executor.executed).toHaveLength(steps - 1);
+    expect(result.steps.at(-1)?.toolResults).toEqual([]);
+  });
+
+  it("asks stopWhen after each round, with all steps so far", async () => {
+    const seen: number[] = [];
+    const stopWhen = async (steps: readonly StepResult[]) => {
+      seen.push(steps.at(-1)?.toolResults.length ?? -1);
+      return steps.length === 2;
+    };
+    const { result, model } = await runLoop([[{ name: "a" }, { name: "b" }]], { isStreamed, stopWhen });
+    expect(result.stopReason).toBe(StopReason.STOP_WHEN);
+    expect([seen, model.requests.length]).toEqual([[2, 2], 2]);
+    const finished = await runLoop(["done"], { isStreamed, stopWhen: () => expect.fail("was asked") });
+    expect(finished.result.stopReason).toBe(StopReason.COMPLETED);
+  });
+
+  it("asks stopWhen about the steps of an earlier result first", async () => {
+    const first = await runLoop([[{ name: "a" }]], { isStreamed, maxToolRounds: 1 });
+    const previousSteps = first.result.steps.slice(0, 1);
+    const { result, model } = await runLoop(["never"], { isStreamed, previousSteps, stopWhen: () => true });
+    expect([result.stopReason, result.steps.length]).toEqual([StopReason.STOP_WHEN, 1]);
+    expect(model.requests).toEqual([]);
+  });
+
+  it.each([FinishReason_Reason.LENGTH, FinishReason_Reason.CONTENT_FILTER, FinishReason_Reason.STOP])(
+    "does not execute the calls of an answer that ended with finish reason %i",
+    async (reason) => {
+      const { result, executor } = await runLoop([{ calls: [{ name: "a" }], reason }], { isStreamed });
+      expect(result.stopReason).toBe(StopReason.COMPLETED);
+      expect([executor.executed, result.steps.length]).toEqual([[], 1]);
+    },
+  );
+
+  it("answers unknown tools beside active ones, in the order of the calls", async () => {
+    const calls = [{ name: "x" }, { name: "a" }, { name: "y" }];
+    const { result, executor } = await runLoop([calls, "done"], { isStreamed });
+    const [step] = result.steps;
+    expect(step?.toolResults.map(({ isError }) => isError)).toEqual([true, false, true]);
+    expect(step?.toolResults.map(({ toolCallId }) => toolCallId)).toEqual(
+      toolCallsOf(step?.response).map(({ id }) => id),
+    );
+    expect(executor.executed).toHaveLength(1);
+  });
+
+  it("gives the usage of all answers with a failure between steps, and lists the attempts", async () => {
+    const failure = await runLoop([[{ name: "a" }], new AuthenticationError("revoked")], {
+      isStreamed,
+    }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(AuthenticationError);
+    expect(failure).toMatchObject({ outputStarted: true, usage: { totalTokens: 15 } });
+    const attempts = failure instanceof SDKError ? attemptsOf(failure) : [];
+    expect(attempts.map(({ step, error }) => [step, error?.message])).toEqual([
+      [1, undefined],
+      [2, "revoked"],
+    ]);
+  });
+
+  it("gives the usage with a failure of the executor, too", async () => {
+    const executor = new NotingExecutor();
+    executor.run = async () => {
+      throw new ConfigurationError("no such worker");
+    };
+    const failure = runLoop([[{ name: "a" }]], { isStreamed, executor });
+    await expect(failure).rejects.toMatchObject({ name: "ConfigurationError", usage: { totalTokens: 15 } });
+  });
+
+  it("refuses an executor that does not answer every call", async () => {
+    const executor = { isActive: () => true, execute: async () => [] };
+    const failure = runLoop([[{ name: "a" }]], { isStreamed, executor });
+    await expect(failure).rejects.toThrow("expected 1 tool results, found 0");
+  });
+
+  it("lists at most the latest 256 attempts", async () => {
+    const { result } = await runLoop([[{ name: "a" }]], { isStreamed, maxToolRounds: 300 });
+    expect(result.steps).toHaveLength(301);
+    expect(result.attempts.map(({ step }) => step)).toEqual(
+      Array.from({ length: 256 }, (_, index) => index + 46),
+    );
+  });
+
+  it("shares one list of messages between the requests of all steps", async () => {
+    const model = new ScriptedModel([[{ name: "a" }]]);
+    const lists = new Set<unknown>();
+    const noting: ModelClient = {
+      complete(request, options) {
+        lists.add(request.messages);
+        return model.complete(request, options);
+      },
+      stream(request, options) {
+        lists.add(request.messages);
+        return model.stream(request, options);
+      },
+    };
+    await runLoop([], { isStreamed, client: noting, maxToolRounds: 20 });
+    expect(lists.size).toBe(1);
+  });
+
+  it("leaves the content out of the result's response where the request asks for it, but not out of steps", async () => {
+    const request = create(RequestSchema, {
+      model: "m",
+      messages: [userMessage("hi")],
+      tools,
+      finalResponse: FinalResponse.WITHOUT_CONTENT,
+    });
+    const { result, model } = await runLoop([[{ name: "a" }], "done"], { isStreamed, request });
+    expect(result.response?.message?.content).toEqual([]);
+    expect(textOf(result.steps.at(-1)?.response)).toBe("done");
+    expect(toolCallsOf(model.requests[1]?.messages[1])).toHaveLength(1);
+  });
+
+  it("passes the failed attempts of a middleware on, before the one that answered", async () => {
+    const model = new ScriptedModel(["hello"]);
+    const client = new Client({
+      providers: { scripted: model },
+      middleware: [
+        async (request, next) =>
+          withAttempts(await next(request), [create(AttemptSchema, { provider: "other" })]),
+      ],
+    });
+    const { result } = await runLoop([], { isStreamed, client });
+    expect(result.attempts).toMatchObject([
+      { provider: "other", step: 1 },
+      { provider: "scripted", step: 1 },
+    ]);
+  });
 });
+
+describe("runToolLoop()", () => {
+  it("passes the events of a step on in the batches in which they came", async () => {
+    const { items } = await runLoop(["hello"], { isStreamed: true });
+    const batches = items.flatMap((item) => (item.case === "events" ? [item.events] : []));
+    expect(batches.map((events) => events.length)).toEqual(batches.map(() => 1));
+    const cases = batches.flat().map(({ event }) => event.case);
+    expect(cases).toEqual(["streamStart", "textStart", "textDelta", "textEnd", "finish"]);
+  });
+
+  it("retries a stream whose first batch already tells of the failure", async () => {
+    let calls = 0;
+    const model = new ScriptedModel(["hello"]);
+    const client: ModelClient = {
+      complete: (request, options) => model.complete(request, options),
+      stream(request, options) {
+        calls += 1;
+        return calls === 1 ? brokenAtOnce() : model.stream(request, options);
+      },
+    };
+    const retry = { baseDelay: 0, jitter: false };
+    const { result, items } = await runLoop([], { isStreamed: true, client, retry });
+    expect(textOf(result.response)).toBe("hello");
+    expect(items.filter((item) => item.case === "events" && item.events[0]?.event.case === "error")).toEqual(
+      [],
+    );
+    expect(result.attempts.map(({ error }) => error?.kind)).toEqual([ErrorKind.SERVER, undefined]);
+  });
+
+  it("begins no wait for a retry that the total time does not allow", async () => {
+    const turns = [new RateLimitError("slow down", { retryAfter: 30 })];
+    const since = performance.now();
+    const failure = runLoop(turns, { timeouts: { totalMs: 20_000 } });
+    await expect(failure).rejects.toBeInstanceOf(RateLimitError);
+    expect(performance.now() - since).toBeLessThan(10_000);
+  });
+});
+
+/** A stream whose only batch is a start and the failure. */
+function brokenAtOnce(): EventStream {
+  const error = new ServerError("overloaded");
+  async function* batches() {
+    yield [
+      create(StreamEventSchema, { sequence: 0, event: { case: "streamStart", value: {} } }),
+      create(StreamEventSchema, { sequence: 1, event: { case: "error", value: error.toProto() } }),
+    ];
+    throw error;
+  }
+  return new EventStream(batches());
+}

@@ -36,7 +36,8 @@ export interface CustomTurn {
   readonly reason: FinishReason_Reason;
 }
 
-/** An adapter whose model follows a list of turns, the last one again and again. Each answer has a usage of 10 + 5 tokens. */
+/** An adapter whose model follows a list of turns, the last one again and again. Each answer has
+ * a usage of 10 + 5 tokens and costs 1000 nano-USD. */
 export class ScriptedModel implements ProviderAdapter {
   readonly name: string;
   readonly #turns: Turn[];
@@ -112,7 +113,7 @@ export class ScriptedModel implements ProviderAdapter {
       inferenceId,
       message: create(MessageSchema, { role: Role.ASSISTANT, content }),
       finishReason: create(FinishReasonSchema, { reason, raw: "scripted" }),
-      usage: create(UsageSchema, { inputTokens: 10, outputTokens: 5, totalTokens: 15 }),
+      usage: create(UsageSchema, { inputTokens: 10, outputTokens: 5, totalTokens: 15, costNanoUsd: 1000n }),
     });
   }
 }
