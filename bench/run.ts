@@ -4,8 +4,6 @@
  *
  *   node bench/run.ts --help
  */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { BenchCase, Round } from "./cases/case.ts";
 import { CASES } from "./cases/cases.ts";
 import { measureCeiling } from "./ceiling.ts";
@@ -23,6 +21,7 @@ import { killAll } from "./processes.ts";
 import { profileCase } from "./profile.ts";
 import type { CaseResult } from "./report.ts";
 import { describeRun } from "./results.ts";
+import { writeReport } from "./results-file.ts";
 import { checkAnswers } from "./self-check.ts";
 import { PROJECT_FOLDER } from "./work-folder.ts";
 
@@ -67,7 +66,7 @@ async function measureAll(options: BenchOptions, args: readonly string[]): Promi
   const results = describeRun({ date: new Date(), machine, args, ceiling, cases });
   print(results);
   if (!options.write) return;
-  await writeFile(join(PROJECT_FOLDER, "bench/RESULTS.md"), results);
+  await writeReport(results);
   writeChart();
 }
 
