@@ -109,16 +109,9 @@ class Conversation {
       checkJson(input.value, `${field}.arguments_json`, this.#violations);
   }
 
-  #checkResult({ toolCallId, content }: ToolResult, field: string, messageId: string): void {
-    const idField = `${field}.tool_call_id`;
-    this.#results.result(toolCallId, idField);
-    if (messageId !== "" && toolCallId !== "" && messageId !== toolCallId) {
-      const expected = `${quote(messageId)} like the message's own`;
-      this.#violations.add(idField, `expected ${expected}, found ${quote(toolCallId)}`);
-    }
-    for (const [index, part] of content.entries()) {
-      checkPart(part, `${field}.content[${index}]`, RESULT_LIMITS, this.#violations);
-    }
+  #checkResult(result: ToolResult, field: string, messageId: string): void {
+    this.#results.result(result.toolCallId, `${field}.tool_call_id`);
+    checkToolResult(result, field, messageId, this.#violations);
   }
 
   /** A text beside results would belong to none of them. */
@@ -130,6 +123,24 @@ class Conversation {
           "stands beside tool results, expected it in the content of one of them",
         );
   }
+}
+
+/**
+ * Checks a tool result by itself.
+ * @param outerId Id of the call in what holds the result; empty where it has none.
+ */
+export function checkToolResult(
+  { toolCallId, content }: ToolResult,
+  field: string,
+  outerId: string,
+  violations: Violations,
+): void {
+  if (outerId !== "" && toolCallId !== "" && outerId !== toolCallId) {
+    const expected = `${quote(outerId)} like the message's own`;
+    violations.add(`${field}.tool_call_id`, `expected ${expected}, found ${quote(toolCallId)}`);
+  }
+  for (const [index, part] of content.entries())
+    checkPart(part, `${field}.content[${index}]`, RESULT_LIMITS, violations);
 }
 
 function limitsOf(role: Role, ...kinds: PartKind[]): PartLimits {

@@ -7,6 +7,7 @@ import {
   createContextValues,
   type HandlerContext,
 } from "@connectrpc/connect";
+import { type RequestShare, requestShareKey } from "../requests/request-memory.ts";
 import { type CallRecorder, recorderKey } from "../telemetry/call-recorder.ts";
 import { Metadata } from "./metadata.ts";
 
@@ -23,6 +24,8 @@ export interface ContextOptions {
 export class CallContext implements HandlerContext {
   readonly method: DescMethod;
   readonly requestMethod = "POST";
+  /** The memory of the call, for services that keep what they read. To be set before the service is called. */
+  share: RequestShare | undefined;
   readonly #recorder: CallRecorder;
   readonly #options: ContextOptions;
   #deadline: number | undefined;
@@ -74,7 +77,7 @@ export class CallContext implements HandlerContext {
   }
 
   get values(): ContextValues {
-    this.#values ??= createContextValues().set(recorderKey, this.#recorder);
+    this.#values ??= createContextValues().set(recorderKey, this.#recorder).set(requestShareKey, this.share);
     return this.#values;
   }
 

@@ -109,6 +109,7 @@ async function run(
     share,
     isSingle: method.spec.kind === "unary" || method.spec.kind === "server_streaming",
   });
+  context.share = share;
   context.onAbort = (reason) => requests.fail(reason);
   try {
     await invoke(method.spec, requests, context, response);

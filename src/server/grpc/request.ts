@@ -54,6 +54,8 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
   readonly #stream: Readable;
   readonly #options: RequestOptions;
   readonly #frames: Frame[] = [];
+  /** Whether the service has got a message. */
+  #hasBegun = false;
   #ended = false;
   #failed = false;
   #failure: unknown;
@@ -95,6 +97,7 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
     this.#deliveredBytes = 0;
     const frame = await this.#nextFrame();
     if (frame === undefined) return { done: true, value: undefined };
+    this.#hasBegun = true;
     return { done: false, value: await this.#decode(frame) };
   }
 
@@ -194,10 +197,14 @@ export class RequestMessages implements AsyncIterableIterator<Message>, Arrival 
     this.#updateWait();
   }
 
-  /** Limits the time until the next bytes where a request is incomplete and its service waits for it. */
+  /**
+   * Limits the time until the next bytes where a request is incomplete and its service waits for it. A client that opens
+   * a stream of requests has the first one ready; it may take its time for the others.
+   */
   #updateWait(): void {
     const { frames, intake, isSingle } = this.#options;
-    const isIncomplete = isSingle || (this.#waiter !== undefined && !frames.isEmpty);
+    const isPartial = !frames.isEmpty || !this.#hasBegun;
+    const isIncomplete = isSingle || (this.#waiter !== undefined && isPartial);
     const isAwaited = isIncomplete && !this.#ended && !this.#failed;
     if (isAwaited === this.#isAwaited) return;
     this.#isAwaited = isAwaited;

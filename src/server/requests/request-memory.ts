@@ -1,3 +1,4 @@
+import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { outOfRequestMemory, overRequestMemory, tooManyCalls } from "./refusals.ts";
 
 /** Limits of what all calls of a process may use together. */
@@ -131,6 +132,16 @@ export class RequestShare {
     this.#memory.change(countedOf(this.#bytes), countedOf(bytes));
     this.#bytes = bytes;
   }
+}
+
+/** Key under which a transport puts the share of a call into its context values. */
+export const requestShareKey = createContextKey<RequestShare | undefined>(undefined, {
+  description: "the memory of the call being served",
+});
+
+/** The share of the call that a service answers. Undefined where the transport has set none. */
+export function requestShareOf({ values }: Pick<HandlerContext, "values">): RequestShare | undefined {
+  return values.get(requestShareKey);
 }
 
 function countedOf(bytes: number): number {

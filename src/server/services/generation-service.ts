@@ -3,6 +3,7 @@ import { BatchStream } from "../../core/batches.ts";
 import { GenerationService } from "../../gen/outrigger/v1/generation_service_pb.ts";
 import { CallSignals } from "./call-signal.ts";
 import { generate, streamGenerate } from "./generation/generate.ts";
+import { runTools } from "./generation/run-tools.ts";
 import type { Inference } from "./inference.ts";
 import { createService, type Service } from "./service.ts";
 
@@ -28,6 +29,7 @@ export function createGenerationService(
     {
       generate: (request, context) => generate(parts, request, context),
       streamGenerate: (request, context) => new BatchStream(streamGenerate(parts, request, context)),
+      runTools: (requests, context) => new BatchStream(runTools(parts, requests, context)),
       generateObject: () => Promise.reject(notImplemented("GenerateObject")),
       streamObject: async function* () {
         yield await Promise.reject(notImplemented("StreamObject"));

@@ -61,6 +61,7 @@ async function run(
   context.expireIn(protocol.timeoutMs());
   const isSingle = spec.kind !== "bidi_streaming";
   const requests = new RequestMessages(request, { ...protocol.readRequest(share), intake, share, isSingle });
+  context.share = share;
   context.onAbort = (reason) => requests.fail(reason);
   try {
     const messages =

@@ -4,7 +4,10 @@ import { afterEach, beforeEach, expect } from "vitest";
 import type { HttpApi } from "../../../src/server/http/http-api.ts";
 import type { CorsOptions, Limits, RunningServer } from "../../../src/server/options.ts";
 import { type Catalog, createCatalogService } from "../../../src/server/services/catalog-service.ts";
-import { createGenerationService } from "../../../src/server/services/generation-service.ts";
+import {
+  createGenerationService,
+  type GenerationServiceLimits,
+} from "../../../src/server/services/generation-service.ts";
 import type { Inference } from "../../../src/server/services/inference.ts";
 import { createInferenceService } from "../../../src/server/services/inference-service.ts";
 import type { Service } from "../../../src/server/services/service.ts";
@@ -42,6 +45,7 @@ export interface TestServerOptions {
   /** In the place of the scripted one. */
   readonly inference?: Inference;
   readonly catalog?: Catalog;
+  readonly generationLimits?: Partial<GenerationServiceLimits>;
   /** Besides those of Outrigger. */
   readonly services?: readonly Service[];
   readonly apis?: readonly HttpApi[];
@@ -111,7 +115,7 @@ export async function startTestServer(script: Script, options: TestServerOptions
     },
     services: [
       createInferenceService(options.inference ?? inference),
-      createGenerationService(options.inference ?? inference),
+      createGenerationService(options.inference ?? inference, options.generationLimits),
       createCatalogService(catalog),
       ...(options.services ?? []),
     ],

@@ -33,7 +33,6 @@ export class GenerationCall {
   readonly #context: HandlerContext;
   readonly #record: InferenceRecord;
   readonly #call: CallSignal;
-  #generation: Generation | undefined;
   #isOver = false;
 
   constructor(parts: GenerationParts, context: HandlerContext) {
@@ -58,22 +57,20 @@ export class GenerationCall {
    * @param path Path of the options in the caller's message.
    * @throws InvalidRequestError with all invalid fields.
    */
-  async read(options: GenerationOptions | undefined, path: string): Promise<Generation> {
-    this.#generation = await readOptions(options, path, this.#parts.bounds);
-    return this.#generation;
+  read(options: GenerationOptions | undefined, path: string): Promise<Generation> {
+    return readOptions(options, path, this.#parts.bounds);
   }
 
   /** The options of a loop that this call runs, but for its tools. */
   loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
-    return { ...generation, client: this.#client(), signal: this.signal };
+    return { ...generation, client: this.#clientOf(generation), signal: this.signal };
   }
 
   /** The failure that a thrown value means. */
   fail(thrown: unknown): CallFailure {
     // Limits of a request, and requests that are malformed, are statuses already.
     if (thrown instanceof ConnectError && !this.signal.aborted) return this.#failWith(thrown);
-    const failed = errorOfCall(thrown, this.signal);
-    const error = this.#generation?.fields.rename(failed) ?? failed;
+    const error = errorOfCall(thrown, this.signal);
     return { error, status: this.#record.fail(error) };
   }
 
@@ -93,13 +90,21 @@ export class GenerationCall {
     return { error, status };
   }
 
-  #client(): ModelClient {
+  /** Reports each call of the model, and names the fields of its request as the caller does. */
+  #clientOf({ fields }: Generation): ModelClient {
     const { inference } = this.#parts;
     const record = this.#record;
+    const onFailure = (thrown: unknown) => fields.rename(toSdkError(thrown));
     return {
-      complete: (request, options = {}) => recordComplete(record, inference, request, options),
+      async complete(request, options = {}) {
+        try {
+          return await recordComplete(record, inference, request, options);
+        } catch (thrown) {
+          throw onFailure(thrown);
+        }
+      },
       stream: (request, options = {}) =>
-        new BatchStream(lazyBatches(() => recordStream(record, inference, request, options))),
+        new BatchStream(lazyBatches(() => recordStream(record, inference, request, options, { onFailure }))),
     };
   }
 }

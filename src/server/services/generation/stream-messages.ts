@@ -1,12 +1,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { InferenceErrorSchema } from "../../../gen/outrigger/v1/error_pb.ts";
 import type { GenerateResult } from "../../../gen/outrigger/v1/generation_pb.ts";
-import type { StreamGenerateResponseSchema } from "../../../gen/outrigger/v1/generation_service_pb.ts";
+import type {
+  StreamGenerateResponse,
+  StreamGenerateResponseSchema,
+} from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { LoopItem } from "../../../generation/tool-loop.ts";
 import type { CallFailure } from "./generation-call.ts";
-
-/** A message that all streams of GenerationService have. */
-export type LoopMessage = MessageInitShape<typeof StreamGenerateResponseSchema>;
 
 /** A message with its place in its stream. */
 interface Placed<Content> {
@@ -14,6 +14,14 @@ interface Placed<Content> {
   readonly step: number;
   readonly message: Content;
 }
+
+/** What all streams of GenerationService may say. */
+type LoopContent = NonNullable<
+  Exclude<MessageInitShape<typeof StreamGenerateResponseSchema>, StreamGenerateResponse>["message"]
+>;
+
+/** A message that all streams of GenerationService have. */
+export type LoopMessage = Placed<LoopContent>;
 
 /** Numbers the messages of one stream. */
 export class StreamMessages {
@@ -28,6 +36,12 @@ export class StreamMessages {
   /** A message of the step that is under way. */
   of<const Content>(message: Content): Placed<Content> {
     return { sequence: this.#sequence++, step: this.#step, message };
+  }
+
+  /** A message of a step that begins, or is under way. */
+  at<const Content>(step: number, message: Content): Placed<Content> {
+    this.#step = step;
+    return this.of(message);
   }
 
   /** The messages of what a loop yields. */

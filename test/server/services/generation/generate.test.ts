@@ -3,7 +3,6 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { NetworkError, RateLimitError } from "../../../../src/core/errors.ts";
 import { LawChecker } from "../../../../src/core/laws.ts";
-import { BadRequestSchema } from "../../../../src/gen/google/rpc/error_details_pb.ts";
 import { ErrorKind, InferenceErrorSchema } from "../../../../src/gen/outrigger/v1/error_pb.ts";
 import {
   type GenerationOptionsSchema,
@@ -18,7 +17,7 @@ import type { LossPolicy } from "../../../../src/gen/outrigger/v1/request_pb.ts"
 import { functionTool, textOf, userMessage } from "../../../../src/index.ts";
 import { callGrpc, grpcClient, TRANSPORTS } from "../../support/clients.ts";
 import { useTestServers } from "../../support/test-server.ts";
-import { lastLine, startGenerationServer } from "./support/generation-server.ts";
+import { lastLine, startGenerationServer, violationsOf } from "./support/generation-server.ts";
 
 const servers = useTestServers();
 const request = { model: "m" };
@@ -34,11 +33,6 @@ async function collect(
   } catch (thrown) {
     return { messages, error: ConnectError.from(thrown) };
   }
-}
-
-function violationsOf(thrown: unknown): string[] {
-  const [bad] = ConnectError.from(thrown).findDetails(BadRequestSchema);
-  return (bad?.fieldViolations ?? []).map(({ field }) => field);
 }
 
 describe.each(Object.entries(TRANSPORTS))("over %s", (_name, transportTo) => {

@@ -1,7 +1,8 @@
 /** A server whose models follow scripts, behind a real Client. */
-import type { Transport } from "@connectrpc/connect";
+import { ConnectError, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { Client } from "../../../../../src/client/client.ts";
+import { BadRequestSchema } from "../../../../../src/gen/google/rpc/error_details_pb.ts";
 import { ScriptedModel, type Turn } from "../../../../generation/support/scripted-model.ts";
 import type { TestServer, TestServerOptions, useTestServers } from "../../../support/test-server.ts";
 
@@ -26,4 +27,10 @@ export async function startGenerationServer(
 /** The last line of a call in the log. */
 export function lastLine({ log }: TestServer): Record<string, unknown> | undefined {
   return log.findLast((line) => "rpc" in line);
+}
+
+/** The fields that a status names as invalid. */
+export function violationsOf(thrown: unknown): string[] {
+  const [bad] = ConnectError.from(thrown).findDetails(BadRequestSchema);
+  return (bad?.fieldViolations ?? []).map(({ field }) => field);
 }

@@ -1,0 +1,191 @@
+import { setImmediate } from "node:timers/promises";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { ConnectError, HandlerContext } from "@connectrpc/connect";
+import { Violations } from "../../../client/violations.ts";
+import { type Batches, lazyBatches } from "../../../core/batches.ts";
+import { AbortError, invalidField } from "../../../core/errors.ts";
+import { type GenerateResult, GenerateResultSchema } from "../../../gen/outrigger/v1/generation_pb.ts";
+import type {
+  RejectedOutput_Reason,
+  RunToolsRequest,
+  RunToolsResponseSchema,
+  ToolOutput,
+} from "../../../gen/outrigger/v1/generation_service_pb.ts";
+import { type LoopItem, runToolLoop } from "../../../generation/tool-loop.ts";
+import { requestShareOf } from "../../requests/request-memory.ts";
+import { CallerTools } from "./caller-tools.ts";
+import { type CallFailure, GenerationCall, type GenerationParts } from "./generation-call.ts";
+import { Outbox } from "./outbox.ts";
+import { retainedBytes } from "./retained-bytes.ts";
+import { StreamMessages } from "./stream-messages.ts";
+import { checkOutput } from "./tool-outputs.ts";
+import { readStart } from "./tools-start.ts";
+
+/** A message of the sidecar in RunTools. */
+export type RunToolsMessage = MessageInitShape<typeof RunToolsResponseSchema>;
+
+/** Serves RunTools. */
+export function runTools(
+  parts: GenerationParts,
+  requests: AsyncIterable<RunToolsRequest>,
+  context: HandlerContext,
+): Batches<RunToolsMessage> {
+  return lazyBatches(() => {
+    const run = new ToolRun(parts, requests[Symbol.asyncIterator](), context);
+    return { [Symbol.asyncIterator]: () => run };
+  });
+}
+
+type Batch = readonly RunToolsMessage[];
+
+/** Outputs are not read while that many messages wait for the caller: each output may bring another one. */
+const MAX_WAITING_MESSAGES = 64;
+
+/** Longest id in a `rejected_output`, in characters. */
+const MAX_ID_LENGTH = 256;
+
+/**
+ * One call of RunTools: the messages of the loop, and what the caller's outputs bring. The loop goes on only while the
+ * transport asks for messages; the outputs are read beside it.
+ */
+class ToolRun implements AsyncIterator<Batch> {
+  readonly #call: GenerationCall;
+  readonly #requests: AsyncIterator<RunToolsRequest>;
+  readonly #context: HandlerContext;
+  readonly #messages = new StreamMessages();
+  readonly #outbox = new Outbox<RunToolsMessage>(MAX_WAITING_MESSAGES);
+  #tools: CallerTools | undefined;
+  #loop: AsyncGenerator<LoopItem, GenerateResult> | undefined;
+  #isAdvancing = false;
+  /** Why the caller's messages end the call. */
+  #fault: CallFailure | undefined;
+  #end: { readonly status: ConnectError | undefined } | undefined;
+
+  constructor(parts: GenerationParts, requests: AsyncIterator<RunToolsRequest>, context: HandlerContext) {
+    this.#call = new GenerationCall(parts, context);
+    this.#requests = requests;
+    this.#context = context;
+  }
+
+  async next(): Promise<IteratorResult<Batch>> {
+    for (;;) {
+      const batch = this.#outbox.take();
+      if (batch !== undefined) return { done: false, value: batch };
+      if (this.#end !== undefined) {
+        this.#call.end();
+        if (this.#end.status !== undefined) throw this.#end.status;
+        return { done: true, value: undefined };
+      }
+      if (!this.#isAdvancing) void this.#advance();
+      await this.#outbox.changed();
+    }
+  }
+
+  /** The caller is gone, or reads no further. */
+  async return(): Promise<IteratorResult<Batch>> {
+    this.#call.abort(new AbortError("the caller left"));
+    this.#tools?.stop();
+    await this.#loop?.return(create(GenerateResultSchema));
+    this.#call.end();
+    return { done: true, value: undefined };
+  }
+
+  /** Lets the loop go on until it gives something. Never rejects. */
+  async #advance(): Promise<void> {
+    this.#isAdvancing = true;
+    try {
+      this.#loop ??= await this.#open();
+      const item = await this.#loop.next();
+      if (item.done === true) this.#finish([this.#messages.ofResult(item.value)]);
+      else this.#take(item.value);
+    } catch (thrown) {
+      const failure = this.#fault ?? this.#call.fail(thrown);
+      this.#finish(this.#messages.ofFailure(failure), failure.status);
+    }
+    this.#isAdvancing = false;
+  }
+
+  async #open(): Promise<AsyncGenerator<LoopItem, GenerateResult>> {
+    const { done, value } = await this.#requests.next();
+    if (done === true || value.message.case !== "start")
+      throw invalidField("start", "is missing, expected it in the first message");
+    const start = value.message.value;
+    this.#keep(start);
+    const { generation, active, toolArguments, perToolMs } = await readStart(this.#call, start);
+    this.#tools = new CallerTools({
+      active,
+      arguments: toolArguments,
+      repairCalls: start.repairCalls,
+      perToolMs,
+      announce: (value, step) => this.#outbox.push([this.#messages.at(step, { case: "execute", value })]),
+    });
+    void this.#readOutputs(this.#tools);
+    const isStreamed = !start.omitEvents;
+    return runToolLoop({ ...this.#call.loopOptions(generation), executor: this.#tools, isStreamed });
+  }
+
+  /** Reads the caller's messages until it closes its side. Never rejects. */
+  async #readOutputs(tools: CallerTools): Promise<void> {
+    try {
+      for (;;) {
+        await this.#outbox.room();
+        const { done, value } = await this.#requests.next();
+        // Some clients end their side before they reset a stream that they cancel; both arrive together.
+        if (done === true) await setImmediate();
+        if (this.#isOver) return;
+        if (done === true) return tools.close();
+        this.#takeOutput(tools, outputOf(value));
+      }
+    } catch (thrown) {
+      if (!this.#isOver) this.#giveUp(thrown);
+    }
+  }
+
+  #takeOutput(tools: CallerTools, output: ToolOutput): void {
+    const reason = tools.take(output);
+    if (reason === undefined) this.#keep(output);
+    else this.#outbox.push([this.#messages.of({ case: "rejectedOutput", value: rejected(output, reason) })]);
+  }
+
+  #take(item: LoopItem): void {
+    this.#outbox.push(this.#messages.ofItem(item));
+    // The results of its tools were counted when they arrived.
+    if (item.case === "stepFinish") this.#keep(item.result.response);
+  }
+
+  /** Counts what stays in memory until the call ends. @throws ConnectError where there is no memory for it. */
+  #keep(value: unknown): void {
+    requestShareOf(this.#context)?.take(retainedBytes(value));
+  }
+
+  /** Ends the call because of what the caller has sent. */
+  #giveUp(thrown: unknown): void {
+    this.#fault = this.#call.fail(thrown);
+    this.#call.abort(this.#fault.error);
+  }
+
+  #finish(last: Batch, status?: ConnectError): void {
+    this.#tools?.stop();
+    this.#end = { status };
+    this.#outbox.push(last);
+  }
+
+  /** Whether the outcome of the call is known, so that further outputs change nothing. */
+  get #isOver(): boolean {
+    return this.#end !== undefined || this.#call.signal.aborted;
+  }
+}
+
+/** @throws InvalidRequestError for a message that is no output, or a malformed one. */
+function outputOf({ message }: RunToolsRequest): ToolOutput {
+  if (message.case === "start") throw invalidField("start", "was sent before, expected it once");
+  if (message.case === undefined) throw invalidField("message", "is missing, expected an output");
+  const violations = new Violations();
+  checkOutput(message.value, "output", violations);
+  violations.throwIfAny();
+  return message.value;
+}
+
+function rejected({ toolCallId }: ToolOutput, reason: RejectedOutput_Reason) {
+  return { toolCallId: toolCallId.slice(0, MAX_ID_LENGTH).toWellFormed(), reason };
+}

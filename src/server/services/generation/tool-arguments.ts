@@ -1,0 +1,37 @@
+import { jsonTextOf } from "../../../core/json-text.ts";
+import { argumentsOf } from "../../../core/tools.ts";
+import type { ToolCall } from "../../../gen/outrigger/v1/message_pb.ts";
+import type { Tool } from "../../../gen/outrigger/v1/tool_pb.ts";
+import {
+  createSchemaValidator,
+  type SchemaValidator,
+  violationText,
+} from "../../../kit/json-schema/validator.ts";
+
+/** Checks the arguments of calls by the schemas of their tools. */
+export class ToolArguments {
+  readonly #validators = new Map<string, SchemaValidator>();
+
+  /**
+   * @param path Path of the tools in the caller's message.
+   * @throws InvalidRequestError naming a schema that is none.
+   */
+  constructor(tools: readonly Tool[], path: string) {
+    for (const [index, { tool }] of tools.entries()) {
+      if (tool.case !== "function" || tool.value.parametersJson === "") continue;
+      const field = `${path}[${index}].function.parameters_json`;
+      this.#validators.set(tool.value.name, createSchemaValidator(tool.value.parametersJson, field));
+    }
+  }
+
+  /** What is wrong with the arguments of a call, for the model or the caller. Undefined where nothing is. */
+  problemOf(call: ToolCall): string | undefined {
+    if (call.input.case === "text") return undefined;
+    const parsed = argumentsOf(call);
+    if (!parsed.ok) return parsed.error.message;
+    const violations = this.#validators.get(call.name)?.validate(parsed.value) ?? [];
+    if (violations.length === 0) return undefined;
+    const texts = violations.map(violationText).join("; ");
+    return `the arguments of the call to ${jsonTextOf(call.name)} do not match its schema: ${texts}`;
+  }
+}
