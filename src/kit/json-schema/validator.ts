@@ -22,8 +22,8 @@ export interface SchemaValidator {
    */
   validate(value: JsonValue): readonly SchemaViolation[];
   /**
-   * JSON Pointers into the schema of the patterns that are not checked: those with back-references, lookbehind or
-   * flags of groups, for which no algorithm takes linear time, and those that are too large.
+   * JSON Pointers into the schema of the patterns that are not checked, since they cannot be matched in time linear in
+   * the text or are too large: those with back-references, lookbehind, flags of groups or escapes of other languages.
    */
   readonly unchecked: readonly string[];
 }

@@ -100,8 +100,8 @@ export class PatternParser {
   #escape(): Expression {
     const source = this.#need(this.#isUnicode ? ESCAPE : ESCAPE_OF_UNITS);
     if (source === "\\b" || source === "\\B") return { kind: "boundary", source };
-    // A digit refers to a group or, without the flag `u`, may be octal.
-    if (/^\\[1-9k]/.test(source)) throw new UnsupportedPatternError();
+    // A digit refers to a group or is octal. Letters without a meaning here have one in other languages: `\A`.
+    if (/^\\(?![bBdDfnrsStvwW])[1-9a-zA-Z]$/.test(source)) throw new UnsupportedPatternError();
     if (source === "\\0" && /\d/.test(this.#source.charAt(this.#at))) throw new UnsupportedPatternError();
     return { kind: "character", source };
   }
