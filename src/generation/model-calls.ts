@@ -9,9 +9,10 @@ import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
 import { type RetryPolicy, retry } from "../middleware/retry-policy.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { ModelCall } from "./model-call.ts";
+import type { ObjectSupport } from "./objects/object-format.ts";
 
 /** What calls the model of a generation. A Client is one. */
-export interface ModelClient {
+export interface ModelClient extends ObjectSupport {
   /** The whole answer. Must end at once where the signal of the options is aborted. */
   complete(request: Request, options?: CallOptions): Promise<Response>;
   /** The answer as events, under the laws of a stream. Leaving the iteration must cancel the call. */

@@ -1,4 +1,3 @@
-import { getDefaultClient } from "../client/default-client.ts";
 import { withTypeScriptPaths } from "../client/field-paths.ts";
 import { requestOf } from "../client/request-input.ts";
 import { SDKError } from "../core/errors.ts";
@@ -6,6 +5,7 @@ import { systemMessage, userMessage } from "../core/message.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { RetryPolicy } from "../middleware/retry-policy.ts";
 import { checkOptions } from "./check-options.ts";
+import { defaultModelClient } from "./default-model-client.ts";
 import type { GenerateOptions, GenerationTimeouts } from "./generate-options.ts";
 import { stepsCondition } from "./generate-result.ts";
 import { isActiveTool, LocalExecutor } from "./local-executor.ts";
@@ -20,7 +20,7 @@ export function loopOptionsOf(options: GenerateOptions, isStreamed: boolean): Lo
   checkOptions(options);
   const { perToolMs = 0, ...timeouts } = timeoutsOf(options);
   return {
-    client: client ?? getDefaultClient(),
+    client: client ?? defaultModelClient(),
     request: requestIn(options),
     executor: new LocalExecutor(options.tools ?? [], { perToolMs, repairToolCall }),
     isStreamed,

@@ -48,8 +48,9 @@ export interface Column {
   count(answer: Json): Counts;
 }
 
-/** A server that accepts its own reasoning, and has OpenAI's rules for ids and names of tool calls. */
+/** A server that accepts its own reasoning, and has OpenAI's rules for ids and names of tool calls and for schemas. */
 const compatibleProfile = {
+  strictSchemas: "openai",
   replayReasoning: true,
   toolCallIdPattern: "forty_characters",
   maxToolNameChars: 64,

@@ -1,0 +1,90 @@
+import { withTypeScriptPaths } from "../client/field-paths.ts";
+import { SDKError } from "../core/errors.ts";
+import { type JsonSchema, type StandardSchema, schemaTextOf } from "../core/schema.ts";
+import type { JsonValue } from "../kit/json/json.ts";
+import type { GenerateOptions } from "./generate-options.ts";
+import { ObjectResult } from "./object-result.ts";
+import type { ObjectStrategy } from "./objects/object-format.ts";
+import { type ObjectLoopOptions, runObjectLoop } from "./objects/object-loop.ts";
+import { createObjectReader } from "./objects/object-reader.ts";
+import { loopOptionsOf } from "./read-options.ts";
+import { StreamObjectResult } from "./stream-object-result.ts";
+
+/** Options of `generate` that have no place where an object is generated. */
+type ToolOptions = "maxToolRounds" | "repairToolCall" | "responseFormat" | "stopWhen" | "toolChoice";
+
+/** What to generate: as for `generate`, without tools that the program executes. */
+export interface GenerateObjectOptions<Schema = JsonSchema> extends Omit<GenerateOptions, ToolOptions> {
+  /**
+   * What the object looks like: a Standard Schema whose library writes JSON Schema (Zod and others), which gives the
+   * result its type, or a JSON Schema as an object.
+   */
+  readonly schema: Schema;
+  /** Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`. */
+  readonly schemaName?: string | undefined;
+  /** What the object is, for the model. */
+  readonly schemaDescription?: string | undefined;
+  /** How the model is made to write it. By default what suits the model. */
+  readonly strategy?: ObjectStrategy | undefined;
+}
+
+/**
+ * Generates an object that matches a schema. Failed calls are retried, answers that do not match are not.
+ *
+ * ```ts
+ * const schema = z.object({ name: z.string(), age: z.number() });
+ * const { output } = await generateObject({ model: "gpt-5.2", prompt: "Alice is 30 years old.", schema });
+ * ```
+ * @throws NoObjectGeneratedError with the text and what is wrong with it, and the errors of `generate`.
+ */
+export function generateObject<Output>(
+  options: GenerateObjectOptions<StandardSchema<Output>>,
+): Promise<ObjectResult<Output>>;
+export function generateObject(options: GenerateObjectOptions): Promise<ObjectResult<JsonValue>>;
+export async function generateObject<Output>(
+  options: GenerateObjectOptions<JsonSchema | StandardSchema<Output>>,
+): Promise<ObjectResult<Output>> {
+  const loop = runObjectLoop(objectLoopOptions(options, false));
+  for (;;) {
+    const next = await loop.next();
+    if (next.done === true) return new ObjectResult(next.value, options.schema);
+  }
+}
+
+/**
+ * Like `generateObject`, with the object as it grows. Returns at once: the request is sent when the result is read, and
+ * all errors are thrown by the reading. Leaving the loop cancels the call.
+ *
+ * ```ts
+ * const result = streamObject({ model: "gpt-5.2", prompt: "Five recipes", schema });
+ * for await (const partial of result) render(partial.recipes ?? []);
+ * const recipes = await result.object();
+ * ```
+ */
+export function streamObject<Output>(
+  options: GenerateObjectOptions<StandardSchema<Output>>,
+): StreamObjectResult<Output>;
+export function streamObject(options: GenerateObjectOptions): StreamObjectResult<JsonValue>;
+export function streamObject<Output>(
+  options: GenerateObjectOptions<JsonSchema | StandardSchema<Output>>,
+): StreamObjectResult<Output> {
+  return new StreamObjectResult(() => runObjectLoop(objectLoopOptions(options, true)), options.schema);
+}
+
+function objectLoopOptions(options: GenerateObjectOptions, isStreamed: boolean): ObjectLoopOptions {
+  const { schema, schemaName, schemaDescription, strategy, ...rest } = options;
+  const loop = loopOptionsOf(rest, isStreamed);
+  const wanted = {
+    schemaJson: schemaTextOf(schema),
+    name: schemaName,
+    description: schemaDescription,
+    strategy,
+  };
+  try {
+    return { ...loop, reader: createObjectReader(wanted, loop.request, loop.client, FIELDS) };
+  } catch (thrown) {
+    throw thrown instanceof SDKError ? withTypeScriptPaths(thrown) : thrown;
+  }
+}
+
+const FIELDS = { schema: "schema", name: "schemaName", strategy: "strategy" };

@@ -1,0 +1,39 @@
+import { NoObjectGeneratedError } from "../core/errors.ts";
+import { type JsonSchema, type StandardSchema, validate } from "../core/schema.ts";
+import type { JsonValue } from "../kit/json/json.ts";
+import { GenerateResult } from "./generate-result.ts";
+import type { ObjectOutcome } from "./objects/object-loop.ts";
+
+/** What the generation of an object gave. `text` is the model's own text. */
+export class ObjectResult<Output> extends GenerateResult {
+  /** The object, which matches the schema; as a Standard Schema's library returns it. */
+  readonly output: Output;
+
+  /**
+   * @param schema A Standard Schema checks the object once more: it can ask for more than JSON Schema can say.
+   * @throws NoObjectGeneratedError where it does not match.
+   */
+  constructor(outcome: ObjectOutcome, schema: JsonSchema | StandardSchema<Output>) {
+    super(outcome.result);
+    this.output = outputOf(outcome, schema);
+  }
+}
+
+function outputOf<Output>(
+  { object, result }: ObjectOutcome,
+  schema: JsonSchema | StandardSchema<Output>,
+): Output {
+  if (!isStandardSchema(schema)) return object as Output & JsonValue;
+  const checked = validate(schema, object);
+  if ("value" in checked) return checked.value;
+  const { totalUsage: usage, outputJson: text } = result;
+  const message = "the answer is not what the schema asks for";
+  const schemaViolations = [checked.problem];
+  throw new NoObjectGeneratedError(message, { text, schemaViolations, usage, outputStarted: true });
+}
+
+function isStandardSchema<Output>(
+  schema: JsonSchema | StandardSchema<Output>,
+): schema is StandardSchema<Output> {
+  return "~standard" in schema;
+}

@@ -1,0 +1,75 @@
+import { NoObjectGeneratedError } from "../../core/errors.ts";
+import { textOf, toolCallsOf } from "../../core/message.ts";
+import { toolInputOf } from "../../core/tools.ts";
+import { FinishReason_Reason, type Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { isJson, type JsonValue } from "../../kit/json/json.ts";
+import { PartialJsonParser } from "../../kit/json/partial-json.ts";
+import { type SchemaValidator, violationText } from "../../kit/json-schema/validator.ts";
+import type { ObjectFormat } from "./object-format.ts";
+
+/** What an answer with an object is read by. */
+export interface ObjectReader {
+  readonly format: ObjectFormat;
+  readonly validator: SchemaValidator;
+}
+
+/** An object, and its JSON text. */
+export interface ReadObject {
+  readonly object: JsonValue;
+  /** The model's own text where it is JSON and nothing else: numbers keep all their digits. */
+  readonly json: string;
+}
+
+/**
+ * The object of an answer.
+ * @param usage Tokens of the generation, for the error.
+ * @throws NoObjectGeneratedError with the text and what is wrong with it, where it is no JSON or does not match the schema.
+ */
+export function readObject(response: Response, reader: ObjectReader, usage: Usage | undefined): ReadObject {
+  const text = objectTextOf(response, reader.format);
+  const fail = (problem: string, schemaViolations: readonly string[]) =>
+    new NoObjectGeneratedError(`the answer is ${problem}${endOf(response)}`, {
+      text,
+      schemaViolations,
+      usage,
+      outputStarted: true,
+    });
+  const parsed = parse(text, reader.format);
+  if (!parsed.ok) throw fail("not valid JSON", [parsed.error.message]);
+  const violations = reader.validator.validate(parsed.value);
+  if (violations.length === 0)
+    return { object: parsed.value, json: isJson(text) ? text.trim() : JSON.stringify(parsed.value) };
+  throw fail("not what the schema asks for", violations.map(violationText));
+}
+
+/** A parser for the text of an object as it arrives. */
+export function objectParser({ schema }: ObjectFormat): PartialJsonParser {
+  // Models that nothing holds to a format put the JSON into a code fence or behind a sentence.
+  if (schema.type === "object") return new PartialJsonParser({ embedded: "object" });
+  return new PartialJsonParser(schema.type === "array" ? { embedded: "value" } : {});
+}
+
+/** The text that should be the object. A model that was to call a tool and wrote text instead has its text read. */
+function objectTextOf(response: Response, { strategy, name }: ObjectFormat): string {
+  const call = strategy === "tool" && toolCallsOf(response).find((each) => each.name === name);
+  return call ? toolInputOf(call) : textOf(response);
+}
+
+function parse(text: string, format: ObjectFormat) {
+  const parser = objectParser(format);
+  parser.push(text);
+  return parser.end();
+}
+
+/** Why an answer that is no object may be none. */
+function endOf({ finishReason }: Response): string {
+  switch (finishReason?.reason) {
+    case FinishReason_Reason.LENGTH:
+      return " (the answer was cut at its token limit)";
+    case FinishReason_Reason.CONTENT_FILTER:
+      return " (the answer was stopped by a content filter)";
+    default:
+      return "";
+  }
+}

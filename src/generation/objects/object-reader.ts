@@ -1,0 +1,76 @@
+import { validateRequest } from "../../client/validate.ts";
+import { invalidField } from "../../core/errors.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import { asObject, tryParseJson } from "../../kit/json/json.ts";
+import { createSchemaValidator } from "../../kit/json-schema/validator.ts";
+import type { ObjectReader } from "./object-answer.ts";
+import {
+  chooseStrategy,
+  DEFAULT_OBJECT_NAME,
+  type ObjectStrategy,
+  type ObjectSupport,
+  takesTool,
+} from "./object-format.ts";
+
+/** The object that a caller asks for. */
+export interface WantedObject {
+  /** JSON Schema of the object. */
+  readonly schemaJson: string;
+  /** Name of the object for the model. Empty or absent: `object`. */
+  readonly name?: string | undefined;
+  /** What the object is, for the model. */
+  readonly description?: string | undefined;
+  /** How the model is made to write it. Absent: what suits the model. */
+  readonly strategy?: ObjectStrategy | undefined;
+}
+
+/** Names of the caller's fields, for errors. */
+export interface ObjectFields {
+  readonly schema: string;
+  readonly name: string;
+  readonly strategy: string;
+}
+
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/**
+ * Decides how the object is asked for, and makes what reads it from the answer.
+ * @throws InvalidRequestError naming the caller's field, or the field of the request, that is wrong.
+ */
+export function createObjectReader(
+  wanted: WantedObject,
+  request: Request,
+  support: ObjectSupport,
+  fields: ObjectFields,
+): ObjectReader {
+  checkRequest(request);
+  // The request that is sent has one message more for some strategies, so its fields have other indices.
+  validateRequest(request);
+  const { schemaJson, description = "" } = wanted;
+  const name = wanted.name || DEFAULT_OBJECT_NAME;
+  if (!NAME.test(name))
+    throw invalidField(fields.name, `expected 1 to 64 letters, digits, "_" or "-", found ${quoted(name)}`);
+  const schema = asObject(tryParseJson(schemaJson));
+  if (schema === undefined) throw invalidField(fields.schema, "expected the text of a JSON object");
+  const validator = createSchemaValidator(schemaJson, fields.schema);
+  const strategy = wanted.strategy ?? chooseStrategy(support, request, schema);
+  if (strategy === "tool" && !takesTool(schema))
+    throw invalidField(fields.strategy, 'a tool takes a schema whose root has "type": "object" only');
+  return { format: { schemaJson, schema, name, description, strategy }, validator };
+}
+
+/** Fields with which an answer could not be the object. */
+function checkRequest({ responseFormat, tools }: Request): void {
+  if (responseFormat !== undefined)
+    throw invalidField("response_format", "expected none: the schema of the object is the format");
+  const index = tools.findIndex(({ tool }) => tool.case !== "hosted");
+  if (index >= 0)
+    throw invalidField(
+      `tools[${index}]`,
+      "expected only tools that the provider executes, found another one",
+    );
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name.slice(0, 64));
+}

@@ -1,0 +1,167 @@
+/** generateObject() and streamObject() over every wire API, with each way of making a model write the object. */
+import {
+  type GenerateObjectOptions,
+  generateObject,
+  NoObjectGeneratedError,
+  type ObjectStrategy,
+  RateLimitError,
+  streamObject,
+} from "outrigger";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import * as z from "zod";
+import { type Column, columns, createFixture, type Fixture } from "../providers/support/columns.ts";
+import { testTable } from "../providers/support/table.ts";
+
+const recipe = z.object({ title: z.string(), minutes: z.int(), steps: z.array(z.string()).min(2) });
+const prompt = "A recipe for pancakes";
+
+function optionsIn(
+  { name, model }: Column,
+  { client }: Fixture,
+  strategy?: ObjectStrategy,
+): GenerateObjectOptions<typeof recipe> {
+  return { provider: name, model, client, prompt, schema: recipe, strategy };
+}
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const list: Item[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+async function expectObjects(column: Column, strategy?: ObjectStrategy, script = "sim-text"): Promise<void> {
+  await using fixture = await createFixture(script);
+  const options = optionsIn(column, fixture, strategy);
+  const { output, text, totalUsage } = await generateObject(options);
+  expect(recipe.parse(output)).toEqual(output);
+  if (strategy !== "tool") expect(JSON.parse(text)).toEqual(output);
+  expect(totalUsage?.outputTokens).toBeGreaterThan(0);
+  const streamed = streamObject(options);
+  const partials = await all(streamed);
+  expect(partials.at(-1)).toEqual(await streamed.object());
+  expect(recipe.parse(await streamed.object())).toEqual(partials.at(-1));
+  expect(new Set(partials.map((partial) => JSON.stringify(partial))).size).toBe(partials.length);
+}
+
+testTable("Objects", [
+  {
+    title: "A model writes an object in the way that suits it",
+    verify: (column) => expectObjects(column),
+  },
+  {
+    title: "A model writes an object as structured output",
+    verify: (column) => expectObjects(column, "native"),
+  },
+  {
+    title: "A model writes an object as the arguments of a tool",
+    verify: (column) => expectObjects(column, "tool", "sim-tools"),
+  },
+  {
+    title: "An answer that is no object is an error with its text and what is wrong",
+    async verify(column) {
+      await using fixture = await createFixture("sim-echo");
+      const options = {
+        ...optionsIn(column, fixture, "prompt"),
+        prompt: '{"title":"Pancakes","minutes":"ten"}',
+      };
+      for (const run of [generateObject(options), streamObject(options).object()]) {
+        const error = await run.then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
+        if (!(error instanceof NoObjectGeneratedError)) throw error;
+        expect(error.text).toBe(options.prompt);
+        expect(error.schemaViolations.join("\n")).toMatch(/minutes.*integer/);
+        expect(error.usage?.outputTokens).toBeGreaterThan(0);
+      }
+      expect(fixture.requests).toHaveLength(2);
+    },
+  },
+  {
+    title: "An answer that was cut is no object",
+    async verify(column) {
+      await using fixture = await createFixture("sim-text:stop=length");
+      const cut = generateObject(optionsIn(column, fixture, "native"));
+      await expect(cut).rejects.toThrow("the answer was cut at its token limit");
+    },
+  },
+  {
+    title: "A call that fails is retried",
+    async verify(column) {
+      await using fixture = await createFixture("sim-text:status=503,times=1");
+      const result = await generateObject({ ...optionsIn(column, fixture), retry: { baseDelay: 0.001 } });
+      expect(result.attempts.map(({ error }) => error !== undefined)).toEqual([true, false]);
+    },
+  },
+]);
+
+describe("generateObject()", () => {
+  const [column] = columns;
+  if (column === undefined) throw new Error("there is no column");
+
+  it("gives the object the type of its schema", async () => {
+    await using fixture = await createFixture();
+    const { output } = await generateObject(optionsIn(column, fixture));
+    expectTypeOf(output).toEqualTypeOf<{ title: string; minutes: number; steps: string[] }>();
+  });
+
+  it("checks what JSON Schema cannot say, by the schema's own library", async () => {
+    await using fixture = await createFixture();
+    const schema = recipe.refine(() => false, "is not tasty");
+    const failed = generateObject({ ...optionsIn(column, fixture), schema });
+    await expect(failed).rejects.toMatchObject({
+      schemaViolations: [expect.stringContaining("is not tasty")],
+    });
+  });
+
+  it("takes a plain JSON Schema", async () => {
+    await using fixture = await createFixture();
+    const schema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+    const { output } = await generateObject({ ...optionsIn(column, fixture), schema });
+    expect(output).toEqual({ name: expect.any(String) });
+  });
+
+  it("names the options that are wrong as TypeScript does", async () => {
+    await using fixture = await createFixture();
+    const options = optionsIn(column, fixture);
+    await expect(generateObject({ ...options, schemaName: "a b" })).rejects.toThrow(/^schemaName: /);
+    await expect(generateObject({ ...options, schema: { type: "thing" } })).rejects.toThrow(/^schema/);
+    await expect(generateObject({ ...options, maxTokens: -1 })).rejects.toThrow(/^maxTokens: /);
+    expect(fixture.requests).toHaveLength(0);
+  });
+
+  it("fails as the provider does where that does not help", async () => {
+    await using fixture = await createFixture("sim-text:status=429");
+    const failed = generateObject({ ...optionsIn(column, fixture), maxRetries: 0 });
+    await expect(failed).rejects.toBeInstanceOf(RateLimitError);
+  });
+});
+
+describe("streamObject()", () => {
+  const [column] = columns;
+  if (column === undefined) throw new Error("there is no column");
+
+  it("grows: each part begins with the one before", async () => {
+    await using fixture = await createFixture("sim-text:rate=400");
+    const titles: string[] = [];
+    for await (const { title = "" } of streamObject(optionsIn(column, fixture))) titles.push(title);
+    for (const [index, title] of titles.entries())
+      expect(title.startsWith(titles[index - 1] ?? "")).toBe(true);
+    expect(titles.length).toBeGreaterThan(3);
+  });
+
+  it("cancels the call where the loop is left", async () => {
+    await using fixture = await createFixture("sim-text:rate=20");
+    const result = streamObject(optionsIn(column, fixture));
+    for await (const _partial of result) break;
+    await expect(result.object()).rejects.toThrow("the stream was left before its end");
+    await expect.poll(() => fixture.requests[0]?.aborted).toBe(true);
+  });
+
+  it("can be read once", async () => {
+    await using fixture = await createFixture();
+    const result = streamObject(optionsIn(column, fixture));
+    await result.object();
+    await expect(all(result)).rejects.toThrow("has been read already");
+  });
+});
