@@ -3,6 +3,7 @@ import { type ClientPackage, packageFolder, root } from "./clients/client-packag
 import { go } from "./clients/go.ts";
 import { java } from "./clients/java.ts";
 import { python } from "./clients/python.ts";
+import { typescript } from "./clients/typescript.ts";
 
 /*
  * Writes the generated code, the version and the licence of the packages under clients/.
@@ -13,7 +14,7 @@ import { python } from "./clients/python.ts";
  * toolchain is not installed is skipped. The exit code is 2 where a name is unknown.
  */
 
-const packages: readonly ClientPackage[] = [go, java, python];
+const packages: readonly ClientPackage[] = [go, java, python, typescript];
 
 async function generate(client: ClientPackage, version: string): Promise<void> {
   const missing = client.missing();

@@ -20,8 +20,18 @@ import { pythonClient } from "./runner/python.ts";
 import { pythonPackage } from "./runner/python-package.ts";
 import { judge, sum, type Tally } from "./runner/report.ts";
 import { type Sidecar, startDemo } from "./runner/sidecar.ts";
+import { typescriptPackage } from "./runner/typescript-package.ts";
 
-const clients: readonly TestClient[] = [grpcJs, grpcurl, go, pythonClient, pythonPackage, java, javaPackage];
+const clients: readonly TestClient[] = [
+  grpcJs,
+  grpcurl,
+  go,
+  pythonClient,
+  pythonPackage,
+  java,
+  javaPackage,
+  typescriptPackage,
+];
 
 /** Longer than all deadlines of a client together. */
 const clientTimeoutMs = 120_000;

@@ -1,0 +1,6 @@
+import { Client, textOf, userMessage } from "@outrigger-inference/client";
+
+const client = new Client(); // OUTRIGGER_ADDRESS, else localhost:6190
+const response = await client.complete({ model: "sim-text", messages: [userMessage("Say hello.")] });
+console.log(textOf(response));
+await client.close();

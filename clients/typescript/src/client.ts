@@ -1,0 +1,109 @@
+import {
+  type CallOptions as ConnectCallOptions,
+  createClient,
+  type Interceptor,
+  type Client as ServiceClient,
+} from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { type RequestInput, requestOf } from "../../../src/client/request-input.ts";
+import type { CallOptions } from "../../../src/core/adapter.ts";
+import { type Batches, lazyBatches } from "../../../src/core/batches.ts";
+import { EventStream } from "../../../src/core/event-stream.ts";
+import { type CompleteResponse, completeResponse } from "../../../src/core/response.ts";
+import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
+import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
+import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import { DEFAULT_ADDRESS, targetOf } from "./address.ts";
+import { failureOf } from "./failure.ts";
+import { VERSION } from "./version.ts";
+
+/** Options of a Client. */
+export interface ClientOptions {
+  /** Address of the sidecar. Default: the variable `OUTRIGGER_ADDRESS`, else `localhost:6190`. */
+  readonly address?: string | undefined;
+  /** Certificate authority of a sidecar behind `https://`, in PEM. Default: those that Node trusts. */
+  readonly ca?: string | Buffer | undefined;
+}
+
+/** Largest message, in bytes: that of the sidecar's default. */
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
+
+const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
+
+/**
+ * Calls a sidecar, with the methods of the Client of `outrigger`, which calls the providers itself. Any number of calls
+ * may run at once, over one connection, which is opened by the first call and again after it was lost.
+ */
+export class Client {
+  readonly #sessions: Http2SessionManager;
+  readonly #service: ServiceClient<typeof InferenceService>;
+
+  /** @throws ConfigurationError where the address has another form than those that `targetOf` reads. */
+  constructor({ address = process.env.OUTRIGGER_ADDRESS || DEFAULT_ADDRESS, ca }: ClientOptions = {}) {
+    const { origin, connect } = targetOf(address);
+    this.#sessions = new Http2SessionManager(origin, KEEPALIVE, {
+      ...(connect === undefined ? {} : { createConnection: connect }),
+      ...(ca === undefined ? {} : { ca }),
+    });
+    const transport = createGrpcTransport({
+      baseUrl: origin,
+      sessionManager: this.#sessions,
+      interceptors: [nameProgram],
+      readMaxBytes: MAX_MESSAGE_BYTES,
+      writeMaxBytes: MAX_MESSAGE_BYTES,
+    });
+    this.#service = createClient(InferenceService, transport);
+  }
+
+  /** The Client of the address in `OUTRIGGER_ADDRESS`. */
+  static fromEnv(): Client {
+    return new Client();
+  }
+
+  /**
+   * Sends the request and returns the whole response.
+   * @throws SDKError of the kind of the failure.
+   */
+  async complete(request: RequestInput, options: CallOptions = {}): Promise<CompleteResponse> {
+    const message = requestOf(request);
+    try {
+      return completeResponse(await this.#service.complete(message, callOptionsOf(options)));
+    } catch (thrown) {
+      throw failureOf(thrown, options.signal);
+    }
+  }
+
+  /**
+   * Returns the events while the model generates. Returns at once: the request is sent when the first event is read, and
+   * all errors are thrown by the iteration. Leaving the loop cancels the call.
+   */
+  stream(request: RequestInput, options: CallOptions = {}): EventStream {
+    const { signal } = options;
+    const batches = lazyBatches(() => this.#openStream(requestOf(request), options));
+    return new EventStream(withTerminalEvent(batches, undefined, (thrown) => failureOf(thrown, signal)));
+  }
+
+  /** Closes the connection. Calls under way fail. */
+  async close(): Promise<void> {
+    this.#sessions.abort();
+  }
+
+  /** For `await using client = new Client()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async *#openStream(request: Request, options: CallOptions): Batches<StreamEvent> {
+    for await (const event of this.#service.stream(request, callOptionsOf(options))) yield [event];
+  }
+}
+
+function callOptionsOf({ signal }: CallOptions): ConnectCallOptions {
+  return signal === undefined ? {} : { signal };
+}
+
+const nameProgram: Interceptor = (next) => (request) => {
+  request.header.set("user-agent", `outrigger-client-typescript/${VERSION}`);
+  return next(request);
+};

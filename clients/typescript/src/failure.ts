@@ -1,0 +1,48 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  AbortError,
+  ConfigurationError,
+  errorFromProto,
+  errorOf,
+  RequestTimeoutError,
+  SDKError,
+  toSdkError,
+} from "../../../src/core/errors.ts";
+import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
+
+/**
+ * Turns what a call of the sidecar threw into one of our errors: the sidecar's own error where the status has one, else
+ * the error of its code, for instance NetworkError where no sidecar answers.
+ * @param signal The caller's own signal: what it was aborted with decides.
+ */
+export function failureOf(thrown: unknown, signal: AbortSignal | undefined): SDKError {
+  if (signal?.aborted) return abortErrorOf(signal.reason);
+  if (!(thrown instanceof ConnectError)) return toSdkError(thrown);
+  const [error] = thrown.findDetails(InferenceErrorSchema);
+  return error === undefined ? errorOfCode(thrown) : errorFromProto(error);
+}
+
+function abortErrorOf(reason: unknown): SDKError {
+  if (reason instanceof SDKError) return reason;
+  if (reason instanceof Error && reason.name === "TimeoutError")
+    return new RequestTimeoutError("the call was aborted by a time-out", { cause: reason });
+  return new AbortError("the call was aborted", { cause: reason });
+}
+
+/** A failure of which the sidecar said nothing: it was not reached, or it is not one. */
+function errorOfCode(thrown: ConnectError): SDKError {
+  const { code, rawMessage } = thrown;
+  if (code === Code.Unimplemented)
+    return new ConfigurationError(`the server does not have this method: ${rawMessage}`, { cause: thrown });
+  return errorOf(KINDS.get(code) ?? ErrorKind.NETWORK, `the sidecar: ${rawMessage}`, { cause: thrown });
+}
+
+const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([
+  [Code.Canceled, ErrorKind.ABORT],
+  [Code.DeadlineExceeded, ErrorKind.REQUEST_TIMEOUT],
+  [Code.Internal, ErrorKind.INTERNAL],
+  [Code.InvalidArgument, ErrorKind.INVALID_REQUEST],
+  [Code.PermissionDenied, ErrorKind.ACCESS_DENIED],
+  [Code.ResourceExhausted, ErrorKind.RATE_LIMIT],
+  [Code.Unauthenticated, ErrorKind.AUTHENTICATION],
+]);

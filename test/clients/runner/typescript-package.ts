@@ -1,0 +1,38 @@
+import { buildOnce } from "./build-cache.ts";
+import { root, type TestClient } from "./client.ts";
+import { build } from "./process.ts";
+
+const folder = `${root}clients/typescript`;
+
+/** The package in clients/typescript, compiled as it is published, with its examples and checks. */
+export const typescriptPackage: TestClient = {
+  name: "typescript-package",
+  checks: [
+    ...["first_call", "stream", "chat", "tools", "stream_tools", "object", "stream_object", "errors"].map(
+      (example) => `example_${example}`,
+    ),
+    "error_class",
+    "field_violations",
+    "no_sidecar",
+    "wrong_address",
+    "cut_stream",
+    "leaving_a_stream",
+    "many_calls_at_once",
+    "failing_tool",
+    "slow_tool",
+    "rounds",
+    "retries",
+    "no_object",
+  ],
+  missing: () => undefined,
+  async build() {
+    const inputs = {
+      paths: [`${folder}/src`, `${folder}/tsconfig.json`, `${root}src`],
+      facts: [process.version],
+    };
+    await buildOnce(`${folder}/dist/stamp`, inputs, () =>
+      build({ file: `${root}node_modules/.bin/tsc`, args: ["-p", "tsconfig.json"], cwd: folder }),
+    );
+    return { file: process.execPath, args: ["test/main.ts"], cwd: folder };
+  },
+};
