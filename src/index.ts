@@ -27,6 +27,7 @@ export { attemptsOf } from "./middleware/attempts.ts";
 export type { CircuitState } from "./middleware/breaker.ts";
 export { type BudgetOptions, createBudget } from "./middleware/budget.ts";
 export type { BudgetPeriod } from "./middleware/budget-window.ts";
+export { type CacheOptions, createCache } from "./middleware/cache.ts";
 export { type CallScope, onlyFor } from "./middleware/choose-middleware.ts";
 export { type CircuitBreakerOptions, createCircuitBreaker } from "./middleware/circuit-breaker.ts";
 export {

@@ -1,17 +1,13 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions } from "../core/adapter.ts";
 import { AbortError, ConfigurationError, type SDKError, StreamError, toSdkError } from "../core/errors.ts";
 import type { EventStream } from "../core/event-stream.ts";
-import { inferenceIdOf } from "../core/inference-id.ts";
 import { withTerminalEvent } from "../core/terminal-event.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import { type Finish, type StreamEvent, StreamEventSchema } from "../gen/outrigger/v1/stream_event_pb.ts";
-import { ToolCallIdAllocator } from "../kit/adapter/tool-call-id-allocator.ts";
-import { replayResponse } from "../kit/stream/replay-response.ts";
-import { StreamWriter } from "../kit/stream/stream-writer.ts";
 import type { MiddlewareFunction, StreamNext } from "./middleware.ts";
+import { replayedEvents } from "./replayed-events.ts";
 
 type Batch = readonly StreamEvent[];
 
@@ -27,7 +23,7 @@ export async function* streamThroughFunction(
     for (let attempt = await middleware.attempt(); attempt; attempt = await middleware.attempt()) {
       if (yield* pass(attempt, middleware)) return;
     }
-    yield replay(await middleware.result, request, options);
+    yield replayedEvents(await middleware.result, request, options);
   } finally {
     middleware.end();
   }
@@ -158,15 +154,4 @@ function replaceLast(
 ): Batch {
   const { sequence = 0, elapsedMs = 0 } = batch.at(-1) ?? {};
   return [...batch.slice(0, -1), create(StreamEventSchema, { sequence, elapsedMs, event })];
-}
-
-/** The events of a response that did not come from a provider's stream. */
-function replay(response: Response, request: Request, options: CallOptions): Batch {
-  const inferenceId = inferenceIdOf(options);
-  const { provider, warnings, rateLimit, providerRequestId, createdAt } = response;
-  const acceptedAt = createdAt === undefined ? Date.now() : timestampMs(createdAt);
-  const facts = { request, provider, inferenceId, acceptedAt, warnings, rateLimit, providerRequestId };
-  const writer = new StreamWriter(facts, new ToolCallIdAllocator(inferenceId, request.messages));
-  replayResponse(response, writer);
-  return writer.take();
 }

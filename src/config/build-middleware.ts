@@ -1,6 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import { createBudget } from "../middleware/budget.ts";
+import { createCache } from "../middleware/cache.ts";
 import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
 import { createCircuitBreaker } from "../middleware/circuit-breaker.ts";
 import { combineMiddleware } from "../middleware/combine-middleware.ts";
@@ -25,6 +26,7 @@ export function buildMiddleware(
   return [
     ...(Object.keys(modelAliases).length === 0 ? [] : [createModelAliases(modelAliases)]),
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks)]),
+    ...levels.mostSpecific("cache", createCache),
     ...levels.mostSpecific("retries", createRetry),
     ...levels.mostSpecific("circuitBreaker", createCircuitBreaker),
     ...levels.everyLevel("budgets", (rules, name) =>

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
 import { compact, fields, list } from "./fields.ts";
-import { count, duration, flag, number, oneOf, positiveDuration, text, wholeNumber } from "./leaves.ts";
+import { count, duration, flag, number, oneOf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
 
 /** More would keep a caller waiting for minutes. */
 const MAX_RETRIES = 10;
@@ -141,18 +141,36 @@ const budgets = z.pipe(
   list(budget, "a budget or a list of them"),
 );
 
+const cache = z.pipe(
+  fields({
+    max_age: z.optional(positiveDuration),
+    max_bytes: z.optional(size),
+    max_entries: z.optional(count),
+    tool_calls: z.optional(flag),
+  }),
+  z.transform(({ max_age, max_bytes, max_entries, tool_calls }) =>
+    compact({
+      maxAge: secondsOf(max_age),
+      maxBytes: max_bytes,
+      maxEntries: max_entries,
+      toolCalls: tool_calls,
+    }),
+  ),
+);
+
 /** Fields of everything that rules may be given for: all calls, a provider, a model. */
 export const ruleFields = {
   retries: z.optional(retries),
   circuit_breaker: z.optional(circuitBreaker),
   rate_limit: z.optional(rateLimit),
   budget: z.optional(budgets),
+  cache: z.optional(cache),
 };
 
 /** The rules among the fields of an entry, and the others. */
 export function splitRules<Entry extends RuleEntry>(entry: Entry) {
-  const { retries, circuit_breaker, rate_limit, budget, ...rest } = entry;
-  const rules = { retries, circuitBreaker: circuit_breaker, rateLimit: rate_limit, budgets: budget };
+  const { retries, circuit_breaker, rate_limit, budget, cache, ...rest } = entry;
+  const rules = { retries, circuitBreaker: circuit_breaker, rateLimit: rate_limit, budgets: budget, cache };
   return { ...rest, rules: compact(rules) };
 }
 

@@ -15,4 +15,6 @@ export interface MiddlewareObserver {
   circuit?(target: CallTarget, state: CircuitState): void;
   /** A call was refused by this process, before anything was sent. */
   refused?(target: CallTarget, by: RefusedBy): void;
+  /** An answer was looked for in a cache. */
+  cache?(target: CallTarget, result: "hit" | "miss"): void;
 }

@@ -140,6 +140,17 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
     );
   });
 
+  it("answers a request from memory that was answered before", async () => {
+    const client = await clientOf(
+      "",
+      ", cache: { max_age: 1m, max_bytes: 1MiB, max_entries: 10, tool_calls: true }",
+    );
+    await client.complete(requestFor("sim-text"));
+    expect((await client.complete(requestFor("sim-text"))).warnings).toMatchObject([{ code: "cache_hit" }]);
+    await client.complete(requestFor("sim-text", { provider: "two" }));
+    expect((await client.complete(requestFor("sim-text", { provider: "two" }))).warnings).toEqual([]);
+  });
+
   it.each([
     [
       "a rate limit without a limit",

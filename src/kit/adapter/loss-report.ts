@@ -18,7 +18,8 @@ export type WarningCode =
   | "count_mismatch"
   | "provider_message"
   | "limit_reached"
-  | "further_candidates";
+  | "further_candidates"
+  | "cache_hit";
 
 /**
  * Collects what a provider cannot honour while a request is being translated: warnings under

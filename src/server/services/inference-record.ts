@@ -7,6 +7,7 @@ import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
 import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import { isCacheHit } from "../../middleware/cache.ts";
 import { INFERENCE_ID_HEADER } from "../http/id-headers.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { connectErrorOf } from "../status/status.ts";
@@ -59,7 +60,7 @@ export class InferenceRecord {
   /** A provider call gave its answer. */
   takeResponse(response: Response): void {
     this.#takeTarget(response);
-    this.#usage = response.usage;
+    if (!isCacheHit(response)) this.#usage = response.usage;
   }
 
   /** A provider call gave events. */
@@ -67,6 +68,8 @@ export class InferenceRecord {
     // Only until the first output each event is looked at; the event that ends a stream is the last of its batch.
     if (!this.#hasOutput) for (const event of batch) this.#takeBeginning(event);
     const last = batch.at(-1)?.event;
+    if (last?.case === "finish" && last.value.response !== undefined && isCacheHit(last.value.response))
+      return;
     if (last?.case === "finish" || last?.case === "error") this.#usage = last.value.usage;
   }
 

@@ -1,0 +1,133 @@
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import { replayedEvents } from "../client/replayed-events.ts";
+import type { CallOptions } from "../core/adapter.ts";
+import { type Batches, lazyBatches } from "../core/batches.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { EventStream } from "../core/event-stream.ts";
+import { inferenceIdOf } from "../core/inference-id.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { FinishReason_Reason, type Response, ResponseSchema } from "../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
+import { warning } from "../kit/adapter/loss-report.ts";
+import { AnswerStore, type StoredAnswer } from "./answer-store.ts";
+import type { MiddlewareObserver } from "./observer.ts";
+import { requestKey } from "./request-key.ts";
+import { watchStream } from "./watch-stream.ts";
+
+/** Options of `createCache`. */
+export interface CacheOptions {
+  /** Seconds for which an answer is used again. Default 300. */
+  readonly maxAge?: number | undefined;
+  /** Bytes of all answers together. Default 16 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** Number of answers. Default 1000. */
+  readonly maxEntries?: number | undefined;
+  /** Whether answers that call tools are kept. Default false: tools act on a world that changes. */
+  readonly toolCalls?: boolean | undefined;
+  readonly observer?: MiddlewareObserver | undefined;
+}
+
+/**
+ * Answers a request that was answered before from memory. Requests are the same where all their fields are, but for time
+ * limits; complete and stream share their answers. Only whole answers are kept. Such an answer has the warning
+ * `cache_hit`, the usage of the original one, and a cost of 0. Not used: requests with hosted tools, which ask for what
+ * is new, and those with `includeRaw`.
+ * @throws ConfigurationError where an option is not above 0.
+ */
+export function createCache(options: CacheOptions = {}): Required<MiddlewareMethods> {
+  const cache = new Cache(options);
+  return {
+    async complete(request, next, own) {
+      const key = cache.keyOf(request);
+      const hit = key === undefined ? undefined : cache.find(key, request, own);
+      if (hit !== undefined) return hit;
+      const response = await next(request);
+      if (key !== undefined) cache.keep(key, response);
+      return response;
+    },
+    stream(request, next, own) {
+      const open = (): Batches<StreamEvent> => {
+        const key = cache.keyOf(request);
+        const hit = key === undefined ? undefined : cache.find(key, request, own);
+        if (hit !== undefined) return oneBatch(replayedEvents(hit, request, own));
+        const batches = next(request).batches();
+        if (key === undefined) return batches;
+        return watchStream(batches, {
+          end: ({ response }) => response !== undefined && cache.keep(key, response),
+        });
+      };
+      return new EventStream(lazyBatches(open));
+    },
+  };
+}
+
+/** Whether a response came from a cache, so that nothing was used for it. */
+export function isCacheHit({ warnings }: Response): boolean {
+  return warnings.some(({ code }) => code === "cache_hit");
+}
+
+async function* oneBatch(batch: readonly StreamEvent[]): AsyncGenerator<readonly StreamEvent[]> {
+  yield batch;
+}
+
+const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
+
+class Cache {
+  readonly #store: AnswerStore;
+  readonly #keepsToolCalls: boolean;
+  readonly #observer: MiddlewareObserver | undefined;
+
+  constructor(options: CacheOptions) {
+    const { maxAge = 300, maxBytes = DEFAULT_MAX_BYTES, maxEntries = 1000, toolCalls, observer } = options;
+    for (const [name, value] of Object.entries({ maxAge, maxBytes, maxEntries })) {
+      if (value > 0) continue;
+      throw new ConfigurationError(`the cache's ${name} is ${value}; expected a number above 0`);
+    }
+    this.#store = new AnswerStore({ maxBytes, maxEntries, maxAgeMs: maxAge * 1000 }, () => performance.now());
+    this.#keepsToolCalls = toolCalls ?? false;
+    this.#observer = observer;
+  }
+
+  /** Key of a request; undefined where its answer must not be kept. */
+  keyOf(request: Request): string | undefined {
+    if (request.includeRaw || request.tools.some(({ tool }) => tool.case === "hosted")) return undefined;
+    return requestKey(request);
+  }
+
+  /** The answer of an earlier request with the same key. */
+  find(key: string, { provider, model }: Request, options: CallOptions): Response | undefined {
+    const stored = this.#store.get(key);
+    this.#observer?.cache?.({ provider, model }, stored === undefined ? "miss" : "hit");
+    return stored === undefined ? undefined : answerFrom(stored, options);
+  }
+
+  /** Keeps an answer where it is whole. */
+  keep(key: string, response: Response): void {
+    if (!this.#isWhole(response)) return;
+    this.#store.set(key, toBinary(ResponseSchema, { ...response, attempts: [] }));
+  }
+
+  #isWhole({ finishReason, warnings }: Response): boolean {
+    // Some servers report an ordinary end where the token limit cut the answer.
+    if (warnings.some(({ code }) => code === "limit_reached")) return false;
+    const reason = finishReason?.reason;
+    return (
+      reason === FinishReason_Reason.STOP ||
+      (this.#keepsToolCalls && reason === FinishReason_Reason.TOOL_CALLS)
+    );
+  }
+}
+
+/** The answer to another call: what it says of the account's limits is old, and it costs nothing. */
+function answerFrom({ bytes, storedAt }: StoredAnswer, options: CallOptions): Response {
+  const { rateLimit: _, ...response } = fromBinary(ResponseSchema, bytes);
+  const age = Math.round((performance.now() - storedAt) / 1000);
+  const hit = warning("", "cache_hit", `the answer is from the cache, where it has been for ${age} s`);
+  return {
+    ...response,
+    inferenceId: inferenceIdOf(options),
+    warnings: [...response.warnings, hit],
+    ...(response.usage === undefined ? {} : { usage: { ...response.usage, costNanoUsd: 0n } }),
+  };
+}
