@@ -1,4 +1,4 @@
-"""The programs in examples/, run as their readers run them."""
+"""The programs in examples/ and in the README, run as their readers run them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ ROOT = Path(__file__).parent.parent
 OUTPUTS = {
     "first_call": r"You asked: .*\nsim-text: \d+ \+ \d+ tokens\n",
     "stream": r"openai answers\nYou asked: .*\n\d+ tokens of output\n",
+    "chat": r"> What is an outrigger\?\n.+> Who invented it\?\n.+4 messages\n",
+    "tools": r"called get_weather\(.*\"Paris\".*\)\n.*24.*\n2 steps, completed\n",
+    "stream_tools": (
+        r"(runs get_weather\n){2}\[step 1: 2 tool results\]\n"
+        r".*drizzle.*\[step 2: 0 tool results\]\ncompleted\n"
+    ),
     "errors": (
         r"RATE_LIMIT by openai: retryable True, after 2\.0 s\n"
         r"INVALID_REQUEST: messages is empty, expected at least one message\n"
@@ -41,3 +47,10 @@ class ExampleTest(unittest.TestCase):
             with self.subTest(name=name):
                 output = run(str(ROOT / "examples" / f"{name}.py"))
                 self.assertRegex(output, re.compile(rf"\A{OUTPUTS[name]}\Z", re.DOTALL))
+
+    def test_the_programs_of_the_readme_run_as_they_are(self) -> None:
+        programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+        self.assertLessEqual(programs[0].count("\n"), 15)
+        for number, program in enumerate(programs):
+            with self.subTest(number=number):
+                self.assertTrue(run("-c", program))

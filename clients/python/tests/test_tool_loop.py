@@ -239,7 +239,24 @@ class LoopCases:
         slower = execute(call("b", "sleep"))
         slower.execute.timeout.FromMilliseconds(50)
         found = self.outputs(slow, slower, tools=[wait, sleep])
-        self.test.assertTrue(cancelled.is_set())
+        self.test.assertTrue(cancelled.wait(PROMPTLY))
+        for output in found.values():
+            self.test.assertEqual(answer_of(output), ("error", "the tool did not answer in time"))
+
+    def test_a_call_whose_time_is_over_before_a_thread_is_free_is_not_run(self) -> None:
+        ran: list[str] = []
+
+        @tool
+        def wait(context: ToolContext) -> None:
+            ran.append(context.tool_call_id)
+            time.sleep(0.2)
+
+        late = execute(call("b", "wait"))
+        late.execute.timeout.FromMilliseconds(50)
+        found = self.outputs(
+            execute(call("a", "wait")), late, tools=[wait], client={"max_concurrent_tools": 1}
+        )
+        self.test.assertEqual(ran, ["a"])
         self.test.assertEqual(answer_of(found["b"]), ("error", "the tool did not answer in time"))
 
     def test_a_tool_gets_the_conversation_up_to_its_call(self) -> None:

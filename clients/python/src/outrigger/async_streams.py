@@ -79,7 +79,6 @@ class AsyncStream(Generic[M, E, R]):
         self._call.cancel()
         if self._tools is not None:
             self._tools.close()
-            self._tools = None
 
     async def result(self) -> R:
         """Waits for the end. Raises AbortError where the stream was left before it."""

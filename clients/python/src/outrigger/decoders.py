@@ -76,9 +76,11 @@ class Decoder(Protocol[M_contra, E_co, R_co]):
 
     def receive(self, message: M_contra, /) -> E_co | None:
         """Takes a message. Returns what the iteration yields for it, if anything."""
+        ...
 
     def result(self) -> R_co:
         """What the stream gave. Raises where it did not come to its end."""
+        ...
 
 
 class CompletionDecoder:

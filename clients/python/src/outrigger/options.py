@@ -132,7 +132,7 @@ class ObjectOrder:
 
 
 def generation_options(
-    model: str, tools: ToolSet, **arguments: Unpack[GenerationArguments]
+    model: str, tools: ToolSet, /, **arguments: Unpack[GenerationArguments]
 ) -> GenerationOptions:
     """The message for the arguments of a generation. Raises TypeError for an unknown one."""
     unknown = arguments.keys() - GenerationArguments.__annotations__.keys()
@@ -165,7 +165,7 @@ def run_tools_start(
     )
 
 
-def object_order(model: str, schema: Any, **arguments: Unpack[ObjectArguments]) -> ObjectOrder:
+def object_order(model: str, schema: Any, /, **arguments: Unpack[ObjectArguments]) -> ObjectOrder:
     """The messages for the arguments of an object's generation."""
     tools = tool_set(arguments.pop("tools", ()))
     if tools.executable:

@@ -168,4 +168,6 @@ class ObjectResult(GenerateResult, Generic[T]):
 
 
 def _tool_message(result: ToolResult) -> Message:
-    return Message(role=ROLE_TOOL, content=[ContentPart(tool_result=result)], tool_call_id=result.tool_call_id)
+    return Message(
+        role=ROLE_TOOL, content=[ContentPart(tool_result=result)], tool_call_id=result.tool_call_id
+    )

@@ -32,9 +32,11 @@ class Shape(Protocol):
 
     def schema(self, definitions: Schema) -> Schema:
         """The JSON Schema. What it refers to with `#/$defs/` is added to `definitions`."""
+        ...
 
     def decode(self, value: Any, path: str) -> Any:
         """The Python value for a JSON value. Raises MismatchError with the path, a JSON Pointer."""
+        ...
 
 
 def shape_of(hint: object) -> Shape:

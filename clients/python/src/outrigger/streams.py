@@ -72,7 +72,6 @@ class Stream(Generic[M, E, R]):
         self._call.cancel()
         if self._tools is not None:
             self._tools.close()
-            self._tools = None
 
     def result(self) -> R:
         """Waits for the end. Raises AbortError where the stream was left before it."""

@@ -11,6 +11,25 @@ from outrigger.tool_loop import Job, ToolLoop
 from outrigger.v1.generation_service_pb2 import RunToolsRequest, RunToolsResponse, ToolOutput
 
 
+class _Requests(AsyncIterator[RunToolsRequest]):
+    """A queue that is read as an iterator. None ends it.
+
+    An asynchronous generator could not be closed while gRPC waits for its next value.
+    """
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[RunToolsRequest | None] = asyncio.Queue()
+
+    def put(self, request: RunToolsRequest | None) -> None:
+        self._queue.put_nowait(request)
+
+    async def __anext__(self) -> RunToolsRequest:
+        request = await self._queue.get()
+        if request is None:
+            raise StopAsyncIteration
+        return request
+
+
 class ToolTasks:
     """Runs the tools of one loop, async ones as tasks and others in threads, and sends their outputs."""
 
@@ -18,15 +37,14 @@ class ToolTasks:
         self._loop = loop
         self._slots = asyncio.Semaphore(limit)
         self._threads = DaemonThreads(limit)
-        self._outgoing: asyncio.Queue[RunToolsRequest] = asyncio.Queue()
-        self._outgoing.put_nowait(RunToolsRequest(start=loop.start))
+        self._outgoing = _Requests()
+        self._outgoing.put(RunToolsRequest(start=loop.start))
         self._running: dict[asyncio.Task[None], Job] = {}
         self._is_closed = False
 
-    async def requests(self) -> AsyncIterator[RunToolsRequest]:
-        """What is sent to the sidecar. gRPC cancels it when the call ends."""
-        while True:
-            yield await self._outgoing.get()
+    def requests(self) -> AsyncIterator[RunToolsRequest]:
+        """What is sent to the sidecar, until the loop is closed."""
+        return self._outgoing
 
     def receive(self, message: RunToolsResponse) -> None:
         """Starts what a message of the sidecar asks for."""
@@ -38,20 +56,26 @@ class ToolTasks:
 
     def close(self) -> None:
         """Ends the loop: tools that still run are cancelled, and what they give is not sent."""
+        if self._is_closed:
+            return
         self._is_closed = True
         for task, job in list(self._running.items()):
             job.context.cancel()
             task.cancel()
         self._threads.close()
+        self._outgoing.put(None)
 
     async def _answer(self, job: Job) -> None:
         output = await self._output_of(job)
-        self._outgoing.put_nowait(RunToolsRequest(output=output))
+        self._outgoing.put(RunToolsRequest(output=output))
 
     async def _output_of(self, job: Job) -> ToolOutput:
         try:
             async with self._slots:
-                return job.output(await asyncio.wait_for(self._run(job), job.context.remaining))
+                value = await asyncio.wait_for(self._run(job), job.context.remaining)
+            # Whichever clock is ahead, what came after the time limit is no result.
+            job.context.check()
+            return job.output(value)
         except asyncio.CancelledError as error:
             if self._is_closed:
                 raise

@@ -66,6 +66,9 @@ class ToolThreads:
         self._outgoing: SimpleQueue[RunToolsRequest | None] = SimpleQueue()
         self._outgoing.put(RunToolsRequest(start=loop.start))
         self._running: dict[Future[object], _Run] = {}
+        self._is_closed = False
+        # A stream may be cancelled in another thread than the one that reads it.
+        self._lock = threading.Lock()
 
     def requests(self) -> Iterator[RunToolsRequest]:
         """What is sent to the sidecar, until the loop is closed."""
@@ -74,15 +77,24 @@ class ToolThreads:
     def receive(self, message: RunToolsResponse) -> None:
         """Starts what a message of the sidecar asks for."""
         job = self._loop.receive(message)
-        if job is not None:
+        if job is None:
+            return
+        with self._lock:
+            if self._is_closed:
+                return
             run = _Run(job)
             future = self._threads.submit(run)
             self._running[future] = run
-            future.add_done_callback(self._send)
+        future.add_done_callback(self._send)
 
     def close(self) -> None:
         """Ends the loop: tools that still run are cancelled, and what they give is not sent."""
-        for future, run in list(self._running.items()):
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            running = list(self._running.items())
+        for future, run in running:
             future.cancel()
             run.cancel()
         self._threads.close()
@@ -106,9 +118,12 @@ class _Run:
     def __call__(self) -> ToolOutput:
         job = self._job
         try:
+            job.context.check()
             value = job.run()
             if inspect.iscoroutine(value):
                 value = asyncio.run(self._await(value))
+            # Whichever clock is ahead, what came after the time limit is no result.
+            job.context.check()
             return job.output(value)
         except BaseException as error:
             return job.failure(error)
@@ -126,6 +141,6 @@ class _Run:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         if task is not None:
             self._cancel_task = lambda: loop.call_soon_threadsafe(task.cancel)
-        if self._job.context.cancelled:
-            raise asyncio.CancelledError
+        # A cancellation that came before there was a task to cancel.
+        self._job.context.check()
         return await asyncio.wait_for(coroutine, self._job.context.remaining)

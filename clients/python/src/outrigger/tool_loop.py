@@ -48,9 +48,11 @@ class ToolRunner(Protocol[M_contra]):
 
     def receive(self, message: M_contra, /) -> None:
         """Starts what a message of the sidecar asks for."""
+        ...
 
     def close(self) -> None:
         """Ends the loop: tools that still run are cancelled, and what they give is not sent."""
+        ...
 
 
 class Job:
@@ -136,15 +138,19 @@ class ToolLoop:
 
     def receive(self, message: RunToolsResponse) -> Job | None:
         """Takes a message. Returns the job where it asks for one."""
-        kind = message.WhichOneof("message")
-        if kind == "execute":
+        if message.HasField("execute"):
             return self._job(message)
-        if kind == "step_finish":
+        if self._tools.wants_context:
+            self._follow(message)
+        return None
+
+    def _follow(self, message: RunToolsResponse) -> None:
+        """Keeps the conversation, which only tools with a context see."""
+        if message.HasField("step_finish"):
             self._answer = None
             self._history.extend(Step(message.step_finish.result).messages)
-        elif kind == "event" and message.event.HasField("finish"):
+        elif message.event.HasField("finish"):
             self._answer = message.event.finish.response.message
-        return None
 
     def _job(self, message: RunToolsResponse) -> Job:
         execute = message.execute

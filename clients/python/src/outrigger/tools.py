@@ -78,6 +78,11 @@ class ToolContext:
         self._cancelled.wait(seconds if remaining is None else min(seconds, remaining))
         return self.cancelled
 
+    def check(self) -> None:
+        """Raises ToolError where the call is cancelled."""
+        if self.cancelled:
+            raise ToolError("the tool did not answer in time")
+
     def cancel(self) -> None:
         """Marks the call as cancelled."""
         self._cancelled.set()

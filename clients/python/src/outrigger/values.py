@@ -34,11 +34,11 @@ def json_of(value: object) -> str:
 
 def _plain(value: Any) -> object:
     """What stands in JSON for a value that JSON does not have."""
+    if callable(getattr(value, "model_dump", None)):
+        return value.model_dump(mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         # One level only: json calls back for the members.
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if callable(getattr(value, "model_dump", None)):
-        return value.model_dump(mode="json")
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, (datetime.date, datetime.time)):
