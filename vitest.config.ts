@@ -5,6 +5,8 @@ function pathOf(file: string): string {
   return fileURLToPath(new URL(file, import.meta.url));
 }
 
+const ATTACKS = "test/attacks/**/*.test.ts";
+
 export default defineConfig({
   resolve: {
     // The library's own name leads to its source, so that tests read like a user's code.
@@ -16,12 +18,22 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: ["test/clients/**", "node_modules/**"],
     testTimeout: 20_000,
     hookTimeout: 60_000,
     // What a test waits for comes at once, but not on a busy machine.
     expect: { poll: { timeout: 10_000 } },
     reporters: ["dot", "./test/support/closing-line.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "tests",
+          include: ["test/**/*.test.ts"],
+          exclude: [ATTACKS, "test/clients/**", "node_modules/**"],
+        },
+      },
+      // Attacks look at latency and memory: they run when the other tests have left the cores to them.
+      { extends: true, test: { name: "attacks", include: [ATTACKS], sequence: { groupOrder: 1 } } },
+    ],
   },
 });
