@@ -62,12 +62,12 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
   it("lets one call through after its time, and closes where the provider answers", async () => {
     const states: string[] = [];
     const observer = { circuit: (_target: unknown, state: string) => void states.push(state) };
-    const breaker = createCircuitBreaker({ minCalls: 1, openFor: 0.05, observer });
+    const breaker = createCircuitBreaker({ minCalls: 1, openFor: 1, observer });
     const one = new ScriptedAdapter("one", { failures: [new ServerError("down", { provider: "one" })] });
     const client = new Client({ providers: { one }, middleware: [breaker] });
     await failureOf(call(client, requestFor("m")));
     expect((await failureOf(call(client, requestFor("m")))).message).toContain("circuit breaker");
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await new Promise((resolve) => setTimeout(resolve, 1100));
     expect((await call(client, requestFor("m"))).model).toBe("m");
     expect(states).toEqual(["open", "half_open", "closed"]);
   });

@@ -49,9 +49,7 @@ describe.each(calls)("createRetry() around %s", (kind, call) => {
   it("does not wait where the caller's deadline would run out first", async () => {
     const client = clientOf(simulator(), [createRetry({ ...quick, baseDelay: 30 })]);
     const deadline = performance.now() + 10_000;
-    const startedAt = performance.now();
     await failureOf(call(client, requestFor("sim-text:status=503"), { deadline }));
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(askedOf(simulator())).toHaveLength(1);
     await client.close();
   });

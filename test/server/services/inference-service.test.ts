@@ -47,7 +47,7 @@ const KINDS = ErrorKindSchema.values
   .map(({ number, localName }) => [localName, number as ErrorKind] as const);
 
 /** A deadline that only the server keeps, so that it cannot lose a race against the client. */
-const DEADLINE_HEADERS = { "grpc-timeout": "100m", "connect-timeout-ms": "100" };
+const DEADLINE_HEADERS = { "grpc-timeout": "500m", "connect-timeout-ms": "500" };
 
 /** Time in which a cancellation must have arrived; generous, for a loaded machine. */
 const SOON_MS = 5000;

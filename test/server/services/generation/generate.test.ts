@@ -220,7 +220,7 @@ describe("a call that ends early", () => {
       server.model.beforeAnswer = silence;
       const client = grpcClient(server.authority);
       servers.onEnd(() => client.close());
-      const metadata = { "grpc-timeout": "100m" };
+      const metadata = { "grpc-timeout": "500m" };
       const outcome = await callGrpc(
         client,
         GenerationService.method[method],
