@@ -11,7 +11,7 @@ function resources(): string[] {
 }
 
 async function untilReleased(before: readonly string[]): Promise<void> {
-  for (let tries = 0; tries < 50 && resources().length > before.length; tries += 1) await sleep(10);
+  for (let tries = 0; tries < 1000 && resources().length > before.length; tries += 1) await sleep(10);
 }
 
 describe("startSimulator()", () => {

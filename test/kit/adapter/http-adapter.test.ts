@@ -10,7 +10,7 @@ import type { Response } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { DEFAULT_ANSWER_LIMITS } from "../../../src/kit/stream/answer-limits.ts";
 import { bytesOf, recordingsOf } from "../../support/recordings.ts";
-import { pause, serveHttp, type TestServer } from "../http/servers.ts";
+import { serveHttp, type TestServer, waitUntil } from "../http/servers.ts";
 import { ask, casesOf, KEY, openAdapter, read, relayTo, settle, useSimulator } from "./adapter-calls.ts";
 
 const simulator = useSimulator();
@@ -226,16 +226,18 @@ describe("the connection", () => {
     const [recording] = recordingsOf("openai-responses", ".sse");
     if (recording === undefined) throw new Error("there is no recorded stream");
     const ended: number[] = [];
+    let end = () => {};
     const server = await serveHttp((request, response) => {
       request.resume();
       response.writeHead(200, { "content-type": "text/event-stream" }).write(bytesOf(recording));
-      setTimeout(() => response.end(": late\n\n", () => ended.push(server.sockets.length)), 20);
+      end = () => response.end(": late\n\n", () => ended.push(server.sockets.length));
     });
     const adapter = openAdapter(server);
     for (let call = 1; call <= 3; call += 1) {
       const { events, error } = await read(adapter.stream(ask("m")));
-      expect([casesOf(events).at(-1), error, ended.length]).toEqual(["finish", undefined, call - 1]);
-      await pause(20);
+      expect([casesOf(events).at(-1), error]).toEqual(["finish", undefined]);
+      end();
+      await waitUntil(() => ended.length === call);
       await settle();
     }
     expect([ended, server.sockets.length]).toEqual([[1, 1, 1], 1]);

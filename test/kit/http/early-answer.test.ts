@@ -1,7 +1,6 @@
 /** Servers that answer before they have read the request, or say more than was asked. */
-import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { openTransport, serveTcp, type TestServer } from "./servers.ts";
+import { openTransport, pause, serveTcp, type TestServer } from "./servers.ts";
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 

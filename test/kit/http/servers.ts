@@ -99,9 +99,10 @@ export async function waitUntil(condition: () => boolean): Promise<void> {
   }
 }
 
-/** Waits. */
-export function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+/** Waits, at least for some turns of the event loop, in which sockets are read and closed. */
+export async function pause(milliseconds: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The error that a promise rejects with. */

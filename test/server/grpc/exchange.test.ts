@@ -64,9 +64,9 @@ function output(size: number): StreamingOutputCallResponse {
   return create(StreamingOutputCallResponseSchema, { payload: { body: new Uint8Array(size) } });
 }
 
-/** Resolves when something has become true; throws after five seconds. */
+/** Resolves when something has become true; throws after ten seconds. */
 async function until(what: () => boolean): Promise<void> {
-  for (let waited = 0; waited < 5000; waited += 5) {
+  for (let waited = 0; waited < 10_000; waited += 5) {
     if (what()) return;
     await setTimeout(5);
   }

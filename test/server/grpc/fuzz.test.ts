@@ -80,7 +80,7 @@ async function expectServed(service: RunningTestService): Promise<void> {
   stream.end(frame(new Uint8Array()));
   expect((await readAnswer(stream)).trailers["grpc-status"]).toBe("0");
   session.destroy();
-  for (let tries = 0; tries < 200 && !service.metrics.render().includes("outrigger_inflight 0"); tries++) {
+  for (let tries = 0; tries < 1000 && !service.metrics.render().includes("outrigger_inflight 0"); tries++) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   expect(service.metrics.render()).toContain("outrigger_inflight 0");
