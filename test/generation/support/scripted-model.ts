@@ -16,6 +16,7 @@ import {
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { ToolCallIdAllocator } from "../../../src/kit/adapter/tool-call-id-allocator.ts";
+import { isJson } from "../../../src/kit/json/json.ts";
 import { replayResponse } from "../../../src/kit/stream/replay-response.ts";
 import { StreamWriter } from "../../../src/kit/stream/stream-writer.ts";
 
@@ -25,6 +26,8 @@ export interface ScriptedCall {
   readonly id?: string;
   /** JSON text. Default `{}`. */
   readonly args?: string;
+  /** The input of a custom tool, in place of `args`. */
+  readonly text?: string;
 }
 
 /** What a scripted model does when it is called: answers a text, calls tools, or fails. */
@@ -91,18 +94,7 @@ export class ScriptedModel implements ProviderAdapter {
     turnNumber: number,
   ): Response {
     const calls = typeof turn === "string" ? [] : "calls" in turn ? turn.calls : turn;
-    const content: ContentPart[] = calls.map(({ name, id, args = "{}" }, index) =>
-      create(ContentPartSchema, {
-        part: {
-          case: "toolCall",
-          value: {
-            id: id ?? `call_${turnNumber}_${index}`,
-            name,
-            input: { case: "argumentsJson", value: args },
-          },
-        },
-      }),
-    );
+    const content = calls.map((call, index) => callPart(call, `call_${turnNumber}_${index}`));
     if (typeof turn === "string") content.push(textPart(turn));
     const natural = calls.length > 0 ? FinishReason_Reason.TOOL_CALLS : FinishReason_Reason.STOP;
     const reason = typeof turn === "object" && "reason" in turn ? turn.reason : natural;
@@ -116,6 +108,16 @@ export class ScriptedModel implements ProviderAdapter {
       usage: create(UsageSchema, { inputTokens: 10, outputTokens: 5, totalTokens: 15, costNanoUsd: 1000n }),
     });
   }
+}
+
+function callPart({ name, id: ownId, args = "{}", text }: ScriptedCall, id: string): ContentPart {
+  const input =
+    text === undefined
+      ? ({ case: "argumentsJson", value: args } as const)
+      : ({ case: "text", value: text } as const);
+  const argumentsInvalid = text === undefined && args !== "" && !isJson(args);
+  const value = { id: ownId ?? id, name, argumentsInvalid, input };
+  return create(ContentPartSchema, { part: { case: "toolCall", value } });
 }
 
 const NO_FACTS = { warnings: [], acceptedAt: 0, rateLimit: undefined, providerRequestId: "" };
