@@ -4,6 +4,9 @@ import { ToolSchema } from "../gen/outrigger/v1/tool_pb.ts";
 import type { GenerateOptions } from "./generate-options.ts";
 import { isActiveTool } from "./local-executor.ts";
 
+/** Options that are functions. */
+const FUNCTIONS = ["stopWhen", "repairToolCall", "onRetry"] as const;
+
 /**
  * Checks the options that are not part of the request.
  * @throws InvalidRequestError with every one of a wrong type or range.
@@ -20,6 +23,11 @@ export function checkOptions(options: GenerateOptions): void {
   checkText("prompt", prompt, violations);
   checkText("system", system, violations);
   checkNumber("maxToolRounds", maxToolRounds, violations);
+  if (typeof maxToolRounds === "number" && maxToolRounds % 1 > 0)
+    violations.add("maxToolRounds", `expected a whole number, found ${maxToolRounds}`);
+  for (const name of FUNCTIONS)
+    if (options[name] !== undefined && typeof options[name] !== "function")
+      violations.add(name, `expected a function, found ${describe(options[name])}`);
   if (typeof timeout === "object") checkNumbers("timeout", timeout, violations);
   else checkNumber("timeout", timeout, violations);
   checkNumbers("limits", limits, violations);
@@ -57,5 +65,6 @@ function checkNumber(field: string, value: unknown, violations: Violations): voi
 
 function describe(value: unknown): string {
   if (typeof value === "number" || typeof value === "bigint") return String(value);
+  if (typeof value === "object") return value === null ? "null" : "an object";
   return typeof value === "string" ? quote(value) : `a ${typeof value}`;
 }

@@ -1,0 +1,150 @@
+import {
+  Client,
+  functionTool,
+  type GenerateOptions,
+  type GenerateResult,
+  generate,
+  InvalidRequestError,
+  setDefaultClient,
+  toJson,
+  userMessage,
+} from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { ScriptedModel } from "./support/scripted-model.ts";
+
+function setUp(turns: ConstructorParameters<typeof ScriptedModel>[0] = ["hello"]) {
+  const model = new ScriptedModel(turns);
+  return { model, client: new Client({ providers: { scripted: model } }) };
+}
+
+afterEach(() => setDefaultClient(undefined));
+
+describe("The options of generate()", () => {
+  /** Options of programs that are not checked by TypeScript. */
+  const invalid: readonly (readonly [string, object, string])[] = [
+    ["neither prompt nor messages", {}, "prompt: is not set, and neither is messages"],
+    ["a prompt that is no text", { prompt: 7 }, "prompt: expected a text, found 7"],
+    ["a system that is no text", { prompt: "hi", system: {} }, "system: expected a text, found an object"],
+    ["messages that are no list", { messages: "hi" }, 'messages: expected a list, found "hi"'],
+    ["tools that are no list", { prompt: "hi", tools: {} }, "tools: expected a list"],
+    [
+      "a tool that was not made by a constructor",
+      { prompt: "hi", tools: [{ name: "a", execute: () => 1 }] },
+      "tools[0]: expected a tool that functionTool() or customTool() made",
+    ],
+    [
+      "a negative number of rounds",
+      { prompt: "hi", maxToolRounds: -1 },
+      "maxToolRounds: expected a number from 0",
+    ],
+    ["a number of rounds that is none", { prompt: "hi", maxToolRounds: Number.NaN }, "found NaN"],
+    ["a part of a round", { prompt: "hi", maxToolRounds: 1.5 }, "expected a whole number, found 1.5"],
+    [
+      "a condition that is no function",
+      { prompt: "hi", stopWhen: "never" },
+      'stopWhen: expected a function, found "never"',
+    ],
+    ["a negative time limit", { prompt: "hi", timeout: -5 }, "timeout: expected a number from 0, found -5"],
+    ["a time limit that is no number", { prompt: "hi", timeout: { perStepMs: "5" } }, "timeout.perStepMs"],
+    ["a negative limit", { prompt: "hi", limits: { maxSteps: -1 } }, "limits.maxSteps"],
+    ["an option of another name", { prompt: "hi", maxRounds: 3 }, "maxRounds: is not a field of Request"],
+    [
+      "an invalid field of the request",
+      { prompt: "hi", topP: "much" },
+      "topP: expected a number, found a string",
+    ],
+    ["two tools of one name", { prompt: "hi", tools: [tool("a"), tool("a")] }, "tools[1].function.name"],
+  ];
+
+  it.each(invalid)("are refused where there is %s", async (_name, options, want) => {
+    const { model, client } = setUp();
+    const call = generate({ model: "m", client, ...options });
+    await expect(call).rejects.toBeInstanceOf(InvalidRequestError);
+    await expect(call).rejects.toThrow(want);
+    expect(model.requests).toEqual([]);
+  });
+
+  it("name the client, or use the default one", async () => {
+    const { model, client } = setUp();
+    setDefaultClient(client);
+    expect((await generate({ model: "m", prompt: "hi" })).text).toBe("hello");
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it("are sent as the fields of a request that they are", async () => {
+    const { model, client } = setUp();
+    const fields = {
+      temperature: 0.5,
+      topP: 0.9,
+      maxTokens: 7,
+      stopSequences: ["\n"],
+      reasoningEffort: "low",
+    };
+    await generate({ model: "m", prompt: "hi", client, ...fields, metadata: { user: "ada" } });
+    expect(model.requests[0]).toMatchObject({ ...fields, metadata: { user: "ada" }, provider: "scripted" });
+  });
+
+  it("may allow any number of rounds", async () => {
+    const calls = Array.from({ length: 40 }, () => [{ name: "a" }]);
+    const { client } = setUp([...calls, "done"]);
+    const options = { model: "m", prompt: "hi", client, tools: [tool("a")] };
+    expect((await generate({ ...options, maxToolRounds: Infinity })).steps).toHaveLength(41);
+  });
+
+  it("put maxRetries and onRetry before those of the policy", async () => {
+    const { client } = setUp();
+    const policy: GenerateOptions = {
+      model: "m",
+      prompt: "hi",
+      client,
+      maxRetries: -1,
+      retry: { maxRetries: 3 },
+    };
+    await expect(generate(policy)).rejects.toThrow("maxRetries is -1");
+  });
+});
+
+describe("The result of generate()", () => {
+  async function twoSteps(): Promise<GenerateResult> {
+    const { client } = setUp([[{ name: "a" }], "done"]);
+    return generate({ model: "m", prompt: "hi", client, tools: [tool("a")] });
+  }
+
+  it("is about its last step, and has all of them", async () => {
+    const result = await twoSteps();
+    expect([result.text, result.reasoning, result.toolCalls, result.toolResults]).toEqual([
+      "done",
+      "",
+      [],
+      [],
+    ]);
+    expect(result.steps.map(({ toolCalls }) => toolCalls.length)).toEqual([1, 0]);
+    expect([result.usage?.totalTokens, result.totalUsage?.totalTokens]).toEqual([15, 30]);
+    expect([result.stopReason, result.warnings]).toEqual(["COMPLETED", []]);
+  });
+
+  it("has the messages that continue the conversation", async () => {
+    const { messages } = await twoSteps();
+    const { model, client } = setUp(["bye"]);
+    await generate({
+      model: "m",
+      client,
+      tools: [tool("a")],
+      messages: [userMessage("hi"), ...messages, userMessage("?")],
+    });
+    expect(model.requests[0]?.messages).toHaveLength(5);
+  });
+
+  it("can be written as JSON", async () => {
+    const result = await twoSteps();
+    expect(JSON.parse(JSON.stringify(result))).toEqual(toJson(result.toProto()));
+    expect(JSON.parse(JSON.stringify(result.steps[0]))).toMatchObject({
+      toolResults: [{ toolCallId: "call_1_0" }],
+    });
+    expect(result.steps[0]?.toProto()).toBe(result.toProto().steps[0]);
+  });
+});
+
+function tool(name: string) {
+  return functionTool({ name, execute: () => "fine" });
+}

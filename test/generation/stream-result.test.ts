@@ -1,0 +1,125 @@
+/** What a program reads of a streamed generation beside its events. */
+import {
+  AbortError,
+  Client,
+  functionTool,
+  type GenerationEvent,
+  ServerError,
+  stream,
+  textOf,
+} from "outrigger";
+import { describe, expect, it } from "vitest";
+import { ScriptedModel, type Turn } from "./support/scripted-model.ts";
+
+const tools = [functionTool({ name: "a", execute: () => "fine" })];
+
+function open(turns: readonly Turn[] = [[{ name: "a" }], "hello"]) {
+  const model = new ScriptedModel(turns);
+  const client = new Client({ providers: { scripted: model } });
+  return { model, result: stream({ model: "m", prompt: "hi", client, tools, maxRetries: 0 }) };
+}
+
+async function readAll<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+describe("StreamResult", () => {
+  it("sends nothing before it is read", async () => {
+    const { model, result } = open();
+    await new Promise(setImmediate);
+    expect(model.requests).toEqual([]);
+    expect(await readAll(result)).not.toEqual([]);
+  });
+
+  it("gives all events of all steps, with an event at the end of each step", async () => {
+    const { result } = open();
+    const cases = (await readAll(result)).map(({ event }) => event.case);
+    expect(cases).toEqual([
+      ...["streamStart", "toolCallStart", "toolCallDelta", "toolCallEnd", "finish", "stepFinish"],
+      ...["streamStart", "textStart", "textDelta", "textEnd", "finish", "stepFinish"],
+    ]);
+  });
+
+  it("gives the results of a step's tools with its end", async () => {
+    const { result } = open();
+    const ends = (await readAll(result)).flatMap(({ event }) =>
+      event.case === "stepFinish" ? [event.value] : [],
+    );
+    expect(ends.map(({ step }) => step)).toEqual([1, 2]);
+    expect(ends.map((end) => end.result.toolResults.length)).toEqual([1, 0]);
+    expect(ends.map((end) => end.result.text)).toEqual(["", "hello"]);
+  });
+
+  it("can be read by its batches", async () => {
+    const batches: (readonly GenerationEvent[])[] = await readAll(open().result.batches());
+    expect(batches.flat()).toHaveLength(12);
+  });
+
+  it("can be read once", async () => {
+    const { result } = open();
+    await readAll(result.textStream);
+    await expect(readAll(result)).rejects.toThrow("can be read once");
+  });
+
+  it("reads itself for whoever wants the result or the response", async () => {
+    const { model, result } = open();
+    expect(textOf(await result.response())).toBe("hello");
+    expect((await result.result()).steps).toHaveLength(2);
+    expect(model.requests).toHaveLength(2);
+  });
+
+  it("gives the result to whoever waits while a loop reads it", async () => {
+    const { result } = open();
+    const loop = result[Symbol.asyncIterator]();
+    await loop.next();
+    const whole = result.result();
+    for await (const _event of loop);
+    expect((await whole).text).toBe("hello");
+  });
+
+  it("has what has arrived of the present step", async () => {
+    const { result } = open();
+    const arrived: string[] = [];
+    for await (const { event } of result)
+      if (event.case === "textDelta" || event.case === "finish") arrived.push(textOf(result.partialResponse));
+    expect(arrived).toEqual(["", "hello", "hello"]);
+    expect(result.partialResponse).toBe(await result.response());
+  });
+
+  it("throws the error of a generation that failed, wherever it is asked", async () => {
+    const { result } = open([[{ name: "a" }], new ServerError("overloaded")]);
+    await expect(readAll(result.textStream)).rejects.toThrow("overloaded");
+    await expect(result.result()).rejects.toThrow("overloaded");
+    await expect(result.response()).rejects.toMatchObject({ usage: { totalTokens: 15 } });
+  });
+
+  it("throws invalid options when it is read", async () => {
+    const result = stream({ model: "m" });
+    await expect(readAll(result)).rejects.toThrow("expected one of prompt and messages");
+    await expect(result.result()).rejects.toThrow("expected one of prompt and messages");
+    await expect(stream({ model: "m" }).result()).rejects.toThrow("expected one of prompt and messages");
+  });
+
+  it("cancels the call where the loop is left, and says so to whoever waits for the result", async () => {
+    const { model, result } = open(["hello"]);
+    const whole = result.result.bind(result);
+    for await (const { event } of result) if (event.case === "textDelta") break;
+    expect(model.open).toBe(0);
+    await expect(whole()).rejects.toBeInstanceOf(AbortError);
+  });
+
+  it("cancels a read that is under way where it is returned meanwhile", async () => {
+    const { model, result } = open(["hello"]);
+    model.beforeAnswer = (signal) =>
+      new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+    const batches = result.batches()[Symbol.asyncIterator]();
+    const read = batches.next();
+    const rejected = expect(read).rejects.toBeInstanceOf(AbortError);
+    await batches.return?.();
+    await rejected;
+    expect(model.open).toBe(0);
+    expect(await batches.next()).toEqual({ done: true, value: undefined });
+  });
+});
