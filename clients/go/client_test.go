@@ -3,11 +3,21 @@ package outrigger_test
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"math/big"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 
 	outrigger "github.com/outrigger-inference/outrigger/clients/go"
@@ -49,6 +59,70 @@ func TestUnixSocketIsAnAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, "text", response.Text(), "over a socket")
+}
+
+func TestClientReconnectsToASidecarThatWasRestarted(t *testing.T) {
+	address, stop := serve(t, "tcp", "127.0.0.1:0", completing("before"))
+	client := newClient(t, outrigger.WithAddress(address))
+	ask := func() (string, error) {
+		response, err := client.Complete(t.Context(), &outrigger.Request{})
+		if err != nil {
+			return "", err
+		}
+		return response.Text(), nil
+	}
+	text, _ := ask()
+	check(t, "text before the restart", text, "before")
+	stop()
+	_, err := ask()
+	check(t, "is a failure of the network", errors.Is(err, outrigger.ErrNetwork), true)
+	listen(t, "tcp", address, completing("after"))
+	for giveUp := time.Now().Add(promptly); err != nil && time.Now().Before(giveUp); {
+		text, err = ask()
+		time.Sleep(10 * time.Millisecond)
+	}
+	check(t, "text after the restart", text, "after")
+}
+
+// selfSigned makes a certificate for 127.0.0.1, and the pool that trusts it.
+func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	encoded, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{encoded}, PrivateKey: key}, pool
+}
+
+func TestConnectionIsEncryptedWhereTLSIsGiven(t *testing.T) {
+	certificate, trusted := selfSigned(t)
+	encrypted := grpc.Creds(credentials.NewServerTLSFromCert(&certificate))
+	address, stop := serve(t, "tcp", "127.0.0.1:0", completing("in secret"), encrypted)
+	t.Cleanup(stop)
+	client := newClient(t, outrigger.WithAddress(address), outrigger.WithTLS(&tls.Config{RootCAs: trusted}))
+	response, err := client.Complete(t.Context(), &outrigger.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "text", response.Text(), "in secret")
+	distrustful := newClient(t, outrigger.WithAddress(address), outrigger.WithTLS(&tls.Config{}))
+	_, err = distrustful.Complete(t.Context(), &outrigger.Request{})
+	check(t, "an unknown certificate is refused", errors.Is(err, outrigger.ErrNetwork), true)
 }
 
 func TestAddressThatCannotWorkIsRefused(t *testing.T) {

@@ -68,16 +68,27 @@ func (f *fakeSidecar) RunTools(stream toolStream) error {
 // listen serves a fake sidecar on an address until the test ends.
 func listen(t *testing.T, network, address string, fake *fakeSidecar) string {
 	t.Helper()
+	bound, stop := serve(t, network, address, fake)
+	t.Cleanup(stop)
+	return bound
+}
+
+// serve serves a fake sidecar on an address until it is stopped.
+func serve(
+	t *testing.T, network, address string, fake *fakeSidecar, options ...grpc.ServerOption,
+) (bound string, stop func()) {
+	t.Helper()
 	listener, err := net.Listen(network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
+	// Handlers use the test, which must not end before them.
+	options = append(options, grpc.MaxRecvMsgSize(64<<20), grpc.WaitForHandlers(true))
+	server := grpc.NewServer(options...)
 	pb.RegisterInferenceServiceServer(server, fake)
 	pb.RegisterGenerationServiceServer(server, fake)
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
-	return listener.Addr().String()
+	return listener.Addr().String(), server.Stop
 }
 
 // connect returns a client of a fake sidecar.

@@ -157,6 +157,8 @@ func TestToolReturnsGoToTheModel(t *testing.T) {
 
 func TestToolThatFailsIsAnErrorResultAndIsReported(t *testing.T) {
 	huge := strings.Repeat("x", 33<<20)
+	panicking := toolOf("get", func(context.Context) (string, error) { panic("secret") })
+	exiting := toolOf("get", func(context.Context) (string, error) { runtime.Goexit(); return "", nil })
 	cases := []struct {
 		name string
 		tool *outrigger.Tool
@@ -164,8 +166,8 @@ func TestToolThatFailsIsAnErrorResultAndIsReported(t *testing.T) {
 	}{
 		{"an error", returning("", errors.New("no such city \xff")), "error: no such city \uFFFD"},
 		{"a wrapped refusal", returning("", fmt.Errorf("asked: %w", outrigger.Refuse("the user said no"))), "refusal: the user said no"},
-		{"a panic", toolOf("get", func(context.Context) (string, error) { panic("secret") }), "error: the tool panicked"},
-		{"the end of its goroutine", toolOf("get", func(context.Context) (string, error) { runtime.Goexit(); return "", nil }), "error: the tool ended its goroutine"},
+		{"a panic", panicking, "error: the tool panicked"},
+		{"the end of its goroutine", exiting, "error: the tool ended its goroutine"},
 		{"a result that is no JSON", returning(math.NaN(), nil), "error: the result does not encode as JSON: json: unsupported value: NaN"},
 		{"no result", returning[*outrigger.ToolResult](nil, nil), "error: the tool returned no result"},
 		{"a result that is too large", returning(huge, nil), "error: the result has 34603039 bytes, at most 33554432 can be sent"},
@@ -175,7 +177,7 @@ func TestToolThatFailsIsAnErrorResultAndIsReported(t *testing.T) {
 		check(t, test.name, told, test.want)
 		check(t, test.name+" is reported", reported != nil, true)
 	}
-	_, reported := outputOf(t, cases[2].tool, callOf("get", "{}"))
+	_, reported := outputOf(t, panicking, callOf("get", "{}"))
 	panicked, ok := errors.AsType[*outrigger.PanicError](reported)
 	check(t, "a panic is reported as one", ok, true)
 	check(t, "value of the panic", panicked.Value, any("secret"))

@@ -65,7 +65,8 @@ func GenerateObject[T any](ctx context.Context, client *Client, options Generate
 	if err != nil {
 		return nil, err
 	}
-	response, err := client.generation.GenerateObject(ctx, &pb.GenerateObjectRequest{Options: converted, Object: format})
+	request := &pb.GenerateObjectRequest{Options: converted, Object: format}
+	response, err := client.generation.GenerateObject(ctx, request)
 	if err != nil {
 		return nil, errorOf(ctx, err)
 	}
@@ -74,7 +75,9 @@ func GenerateObject[T any](ctx context.Context, client *Client, options Generate
 
 // StreamObject is like GenerateObject, with what has arrived of the object while the model writes it. The
 // last event has Final. The sequence behaves as that of Client.Stream.
-func StreamObject[T any](ctx context.Context, client *Client, options GenerateOptions) iter.Seq2[*ObjectEvent[T], error] {
+func StreamObject[T any](
+	ctx context.Context, client *Client, options GenerateOptions,
+) iter.Seq2[*ObjectEvent[T], error] {
 	events := client.objectStream(ctx, func() (*pb.GenerationOptions, *pb.ObjectFormat, error) {
 		return objectRequest[T](&options)
 	})
@@ -134,7 +137,7 @@ func readObject(message *pb.StreamObjectResponse) frame {
 // T where none is given.
 func objectRequest[T any](options *GenerateOptions) (*pb.GenerationOptions, *pb.ObjectFormat, error) {
 	if options.executesTools() {
-		return nil, nil, invalid("tools", "an object is generated without the tool loop; use NewPassiveTool, or Generate")
+		return nil, nil, invalid("tools", "an object is generated without executing tools; use NewPassiveTool")
 	}
 	object := ObjectOptions{}
 	if options.Object != nil {

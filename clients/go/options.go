@@ -39,8 +39,9 @@ type GenerateOptions struct {
 	// RepairToolCall is given calls whose arguments do not parse or do not match the tool's schema, and
 	// what is wrong with them. It returns the call with other arguments, or an error, which the model gets.
 	RepairToolCall func(ctx context.Context, call *ToolCall, problem string) (*ToolCall, error)
-	// OnToolError is told of each tool that failed, before the model is: for logs. It may be called by
-	// several goroutines at once.
+	// OnToolError is told of each tool that failed, before the model is, and of each output that the
+	// sidecar did not use, for instance because it came too late. For logs; it may be called by several
+	// goroutines at once.
 	OnToolError func(ctx context.Context, call *ToolCall, err error)
 
 	// StopWhen ends the generation early: a CEL expression over the variable steps, for instance

@@ -36,16 +36,21 @@ func sent(t *testing.T, options outrigger.GenerateOptions) (*pb.GenerationOption
 
 func TestEveryOptionIsSent(t *testing.T) {
 	got, err := sent(t, outrigger.GenerateOptions{
-		Model:           "m",
-		Provider:        "p",
-		Prompt:          "Hello",
-		System:          "Be brief.",
-		ToolChoice:      &outrigger.ToolChoice{Mode: pb.ToolChoice_MODE_NONE},
-		MaxToolRounds:   new(0),
-		StopWhen:        "steps.size() >= 3",
-		Limits:          outrigger.Limits{MaxSteps: new(1), MaxTotalTokens: new(int64(2)), MaxCostNanoUSD: new(int64(3)), MaxToolCalls: new(4)},
-		Timeouts:        outrigger.Timeouts{Total: time.Minute, PerStep: time.Second, PerTool: time.Millisecond},
-		Retry:           outrigger.RetryPolicy{MaxRetries: new(0), BaseDelay: time.Second, MaxDelay: time.Minute, BackoffMultiplier: new(1.5), Jitter: new(false), RetryTimeouts: true},
+		Model:         "m",
+		Provider:      "p",
+		Prompt:        "Hello",
+		System:        "Be brief.",
+		ToolChoice:    &outrigger.ToolChoice{Mode: pb.ToolChoice_MODE_NONE},
+		MaxToolRounds: new(0),
+		StopWhen:      "steps.size() >= 3",
+		Limits: outrigger.Limits{
+			MaxSteps: new(1), MaxTotalTokens: new(int64(2)), MaxCostNanoUSD: new(int64(3)), MaxToolCalls: new(4),
+		},
+		Timeouts: outrigger.Timeouts{Total: time.Minute, PerStep: time.Second, PerTool: time.Millisecond},
+		Retry: outrigger.RetryPolicy{
+			MaxRetries: new(0), BaseDelay: time.Second, MaxDelay: time.Minute,
+			BackoffMultiplier: new(1.5), Jitter: new(false), RetryTimeouts: true,
+		},
 		Temperature:     new(0.0),
 		TopP:            new(0.9),
 		MaxTokens:       new(100),

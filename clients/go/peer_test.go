@@ -36,9 +36,8 @@ func playing(t *testing.T, play func(*peer, *pb.RunToolsStart) error) *outrigger
 func (p *peer) send(message *pb.RunToolsResponse) {
 	message.Sequence, message.Step = p.sequence, p.step
 	p.sequence++
-	if err := p.stream.Send(message); err != nil {
-		p.t.Logf("the caller has gone: %v", err)
-	}
+	// A caller that has gone is what some tests want; others miss the message.
+	_ = p.stream.Send(message)
 }
 
 func (p *peer) event(event *pb.StreamEvent) {

@@ -91,7 +91,7 @@ func (d *deriver) derive(t reflect.Type, limits constraints) (any, error) {
 		return known, err
 	}
 	if slices.Contains(d.open, t) {
-		return nil, fmt.Errorf(": the type %v contains itself; give it a method JSONSchema, or use NewToolWithSchema", t)
+		return nil, fmt.Errorf(": the type %v contains itself; give it a method JSONSchema", t)
 	}
 	if t.Name() != "" {
 		d.open = append(d.open, t)

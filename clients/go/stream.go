@@ -114,7 +114,7 @@ func newStream(ctx context.Context, open func(context.Context) (nextFrame, error
 	var used atomic.Bool
 	return func(yield func(*Event, error) bool) {
 		if used.Swap(true) {
-			yield(nil, &Error{Kind: ErrInvalidRequest, Message: "this stream was already read; make a new call for another"})
+			yield(nil, &Error{Kind: ErrInvalidRequest, Message: "this stream was already read; make a new call"})
 			return
 		}
 		callCtx, cancel := context.WithCancel(ctx)
@@ -138,7 +138,8 @@ func newStream(ctx context.Context, open func(context.Context) (nextFrame, error
 // isOutput reports whether an event carries a part of the model's answer.
 func isOutput(event *Event) bool {
 	switch event.Model.GetEvent().(type) {
-	case *pb.StreamEvent_TextDelta, *pb.StreamEvent_ReasoningDelta, *pb.StreamEvent_ToolCallStart, *pb.StreamEvent_PartAdded:
+	case *pb.StreamEvent_TextDelta, *pb.StreamEvent_ReasoningDelta,
+		*pb.StreamEvent_ToolCallStart, *pb.StreamEvent_PartAdded:
 		return true
 	default:
 		return event.PartialObject != nil || event.StepFinish != nil
@@ -156,7 +157,7 @@ func forward(next nextFrame, yield func(*Event) bool) error {
 		case err != nil:
 			return err
 		case message.sequence != expected:
-			return streamError("message %d of the sidecar's stream has the sequence number %d", expected, message.sequence)
+			return streamError("message %d of the sidecar's stream has the number %d", expected, message.sequence)
 		case message.failure != nil:
 			return statusAfter(next, message.failure)
 		case message.isLast:

@@ -11,6 +11,7 @@
  */
 import type { TestClient } from "./runner/client.ts";
 import { go } from "./runner/go.ts";
+import { goPackage } from "./runner/go-package.ts";
 import { grpcJs } from "./runner/grpc-js.ts";
 import { grpcurl } from "./runner/grpcurl.ts";
 import { java } from "./runner/java.ts";
@@ -26,6 +27,7 @@ const clients: readonly TestClient[] = [
   grpcJs,
   grpcurl,
   go,
+  goPackage,
   pythonClient,
   pythonPackage,
   java,
@@ -72,7 +74,8 @@ async function runClient(client: TestClient, command: Command, address: string):
     OUTRIGGER_ADDRESS: address,
     no_proxy: "127.0.0.1,localhost",
   };
-  const outcome = await run({ ...command, env }, clientTimeoutMs);
+  const printed = await run({ ...command, env }, clientTimeoutMs);
+  const outcome = client.translate?.(printed) ?? printed;
   const { lines, tally } = judge(client.checks, outcome);
   print(`${client.name}:`, ...lines.map((line) => `  ${line}`));
   if (tally.failed > 0 && outcome.stderr !== "") {

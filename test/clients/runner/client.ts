@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { Command } from "./process.ts";
+import type { Command, Outcome } from "./process.ts";
 
 /** A client program that calls the sidecar. */
 export interface TestClient {
@@ -11,6 +11,8 @@ export interface TestClient {
   missing(): string | undefined;
   /** Builds the program unless it is up to date. @returns How to run it. Throws where the build fails. */
   build(): Promise<Command>;
+  /** Turns the output of a test framework into the lines of the checks. Absent where the program prints these. */
+  translate?(outcome: Outcome): Outcome;
 }
 
 /** The checks of every program with generated stubs. */

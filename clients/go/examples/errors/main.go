@@ -19,6 +19,7 @@ func main() {
 	defer client.Close()
 	rateLimit(client)
 	invalidRequest(client)
+	cutStream(client)
 	deadline(client)
 	cancellation(client)
 }
@@ -46,6 +47,20 @@ func invalidRequest(client *outrigger.Client) {
 	_, err := client.Complete(context.Background(), &outrigger.Request{Model: "sim-text"})
 	if failure, ok := errors.AsType[*outrigger.Error](err); ok {
 		fmt.Println("invalid field:", failure.Violations[0].Field)
+	}
+}
+
+// cutStream loses the provider's connection in the middle of an answer: the loop ends with an error.
+func cutStream(client *outrigger.Client) {
+	events := client.StreamGenerate(context.Background(), outrigger.GenerateOptions{
+		Model: "sim-text:cut_events=8", Prompt: "Hello?",
+	})
+	for event, err := range events {
+		if failure, ok := errors.AsType[*outrigger.Error](err); ok {
+			fmt.Println("cut stream:", errors.Is(err, outrigger.ErrStream), "after output:", failure.OutputStarted)
+		} else if event.Text() != "" {
+			fmt.Printf("received %q\n", event.Text())
+		}
 	}
 }
 

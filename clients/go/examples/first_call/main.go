@@ -18,11 +18,12 @@ func main() {
 
 	response, err := client.Complete(context.Background(), &outrigger.Request{
 		Model:    "sim-text", // with a key, for instance "gpt-5.2"
-		Messages: []*outrigger.Message{outrigger.UserMessage("Say hello.")},
+		Messages: []*outrigger.Message{outrigger.UserMessage("What is an outrigger?")},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(response.Text())
-	fmt.Println(response.GetUsage().GetTotalTokens(), "tokens")
+	usage := response.GetUsage()
+	fmt.Printf("%s: %d + %d tokens\n", response.GetModel(), usage.GetInputTokens(), usage.GetOutputTokens())
 }

@@ -18,7 +18,7 @@ func main() {
 
 	events := client.Stream(context.Background(), &outrigger.Request{
 		Model:    "sim-text",
-		Messages: []*outrigger.Message{outrigger.UserMessage("Say hello.")},
+		Messages: []*outrigger.Message{outrigger.UserMessage("What is an outrigger?")},
 	})
 	for event, err := range events {
 		if err != nil { // also where the stream was cut: a loop without an error saw the whole answer
