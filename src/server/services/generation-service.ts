@@ -1,8 +1,8 @@
-import { Code, ConnectError } from "@connectrpc/connect";
 import { BatchStream } from "../../core/batches.ts";
 import { GenerationService } from "../../gen/outrigger/v1/generation_service_pb.ts";
 import { CallSignals } from "./call-signal.ts";
 import { generate, streamGenerate } from "./generation/generate.ts";
+import { generateObject, streamObject } from "./generation/generate-object.ts";
 import { runTools } from "./generation/run-tools.ts";
 import type { Inference } from "./inference.ts";
 import { createService, type Service } from "./service.ts";
@@ -30,15 +30,9 @@ export function createGenerationService(
       generate: (request, context) => generate(parts, request, context),
       streamGenerate: (request, context) => new BatchStream(streamGenerate(parts, request, context)),
       runTools: (requests, context) => new BatchStream(runTools(parts, requests, context)),
-      generateObject: () => Promise.reject(notImplemented("GenerateObject")),
-      streamObject: async function* () {
-        yield await Promise.reject(notImplemented("StreamObject"));
-      },
+      generateObject: (request, context) => generateObject(parts, request, context),
+      streamObject: (request, context) => new BatchStream(streamObject(parts, request, context)),
     },
     { cutOff: () => signals.cutOff() },
   );
-}
-
-function notImplemented(method: string): ConnectError {
-  return new ConnectError(`${method} is not implemented yet`, Code.Unimplemented);
 }

@@ -2,9 +2,10 @@ import type { CallOptions } from "../../core/adapter.ts";
 import type { EventStream } from "../../core/event-stream.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { ObjectSupport } from "../../generation/objects/object-format.ts";
 
 /** What answers the calls of InferenceService. A Client is one. */
-export interface Inference {
+export interface Inference extends ObjectSupport {
   /** Provider of requests that name none. */
   readonly defaultProvider?: string | undefined;
   /** The whole answer. Throws SDKError. */

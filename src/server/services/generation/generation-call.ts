@@ -3,6 +3,7 @@ import { BatchStream, lazyBatches } from "../../../core/batches.ts";
 import { type SDKError, toSdkError } from "../../../core/errors.ts";
 import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
 import type { ModelClient } from "../../../generation/model-calls.ts";
+import type { ObjectSupport } from "../../../generation/objects/object-format.ts";
 import type { LoopOptions } from "../../../generation/tool-loop.ts";
 import { failureOf } from "../../status/status.ts";
 import { type CallSignal, type CallSignals, errorOfCall } from "../call-signal.ts";
@@ -59,6 +60,11 @@ export class GenerationCall {
    */
   read(options: GenerationOptions | undefined, path: string): Promise<Generation> {
     return readOptions(options, path, this.#parts.bounds);
+  }
+
+  /** What the models can do. */
+  get support(): ObjectSupport {
+    return this.#parts.inference;
   }
 
   /** The options of a loop that this call runs, but for its tools. */

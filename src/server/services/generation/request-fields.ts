@@ -22,6 +22,8 @@ export class RequestFields {
   }
 
   #pathOf(field: string): string {
+    // A field of the object that is generated, which stands beside the options.
+    if (field === "object" || field.startsWith("object.")) return field;
     if (field === "request") return `${this.#path}.request`;
     const [, index, rest = ""] = MESSAGE.exec(field) ?? [];
     if (index === undefined) return `${this.#path}.request.${field}`;

@@ -1,0 +1,146 @@
+/** Generations of objects that match a schema. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import { checkEnum } from "../../../client/check-enum.ts";
+import { Violations } from "../../../client/violations.ts";
+import { type Batches, lazyBatches } from "../../../core/batches.ts";
+import { invalidField, SDKError } from "../../../core/errors.ts";
+import {
+  type GenerateObjectRequest,
+  type GenerateObjectResponseSchema,
+  type ObjectFormat,
+  ObjectFormat_Strategy as Strategy,
+  ObjectFormat_StrategySchema as StrategySchema,
+  type StreamObjectRequest,
+  type StreamObjectResponseSchema,
+} from "../../../gen/outrigger/v1/generation_service_pb.ts";
+import type { ObjectReader } from "../../../generation/objects/object-answer.ts";
+import type { ObjectStrategy, ObjectSupport } from "../../../generation/objects/object-format.ts";
+import {
+  type ObjectItem,
+  type ObjectOutcome,
+  runObjectLoop,
+} from "../../../generation/objects/object-loop.ts";
+import { createObjectReader, type WantedObject } from "../../../generation/objects/object-reader.ts";
+import type { JsonValue } from "../../../kit/json/json.ts";
+import { GenerationCall, type GenerationParts } from "./generation-call.ts";
+import type { Generation } from "./options.ts";
+import { StreamMessages } from "./stream-messages.ts";
+
+/** Serves GenerateObject. */
+export async function generateObject(
+  parts: GenerationParts,
+  request: GenerateObjectRequest,
+  context: HandlerContext,
+): Promise<MessageInitShape<typeof GenerateObjectResponseSchema>> {
+  const call = new GenerationCall(parts, context);
+  try {
+    const loop = await openLoop(call, request, false);
+    let item = await loop.next();
+    while (item.done !== true) item = await loop.next();
+    return { result: item.value.result };
+  } catch (thrown) {
+    throw call.fail(thrown).status;
+  } finally {
+    call.end();
+  }
+}
+
+/** Serves StreamObject. */
+export function streamObject(
+  parts: GenerationParts,
+  request: StreamObjectRequest,
+  context: HandlerContext,
+): Batches<ObjectMessage> {
+  return lazyBatches(() => streamLoop(new GenerationCall(parts, context), request));
+}
+
+type ObjectMessage = MessageInitShape<typeof StreamObjectResponseSchema>;
+
+type Loop = AsyncIterator<ObjectItem, ObjectOutcome>;
+
+async function openLoop(
+  call: GenerationCall,
+  { options, object }: GenerateObjectRequest | StreamObjectRequest,
+  isStreamed: boolean,
+): Promise<Loop> {
+  const generation = await call.read(options, "options");
+  const reader = readerOf(object, generation, call.support);
+  return runObjectLoop({ ...call.loopOptions(generation), reader, isStreamed });
+}
+
+function readerOf(
+  object: ObjectFormat | undefined,
+  { request, fields }: Generation,
+  support: ObjectSupport,
+): ObjectReader {
+  try {
+    return createObjectReader(wantedObject(object), request, support, FIELDS);
+  } catch (thrown) {
+    throw thrown instanceof SDKError ? fields.rename(thrown) : thrown;
+  }
+}
+
+/** The messages of a loop, and its result or its failure. Leaving the iteration cancels the call. */
+async function* streamLoop(
+  call: GenerationCall,
+  request: StreamObjectRequest,
+): AsyncGenerator<readonly ObjectMessage[]> {
+  const messages = new StreamMessages();
+  let loop: Loop | undefined;
+  try {
+    loop = await openLoop(call, request, true);
+    let item = await loop.next();
+    for (; item.done !== true; item = await loop.next()) {
+      const batch = messagesOf(item.value, messages, request.includeEvents);
+      if (batch.length > 0) yield batch;
+    }
+    yield [messages.ofResult(item.value.result)];
+  } catch (thrown) {
+    const failure = call.fail(thrown);
+    const last = messages.ofFailure(failure);
+    if (last.length > 0) yield last;
+    throw failure.status;
+  } finally {
+    await loop?.return?.();
+    call.end();
+  }
+}
+
+function messagesOf(
+  item: ObjectItem,
+  messages: StreamMessages,
+  includeEvents: boolean,
+): readonly ObjectMessage[] {
+  switch (item.case) {
+    case "partialObject":
+      return [messages.at(item.step, partialObject(item.object))];
+    case "events":
+      return includeEvents ? messages.ofItem(item) : [];
+    case "stepFinish":
+      return messages.ofItem(item);
+  }
+}
+
+function partialObject(object: JsonValue) {
+  return { case: "partialObject", value: { objectJson: JSON.stringify(object) } } as const;
+}
+
+/** @throws InvalidRequestError where there is no object, or its strategy is unknown. */
+function wantedObject(object: ObjectFormat | undefined): WantedObject {
+  if (object === undefined) throw invalidField("object", "is missing, expected what is to be generated");
+  const { schemaJson, name, description, strategy } = object;
+  const violations = new Violations();
+  checkEnum(StrategySchema, strategy, FIELDS.strategy, violations);
+  violations.throwIfAny();
+  return { schemaJson, name, description, strategy: STRATEGIES.get(strategy) };
+}
+
+const FIELDS = { schema: "object.schema_json", name: "object.name", strategy: "object.strategy" };
+
+/** Strategies that a caller chooses; the others are AUTO. */
+const STRATEGIES: ReadonlyMap<Strategy, ObjectStrategy> = new Map([
+  [Strategy.NATIVE, "native"],
+  [Strategy.TOOL, "tool"],
+  [Strategy.PROMPT, "prompt"],
+]);
