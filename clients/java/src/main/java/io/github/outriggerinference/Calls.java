@@ -15,8 +15,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/** Makes calls on the connection, each with a deadline of its own. */
-record Calls(Channel channel) {
+/**
+ * Makes calls on the connection, each with a deadline of its own.
+ *
+ * @param options what all calls have in common
+ */
+record Calls(Channel channel, CallOptions options) {
 
   /** A call with one answer. */
   <Q, A> A unary(MethodDescriptor<Q, A> method, Q request, Optional<Duration> deadline) {
@@ -58,11 +62,11 @@ record Calls(Channel channel) {
         channel.newCall(method, optionsOf(deadline)), receiver);
   }
 
-  private static CallOptions optionsOf(Optional<Duration> deadline) {
+  private CallOptions optionsOf(Optional<Duration> deadline) {
     return deadline
         .map(Durations::toNanos)
-        .map(nanos -> CallOptions.DEFAULT.withDeadlineAfter(nanos, TimeUnit.NANOSECONDS))
-        .orElse(CallOptions.DEFAULT);
+        .map(nanos -> options.withDeadlineAfter(nanos, TimeUnit.NANOSECONDS))
+        .orElse(options);
   }
 
   private static final class AnswerFuture<Q, A> implements ClientResponseObserver<Q, A> {

@@ -49,12 +49,16 @@ abstract class EventDecoder<M, E> {
     failure = error;
   }
 
-  /** Notes what an event of the model says about the progress. */
-  protected final void noteProgress(StreamEvent event) {
-    outputStarted |=
-        switch (event.getEventCase()) {
-          case TEXT_START, REASONING_START, TOOL_CALL_START, PART_ADDED -> true;
-          default -> false;
-        };
+  /** Notes that the model has begun to produce output. */
+  protected final void noteOutput() {
+    outputStarted = true;
+  }
+
+  /** Notes what an event of the model says about its output. */
+  protected final void noteOutput(StreamEvent event) {
+    switch (event.getEventCase()) {
+      case TEXT_START, REASONING_START, TOOL_CALL_START, PART_ADDED -> noteOutput();
+      default -> {}
+    }
   }
 }

@@ -10,8 +10,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 /**
  * The events of a call while it runs, for one thread: {@code hasNext} waits for the next one. It
  * throws an {@link OutriggerException} where the call fails, and is false only after the last event
- * of a complete stream. Closing the stream before that cancels the call, and so does an interrupt of
- * the thread that waits. A reader that stops reading stops the provider.
+ * of a complete stream. Closing the stream before that cancels the call, and so does an interrupt
+ * of the thread that waits. A reader that stops reading stops the provider.
  *
  * @param <E> event
  */
@@ -95,7 +95,13 @@ public abstract sealed class EventStream<E> implements Iterator<E>, Iterable<E>,
 
   private Item<E> take() {
     try {
-      return queue.take();
+      Item<E> item = queue.take();
+      if (item.failure() != null) {
+        // It was made on a thread of gRPC; who reads wants to see the reader. The cause has the
+        // rest.
+        item.failure().fillInStackTrace();
+      }
+      return item;
     } catch (InterruptedException interrupted) {
       receiver.cancel("the thread that reads the stream was interrupted");
       Thread.currentThread().interrupt();

@@ -7,11 +7,13 @@ import io.github.outriggerinference.v1.Message;
 import io.github.outriggerinference.v1.ObjectFormat;
 import io.github.outriggerinference.v1.Request;
 import io.github.outriggerinference.v1.RetryPolicy;
+import io.github.outriggerinference.v1.ToolCall;
 import io.github.outriggerinference.v1.ToolChoice;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /** What a generation does: the model, the conversation, the tools, and the limits. */
@@ -19,14 +21,16 @@ public final class GenerateOptions {
   private final GenerationOptions proto;
   private final List<Tool> tools;
   private final ToolCallRepair repair;
+  private final BiConsumer<ToolCall, Throwable> toolErrorListener;
   private final int toolConcurrency;
   private final Duration deadline;
   private final ObjectFormat.Strategy objectStrategy;
 
   private GenerateOptions(Builder builder) {
-    proto = builder.options.build();
     tools = List.copyOf(builder.tools);
+    proto = withTools(builder.options.clone(), tools);
     repair = builder.repair;
+    toolErrorListener = builder.toolErrorListener;
     toolConcurrency = builder.toolConcurrency;
     deadline = builder.deadline;
     objectStrategy = builder.objectStrategy;
@@ -39,7 +43,10 @@ public final class GenerateOptions {
 
   /** The options as the contract has them, with the definitions of the tools. */
   public GenerationOptions toProto() {
-    GenerationOptions.Builder options = proto.toBuilder();
+    return proto;
+  }
+
+  private static GenerationOptions withTools(GenerationOptions.Builder options, List<Tool> tools) {
     tools.forEach(tool -> options.getRequestBuilder().addTools(tool.toProto()));
     return options.build();
   }
@@ -55,6 +62,10 @@ public final class GenerateOptions {
 
   Optional<ToolCallRepair> repair() {
     return Optional.ofNullable(repair);
+  }
+
+  BiConsumer<ToolCall, Throwable> toolErrorListener() {
+    return toolErrorListener;
   }
 
   int toolConcurrency() {
@@ -76,6 +87,7 @@ public final class GenerateOptions {
     private final GenerationOptions.Builder options = GenerationOptions.newBuilder();
     private final List<Tool> tools = new ArrayList<>();
     private ToolCallRepair repair;
+    private BiConsumer<ToolCall, Throwable> toolErrorListener = (call, thrown) -> {};
     private int toolConcurrency = DEFAULT_TOOL_CONCURRENCY;
     private Duration deadline;
     private ObjectFormat.Strategy objectStrategy = ObjectFormat.Strategy.STRATEGY_AUTO;
@@ -143,6 +155,15 @@ public final class GenerateOptions {
       return this;
     }
 
+    /**
+     * Is told what a tool or a repair threw, for a log: the model gets the message, this program
+     * would not see it otherwise. Called on the tool's thread.
+     */
+    public Builder onToolError(BiConsumer<ToolCall, Throwable> listener) {
+      toolErrorListener = listener;
+      return this;
+    }
+
     /** How many tools are executed at once. The rest waits its turn. Default 16. */
     public Builder toolConcurrency(int calls) {
       if (calls < 1) {
@@ -164,7 +185,9 @@ public final class GenerateOptions {
       return this;
     }
 
-    /** Repeats a failed call of the model at most this many times; 0 disables retries. Default 2. */
+    /**
+     * Repeats a failed call of the model at most this many times; 0 disables retries. Default 2.
+     */
     public Builder maxRetries(int retries) {
       options.getRetryBuilder().setMaxRetries(retries);
       return this;

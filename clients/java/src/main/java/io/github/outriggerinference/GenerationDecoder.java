@@ -8,9 +8,10 @@ final class GenerationDecoder extends EventDecoder<StreamGenerateResponse, Gener
   GenerationEvent decode(StreamGenerateResponse message) {
     switch (message.getMessageCase()) {
       case EVENT:
-        noteProgress(message.getEvent());
+        noteOutput(message.getEvent());
         return new GenerationEvent.Model(message.getStep(), message.getEvent());
       case STEP_FINISH:
+        noteOutput();
         return new GenerationEvent.StepFinish(
             message.getStep(), message.getStepFinish().getResult());
       case RESULT:

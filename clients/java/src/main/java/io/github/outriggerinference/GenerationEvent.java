@@ -16,9 +16,7 @@ public sealed interface GenerationEvent {
   record Model(int step, StreamEvent event) implements GenerationEvent {
     @Override
     public Optional<String> textDelta() {
-      return event.hasTextDelta()
-          ? Optional.of(event.getTextDelta().getDelta())
-          : Optional.empty();
+      return event.hasTextDelta() ? Optional.of(event.getTextDelta().getDelta()) : Optional.empty();
     }
   }
 

@@ -14,6 +14,11 @@ public final class GenerationStream extends EventStream<GenerationEvent> {
     return result;
   }
 
+  /** The texts by which the answer grows, without the other events. */
+  public Iterable<String> textDeltas() {
+    return () -> new TextDeltas<>(this, event -> event.textDelta().orElse(null));
+  }
+
   @Override
   void seen(GenerationEvent event) {
     if (event instanceof GenerationEvent.Finish finish) {

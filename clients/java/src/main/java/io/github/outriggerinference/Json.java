@@ -18,7 +18,9 @@ import java.util.Optional;
 
 /** Reads and writes JSON text. */
 final class Json {
-  /** Values that are nested deeper are rejected: a list or map that contains itself would not end. */
+  /**
+   * Values that are nested deeper are rejected: a list or map that contains itself would not end.
+   */
   private static final int MAX_DEPTH = 200;
 
   private Json() {}
@@ -44,7 +46,8 @@ final class Json {
   }
 
   /**
-   * Writes a value: a record, map, collection, optional, enum, string, number, boolean or null.
+   * Writes a value: a record, map, collection, optional, enum, string, number, boolean, date, UUID
+   * or null.
    *
    * @throws IllegalArgumentException where it contains anything else, or a number that JSON lacks
    */
@@ -62,7 +65,8 @@ final class Json {
 
   private static void write(Object value, JsonWriter to, int depth) throws IOException {
     if (depth > MAX_DEPTH) {
-      throw new IllegalArgumentException("the value is nested more than " + MAX_DEPTH + " levels deep");
+      throw new IllegalArgumentException(
+          "the value is nested more than " + MAX_DEPTH + " levels deep");
     }
     if (value == null) {
       to.nullValue();
@@ -74,7 +78,7 @@ final class Json {
       to.value(number);
     } else if (value instanceof Enum<?> constant) {
       to.value(constant.name());
-    } else if (value instanceof CharSequence || value instanceof Character) {
+    } else if (JsonScalars.isWrittenAsText(value)) {
       to.value(value.toString());
     } else if (value instanceof Record members) {
       writeRecord(members, to, depth);
@@ -86,7 +90,7 @@ final class Json {
       throw new IllegalArgumentException(
           value.getClass().getName()
               + " cannot be written as JSON: expected a record, map, collection, string, number,"
-              + " boolean, enum or null");
+              + " boolean, enum, date, UUID or null");
     }
   }
 
@@ -109,7 +113,8 @@ final class Json {
       accessor.setAccessible(true);
       return accessor.invoke(owner);
     } catch (InvocationTargetException failed) {
-      throw new IllegalArgumentException(component.getName() + " cannot be read", failed.getCause());
+      throw new IllegalArgumentException(
+          component.getName() + " cannot be read", failed.getCause());
     } catch (IllegalAccessException impossible) {
       throw new IllegalStateException(impossible);
     }

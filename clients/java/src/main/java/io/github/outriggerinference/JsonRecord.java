@@ -68,7 +68,9 @@ record JsonRecord(Constructor<?> constructor, List<Member> members, Description 
       return constructor.newInstance(arguments);
     } catch (InvocationTargetException rejected) {
       // The record's own constructor checks more than types can say.
-      throw new JsonMismatchException(path, String.valueOf(rejected.getCause().getMessage()));
+      Throwable cause = rejected.getCause();
+      String problem = cause.getMessage() == null ? cause.toString() : cause.getMessage();
+      throw new JsonMismatchException(path, problem);
     } catch (ReflectiveOperationException impossible) {
       throw new IllegalStateException(impossible);
     }

@@ -6,10 +6,16 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.OffsetDateTime;
+import java.time.format.DateTimeParseException;
 import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
 import java.util.function.Function;
 
-/** Types without members: strings, booleans, numbers and enums. */
+/** Types without members: strings, booleans, numbers, dates, UUIDs and enums. */
 final class JsonScalars {
   private static final Map<Class<?>, JsonType> TYPES =
       Map.ofEntries(
@@ -29,9 +35,24 @@ final class JsonScalars {
           Map.entry(Float.class, new Decimal(JsonScalars::toFloat)),
           Map.entry(double.class, new Decimal(JsonScalars::toDouble)),
           Map.entry(Double.class, new Decimal(JsonScalars::toDouble)),
-          Map.entry(BigDecimal.class, new Decimal(number -> number)));
+          Map.entry(BigDecimal.class, new Decimal(number -> number)),
+          Map.entry(LocalDate.class, new Formatted("date", LocalDate::parse)),
+          Map.entry(OffsetDateTime.class, new Formatted("date-time", OffsetDateTime::parse)),
+          Map.entry(
+              Instant.class,
+              new Formatted("date-time", text -> OffsetDateTime.parse(text).toInstant())),
+          Map.entry(UUID.class, new Formatted("uuid", UUID::fromString)));
+
+  /** What is written as its {@code toString}. */
+  private static final Set<Class<?>> WRITTEN_AS_TEXT =
+      Set.of(LocalDate.class, OffsetDateTime.class, Instant.class, UUID.class, Character.class);
 
   private JsonScalars() {}
+
+  /** Whether {@code toString} gives the text that stands for a value. */
+  static boolean isWrittenAsText(Object value) {
+    return value instanceof CharSequence || WRITTEN_AS_TEXT.contains(value.getClass());
+  }
 
   /** The type of a class; null where the class is none of these. */
   static JsonType of(Class<?> type) {
@@ -66,6 +87,28 @@ final class JsonScalars {
         return primitive.getAsString();
       }
       throw JsonType.mismatch(path, "a string", value);
+    }
+  }
+
+  /** A string of a certain format, whose Java form is that of {@code toString}. */
+  private record Formatted(String format, Function<String, Object> parse) implements JsonType {
+    @Override
+    public JsonObject schema() {
+      JsonObject schema = JsonType.schemaOf("string");
+      schema.addProperty("format", format);
+      return schema;
+    }
+
+    @Override
+    public Object read(JsonElement value, String path) {
+      if (!(value instanceof JsonPrimitive primitive && primitive.isString())) {
+        throw JsonType.mismatch(path, "a " + format + " as a string", value);
+      }
+      try {
+        return parse.apply(primitive.getAsString());
+      } catch (DateTimeParseException | IllegalArgumentException other) {
+        throw new JsonMismatchException(path, "expected a " + format + ", found another string");
+      }
     }
   }
 

@@ -16,8 +16,8 @@ import java.util.Set;
 /** Finds out by reflection what a Java type is as JSON. */
 final class JsonTypes {
   private static final String SUPPORTED =
-      "expected String, boolean, a number, an enum, a record, or List, Set, Optional or"
-          + " Map<String, …> of these";
+      "expected String, boolean, a number, an enum, a record, LocalDate, OffsetDateTime, Instant,"
+          + " UUID, or List, Set, Optional or Map<String, …> of these";
 
   /** The record types around the one at hand, to find recursion. */
   private final Deque<Class<?>> enclosing = new ArrayDeque<>();
@@ -98,7 +98,8 @@ final class JsonTypes {
       return constructor;
     } catch (InaccessibleObjectException closed) {
       throw new IllegalArgumentException(
-          type.getName() + " is not open to reflection: open its package in module-info.java", closed);
+          type.getName() + " is not open to reflection: open its package in module-info.java",
+          closed);
     } catch (NoSuchMethodException impossible) {
       throw new IllegalStateException(impossible);
     }

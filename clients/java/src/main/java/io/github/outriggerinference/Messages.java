@@ -77,7 +77,9 @@ public final class Messages {
         .toList();
   }
 
-  /** The messages that a step adds to the conversation: the answer, and the results of its tools. */
+  /**
+   * The messages that a step adds to the conversation: the answer, and the results of its tools.
+   */
   static List<Message> ofStep(StepResult step) {
     List<Message> messages = new ArrayList<>();
     messages.add(step.getResponse().getMessage());

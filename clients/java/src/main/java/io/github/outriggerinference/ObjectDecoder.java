@@ -14,6 +14,7 @@ final class ObjectDecoder<T> extends EventDecoder<StreamObjectResponse, ObjectEv
   ObjectEvent<T> decode(StreamObjectResponse message) {
     switch (message.getMessageCase()) {
       case PARTIAL_OBJECT:
+        noteOutput();
         return new ObjectEvent.Partial<>(message.getPartialObject().getObjectJson());
       case RESULT:
         ObjectResult<T> result = type.resultOf(message.getResult());

@@ -7,8 +7,8 @@ package io.github.outriggerinference;
  */
 public sealed interface ObjectEvent<T> {
   /**
-   * The part of the object that has arrived. Strings may still grow, lists and objects may still get
-   * members; nothing is taken away. It need not match the schema yet.
+   * The part of the object that has arrived. Strings may still grow, lists and objects may still
+   * get members; nothing is taken away. It need not match the schema yet.
    *
    * @param <T> the class of the complete object
    * @param json valid JSON text

@@ -34,7 +34,9 @@ final class ObjectType<T> {
         .build();
   }
 
-  /** The object of a generation. The sidecar checked its schema; a record may demand more than that. */
+  /**
+   * The object of a generation. The sidecar checked its schema; a record may demand more than that.
+   */
   ObjectResult<T> resultOf(GenerateResult result) {
     try {
       Object value = type.read(Json.parse(result.getOutputJson()), "");

@@ -12,6 +12,7 @@ import io.github.outriggerinference.v1.RunToolsResponse;
 import io.github.outriggerinference.v1.StreamEvent;
 import io.github.outriggerinference.v1.StreamGenerateRequest;
 import io.github.outriggerinference.v1.StreamObjectRequest;
+import io.grpc.CallOptions;
 import io.grpc.Channel;
 import java.time.Duration;
 import java.util.Optional;
@@ -33,9 +34,9 @@ public final class OutriggerClient implements AutoCloseable {
   private final Connection connection;
   private final Calls calls;
 
-  OutriggerClient(Connection connection) {
+  OutriggerClient(Connection connection, CallOptions options) {
     this.connection = connection;
-    calls = new Calls(connection.channel());
+    calls = new Calls(connection.channel(), options);
   }
 
   /** Connects to {@code OUTRIGGER_ADDRESS}, or to {@code localhost:6190} where that is not set. */

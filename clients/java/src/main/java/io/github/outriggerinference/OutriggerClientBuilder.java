@@ -1,5 +1,6 @@
 package io.github.outriggerinference;
 
+import io.grpc.CallOptions;
 import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -27,6 +28,7 @@ public final class OutriggerClientBuilder {
   private ChannelCredentials credentials = InsecureChannelCredentials.create();
   private int maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES;
   private Duration keepAlive = DEFAULT_KEEP_ALIVE;
+  private CallOptions callOptions = CallOptions.DEFAULT;
   private Executor toolExecutor;
   private Consumer<ManagedChannelBuilder<?>> channelSettings = builder -> {};
 
@@ -46,7 +48,10 @@ public final class OutriggerClientBuilder {
     return credentials(TlsChannelCredentials.create());
   }
 
-  /** Uses these credentials, for instance TLS with an authority or a client certificate of one's own. */
+  /**
+   * Uses these credentials, for instance TLS with an authority or a client certificate of one's
+   * own.
+   */
   public OutriggerClientBuilder credentials(ChannelCredentials credentials) {
     this.credentials = credentials;
     return this;
@@ -64,14 +69,26 @@ public final class OutriggerClientBuilder {
     return this;
   }
 
-  /** Executes tools, instead of threads of the client's own. Must not run them in the caller's thread. */
+  /**
+   * Executes tools, instead of threads of the client's own. Must not run them in the caller's
+   * thread.
+   */
   public OutriggerClientBuilder toolExecutor(Executor executor) {
     toolExecutor = executor;
     return this;
   }
 
+  /**
+   * Lets calls wait for a sidecar that does not listen yet, up to their deadlines, instead of
+   * failing at once: for a program that starts together with its sidecar.
+   */
+  public OutriggerClientBuilder waitForReady() {
+    callOptions = callOptions.withWaitForReady();
+    return this;
+  }
+
   /** Changes any other setting of gRPC, for instance adds an interceptor. */
-  public OutriggerClientBuilder channel(Consumer<ManagedChannelBuilder<?>> settings) {
+  public OutriggerClientBuilder configureChannel(Consumer<ManagedChannelBuilder<?>> settings) {
     channelSettings = settings;
     return this;
   }
@@ -87,7 +104,7 @@ public final class OutriggerClientBuilder {
             // The names of service configurations are looked up with every name otherwise.
             .disableServiceConfigLookUp();
     channelSettings.accept(builder);
-    return new OutriggerClient(new Connection(builder.build(), toolExecutor));
+    return new OutriggerClient(new Connection(builder.build(), toolExecutor), callOptions);
   }
 
   private String target() {

@@ -6,7 +6,7 @@ import io.github.outriggerinference.v1.StreamEvent;
 final class ResponseDecoder extends EventDecoder<StreamEvent, StreamEvent> {
   @Override
   StreamEvent decode(StreamEvent event) {
-    noteProgress(event);
+    noteOutput(event);
     if (event.hasFinish()) {
       completed();
     } else if (event.hasError()) {

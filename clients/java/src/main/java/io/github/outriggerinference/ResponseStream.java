@@ -17,6 +17,13 @@ public final class ResponseStream extends EventStream<StreamEvent> {
     return response;
   }
 
+  /** The texts by which the answer grows, without the other events. */
+  public Iterable<String> textDeltas() {
+    return () ->
+        new TextDeltas<>(
+            this, event -> event.hasTextDelta() ? event.getTextDelta().getDelta() : null);
+  }
+
   @Override
   void seen(StreamEvent event) {
     if (event.hasFinish()) {

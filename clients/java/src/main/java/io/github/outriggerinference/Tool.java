@@ -33,15 +33,16 @@ public final class Tool {
     return of(name, description, input, (value, context) -> function.call(value));
   }
 
-  /** Like {@link #of(String, String, Class, ToolFunction)}, for code that wants to know its call. */
+  /**
+   * Like {@link #of(String, String, Class, ToolFunction)}, for code that wants to know its call.
+   */
   public static <I extends Record> Tool of(
       String name, String description, Class<I> input, ContextToolFunction<I> function) {
     JsonType type = JsonTypes.ofRecord(input);
     return new Tool(
         function(name, description, type.schema().toString()),
         (call, context) ->
-            function.call(
-                input.cast(type.read(Json.parse(call.getArgumentsJson()), "")), context));
+            function.call(input.cast(type.read(Json.parse(call.getArgumentsJson()), "")), context));
   }
 
   /**
@@ -51,7 +52,10 @@ public final class Tool {
    * @param function gets the arguments as JSON text
    */
   public static Tool ofJson(
-      String name, String description, String parametersJson, ContextToolFunction<String> function) {
+      String name,
+      String description,
+      String parametersJson,
+      ContextToolFunction<String> function) {
     return new Tool(
         function(name, description, parametersJson),
         (call, context) -> function.call(call.getArgumentsJson(), context));
@@ -59,16 +63,14 @@ public final class Tool {
 
   /** A tool whose input is free text. Not every provider has such tools. */
   public static Tool ofText(String name, String description, ToolFunction<String> function) {
-    CustomTool custom =
-        CustomTool.newBuilder().setName(name).setDescription(description).build();
+    CustomTool custom = CustomTool.newBuilder().setName(name).setDescription(description).build();
     return new Tool(
         io.github.outriggerinference.v1.Tool.newBuilder().setCustom(custom).build(),
         (call, context) -> function.call(textOf(call)));
   }
 
   /** A tool without code: a call ends the generation, and the caller goes on from its result. */
-  public static <I extends Record> Tool passive(
-      String name, String description, Class<I> input) {
+  public static <I extends Record> Tool passive(String name, String description, Class<I> input) {
     String schema = JsonTypes.ofRecord(input).schema().toString();
     return new Tool(function(name, description, schema), null);
   }

@@ -12,9 +12,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Calls the code for an {@code execute} of the sidecar, and makes the answer of whatever becomes of it. */
-record ToolAnswer(
-    Map<String, Tool> executable, Optional<ToolCallRepair> repair, List<Message> messages) {
+/**
+ * Calls the code for an {@code execute} of the sidecar, and makes the answer of whatever becomes of
+ * it.
+ */
+record ToolAnswer(Map<String, Tool> executable, GenerateOptions options, List<Message> messages) {
 
   /** The model gets no more of an exception's message. */
   private static final int MAX_MESSAGE_LENGTH = 4_096;
@@ -30,13 +32,21 @@ record ToolAnswer(
       }
     } catch (ToolRefusalException refusal) {
       output.setRefusal(ToolRefusal.newBuilder().setReason(messageOf(refusal)));
-    } catch (JsonMismatchException mismatch) {
-      output.setError(failure("invalid arguments: " + messageOf(mismatch)));
     } catch (Throwable failed) {
       // Whatever a tool throws, errors included, is an answer: the loop must not wait for one.
+      report(execute.getToolCall(), failed);
       output.setError(failure(messageOf(failed)));
     }
     return output.build();
+  }
+
+  private void report(ToolCall call, Throwable failed) {
+    try {
+      options.toolErrorListener().accept(call, failed);
+    } catch (RuntimeException ofListener) {
+      // The tool's failure is what the model must learn.
+      failed.addSuppressed(ofListener);
+    }
   }
 
   private Object call(ExecuteTool execute) throws Exception {
@@ -45,15 +55,16 @@ record ToolAnswer(
     if (tool == null) {
       throw new IllegalArgumentException("there is no tool named " + call.getName());
     }
-    ToolContext context =
-        new ToolContext(call, messages, Durations.toJava(execute.getTimeout()));
+    ToolContext context = new ToolContext(call, messages, Durations.toJava(execute.getTimeout()));
     return tool.executor().orElseThrow().execute(call, context);
   }
 
   private void repair(ExecuteTool execute, ToolOutput.Builder output) throws Exception {
     ToolCall call = execute.getToolCall();
     Optional<String> arguments =
-        repair.isEmpty() ? Optional.empty() : repair.get().repair(call, execute.getProblem());
+        options.repair().isEmpty()
+            ? Optional.empty()
+            : options.repair().get().repair(call, execute.getProblem());
     if (arguments.isPresent()) {
       output.setRepairedCall(
           call.toBuilder().setArgumentsInvalid(false).setArgumentsJson(arguments.get()));
@@ -87,7 +98,10 @@ record ToolAnswer(
   }
 
   private static String messageOf(Throwable thrown) {
-    String message = thrown.getMessage();
+    String message =
+        thrown instanceof JsonMismatchException
+            ? "invalid arguments: " + thrown.getMessage()
+            : thrown.getMessage();
     if (message == null || message.isEmpty()) {
       return thrown.getClass().getSimpleName();
     }

@@ -56,11 +56,13 @@ final class ToolLoop extends EventDecoder<RunToolsResponse, GenerationEvent> {
   GenerationEvent decode(RunToolsResponse message) {
     switch (message.getMessageCase()) {
       case EVENT:
-        noteProgress(message.getEvent());
+        noteOutput(message.getEvent());
         return new GenerationEvent.Model(message.getStep(), message.getEvent());
       case EXECUTE:
+        noteOutput();
         return execute(message.getStep(), message.getExecute());
       case STEP_FINISH:
+        noteOutput();
         return finishStep(message.getStep(), message.getStepFinish().getResult());
       case RESULT:
         completed();
@@ -83,7 +85,7 @@ final class ToolLoop extends EventDecoder<RunToolsResponse, GenerationEvent> {
   }
 
   private GenerationEvent execute(int step, ExecuteTool execute) {
-    ToolAnswer answer = new ToolAnswer(executable, options.repair(), conversation);
+    ToolAnswer answer = new ToolAnswer(executable, options, conversation);
     runner.run(() -> sendOutput(answer.to(execute)), Durations.toJava(execute.getTimeout()));
     return execute.getProblem().isEmpty()
         ? new GenerationEvent.ToolStart(step, execute.getToolCall())

@@ -40,8 +40,7 @@ final class ToolRunner {
     Task task = new Task(tool);
     tasks.add(task);
     if (!timeout.isZero()) {
-      task.timeout =
-          timer.schedule(task::cancel, Durations.toNanos(timeout), TimeUnit.NANOSECONDS);
+      task.timeout = timer.schedule(task::cancel, Durations.toNanos(timeout), TimeUnit.NANOSECONDS);
     }
     if (free == 0) {
       waiting.add(task);

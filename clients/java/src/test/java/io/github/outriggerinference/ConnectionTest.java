@@ -87,14 +87,25 @@ class ConnectionTest {
 
   @Test
   void failsWithANetworkErrorWhereNobodyListens() throws IOException {
-    int port;
-    try (ServerSocket socket = new ServerSocket(0)) {
-      port = socket.getLocalPort();
-    }
+    int port = freePort();
     try (OutriggerClient nobody = OutriggerClient.connect("localhost:" + port)) {
       NetworkException thrown =
           assertThrows(NetworkException.class, () -> nobody.complete(REQUEST));
       assertTrue(thrown.retryable());
+    }
+  }
+
+  @Test
+  void waitsForASidecarThatStartsLaterWhereItIsToldTo() throws Exception {
+    int port = freePort();
+    try (OutriggerClient patient =
+        OutriggerClient.builder().address("localhost:" + port).waitForReady().connect()) {
+      assertThrows(
+          RequestTimeoutException.class, () -> patient.complete(REQUEST, Duration.ofMillis(100)));
+      CompletableFuture<Response> answer = patient.completeAsync(REQUEST, Duration.ofSeconds(20));
+      try (FakeSidecar late = new FakeSidecar(port, sidecar.complete)) {
+        assertEquals("r1", answer.get(20, TimeUnit.SECONDS).getId());
+      }
     }
   }
 
@@ -132,9 +143,22 @@ class ConnectionTest {
     String keytool = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
     Process process =
         new ProcessBuilder(
-                keytool, "-genkeypair", "-alias", "sidecar", "-keyalg", "EC", "-dname",
-                "CN=localhost", "-ext", "san=dns:localhost", "-storetype", "PKCS12", "-keystore",
-                file.toString(), "-storepass", PASSWORD)
+                keytool,
+                "-genkeypair",
+                "-alias",
+                "sidecar",
+                "-keyalg",
+                "EC",
+                "-dname",
+                "CN=localhost",
+                "-ext",
+                "san=dns:localhost",
+                "-storetype",
+                "PKCS12",
+                "-keystore",
+                file.toString(),
+                "-storepass",
+                PASSWORD)
             .redirectErrorStream(true)
             .start();
     String output = new String(process.getInputStream().readAllBytes());
@@ -148,7 +172,8 @@ class ConnectionTest {
 
   private static byte[] pem(String type, byte[] content) {
     String base64 = Base64.getMimeEncoder().encodeToString(content);
-    return ("-----BEGIN " + type + "-----\n" + base64 + "\n-----END " + type + "-----\n").getBytes();
+    return ("-----BEGIN " + type + "-----\n" + base64 + "\n-----END " + type + "-----\n")
+        .getBytes();
   }
 
   @Test
@@ -168,8 +193,7 @@ class ConnectionTest {
     hang();
     RequestTimeoutException thrown =
         assertThrows(
-            RequestTimeoutException.class,
-            () -> client.complete(REQUEST, Duration.ofMillis(100)));
+            RequestTimeoutException.class, () -> client.complete(REQUEST, Duration.ofMillis(100)));
     assertTrue(thrown.retryable());
   }
 
@@ -221,6 +245,12 @@ class ConnectionTest {
     assertInstanceOf(NetworkException.class, thrown.getCause());
     call.awaitCancel();
     assertThrows(NetworkException.class, () -> client.complete(REQUEST));
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
   }
 
   /** Lets the sidecar answer nothing. */

@@ -144,8 +144,7 @@ class ErrorsTest {
     OutriggerException thrown =
         failureOf(statusOf(Status.Code.INVALID_ARGUMENT, Any.pack(invalid), Any.pack(fields)));
     assertEquals(
-        List.of(new FieldViolation("messages", "expected at least one")),
-        thrown.fieldViolations());
+        List.of(new FieldViolation("messages", "expected at least one")), thrown.fieldViolations());
     assertFalse(thrown.retryable());
     assertEquals(Optional.empty(), thrown.retryAfter());
   }
@@ -204,7 +203,9 @@ class ErrorsTest {
       error = error.toBuilder().setCause(error).build();
     }
     int causes = 0;
-    for (Throwable at = OutriggerException.fromProto(error); at.getCause() != null; at = at.getCause()) {
+    for (Throwable at = OutriggerException.fromProto(error);
+        at.getCause() != null;
+        at = at.getCause()) {
       causes++;
     }
     assertEquals(16, causes);
@@ -216,7 +217,8 @@ class ErrorsTest {
     try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
       out.writeObject(OutriggerException.fromProto(RATE_LIMIT));
     }
-    try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+    try (ObjectInputStream in =
+        new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
       assertEquals(RATE_LIMIT, ((OutriggerException) in.readObject()).toProto());
     }
   }

@@ -105,7 +105,9 @@ final class FakeSidecar implements AutoCloseable {
 
   private final Server server;
 
-  private FakeSidecar(ServerBuilder<?> builder) throws IOException {
+  private FakeSidecar(ServerBuilder<?> builder, Script<Request, Response> complete)
+      throws IOException {
+    this.complete = complete;
     server =
         builder
             .addService(new Inference())
@@ -120,8 +122,13 @@ final class FakeSidecar implements AutoCloseable {
     this(InsecureServerCredentials.create());
   }
 
+  /** A server that calls wait for, so that its script must be there before it listens. */
+  FakeSidecar(int port, Script<Request, Response> complete) throws IOException {
+    this(Grpc.newServerBuilderForPort(port, InsecureServerCredentials.create()), complete);
+  }
+
   FakeSidecar(ServerCredentials credentials) throws IOException {
-    this(Grpc.newServerBuilderForPort(0, credentials));
+    this(Grpc.newServerBuilderForPort(0, credentials), null);
   }
 
   static FakeSidecar onUnixSocket(Path path) throws IOException {
@@ -129,7 +136,8 @@ final class FakeSidecar implements AutoCloseable {
         NettyServerBuilder.forAddress(new DomainSocketAddress(path.toFile()))
             .channelType(EpollServerDomainSocketChannel.class)
             .bossEventLoopGroup(new MultiThreadIoEventLoopGroup(1, EpollIoHandler.newFactory()))
-            .workerEventLoopGroup(new MultiThreadIoEventLoopGroup(1, EpollIoHandler.newFactory())));
+            .workerEventLoopGroup(new MultiThreadIoEventLoopGroup(1, EpollIoHandler.newFactory())),
+        null);
   }
 
   String address() {

@@ -58,9 +58,7 @@ class GenerationTest {
       ToolCall.newBuilder().setId("c1").setName("look").setArgumentsJson("{}").build();
   private static final ToolResult TOOL_RESULT = Messages.toolResult("c1", "warm");
   private static final Message QUESTION =
-      Message.newBuilder()
-          .addContent(ContentPart.newBuilder().setToolCall(CALL))
-          .build();
+      Message.newBuilder().addContent(ContentPart.newBuilder().setToolCall(CALL)).build();
   private static final Message ANSWER =
       Message.newBuilder()
           .addContent(ContentPart.newBuilder().setReasoning(Reasoning.newBuilder().setText("hm")))
@@ -70,8 +68,7 @@ class GenerationTest {
   private static final Response RESPONSE =
       Response.newBuilder()
           .setMessage(ANSWER)
-          .setFinishReason(
-              FinishReason.newBuilder().setReason(FinishReason.Reason.REASON_STOP))
+          .setFinishReason(FinishReason.newBuilder().setReason(FinishReason.Reason.REASON_STOP))
           .setUsage(Usage.newBuilder().setTotalTokens(5))
           .build();
   private static final StepResult FIRST_STEP =
@@ -124,8 +121,7 @@ class GenerationTest {
   @Test
   void hasTheContentOfTheLastStepWhereTheResponseHasNone() {
     Response without = RESPONSE.toBuilder().clearMessage().build();
-    GenerationResult result =
-        new GenerationResult(RESULT.toBuilder().setResponse(without).build());
+    GenerationResult result = new GenerationResult(RESULT.toBuilder().setResponse(without).build());
     assertEquals("It is warm.", result.text());
   }
 
@@ -180,11 +176,9 @@ class GenerationTest {
 
   @Test
   void completesAFutureAndIsCancelledWithIt() throws Exception {
-    sidecar.generate =
-        call -> call.send(GenerateResponse.newBuilder().setResult(RESULT).build());
+    sidecar.generate = call -> call.send(GenerateResponse.newBuilder().setResult(RESULT).build());
     GenerateOptions options = GenerateOptions.builder().model("m").prompt("?").build();
-    assertEquals(
-        "It is warm.", client.generateAsync(options).get(10, TimeUnit.SECONDS).text());
+    assertEquals("It is warm.", client.generateAsync(options).get(10, TimeUnit.SECONDS).text());
     CountDownLatch arrived = new CountDownLatch(1);
     CountDownLatch cancelled = new CountDownLatch(1);
     sidecar.generate =
@@ -272,8 +266,7 @@ class GenerationTest {
         assertThrows(
             NoObjectGeneratedException.class,
             () -> client.generateObject(Person.class, o -> o.model("m").prompt("?")));
-    assertEquals(
-        "the answer is no Person: the value: nobody is that old", thrown.getMessage());
+    assertEquals("the answer is no Person: the value: nobody is that old", thrown.getMessage());
     assertEquals("{\"name\":\"Ann\",\"age\":900}", thrown.noObject().orElseThrow().getText());
     assertEquals(12, thrown.usage().orElseThrow().getTotalTokens());
     GenerateOptions options = GenerateOptions.builder().model("m").prompt("?").build();

@@ -66,17 +66,14 @@ class JsonSchemaTest {
         "{\"type\":\"object\",\"properties\":{"
             + "\"place\":{\"type\":\"object\",\"description\":\"Where\","
             + place
-            + ","
-            + "\"unit\":{\"type\":\"string\",\"enum\":[\"CELSIUS\",\"FAHRENHEIT\"],"
-            + "\"description\":\"How warm is measured\"},"
-            + "\"days\":{\"type\":\"integer\"},"
-            + "\"precision\":{\"type\":\"number\"},"
-            + "\"detailed\":{\"type\":\"boolean\"},"
+            + ",\"unit\":{\"type\":\"string\",\"enum\":[\"CELSIUS\",\"FAHRENHEIT\"],\"description\":\"How"
+            + " warm is measured\"},\"days\":{\"type\":\"integer\"},"
+            + "\"precision\":{\"type\":\"number\"},\"detailed\":{\"type\":\"boolean\"},"
             + "\"fields\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
             + "\"hours\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"},\"uniqueItems\":true},"
             + "\"limits\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"number\"}},"
-            + "\"others\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-            + "\"description\":\"A place on earth\","
+            + "\"others\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"description\":\"A"
+            + " place on earth\","
             + place
             + "}},"
             + "\"required\":[\"place\",\"unit\",\"days\",\"precision\",\"detailed\",\"fields\","
@@ -100,7 +97,8 @@ class JsonSchemaTest {
   @Test
   void isRefusedForATypeThatIsNotSupportedAndNamesTheComponent() {
     assertRefused(
-        WithObject.class, "WithObject.anything: java.lang.Object is not supported, expected String");
+        WithObject.class,
+        "WithObject.anything: java.lang.Object is not supported, expected String");
     assertRefused(WithIntegerKeys.class, "WithIntegerKeys.names: java.util.Map<");
     assertRefused(WithArray.class, "WithArray.numbers: int[] is not supported");
     assertRefused(WithRawList.class, "WithRawList.list: java.util.List is not supported");

@@ -9,6 +9,9 @@ import io.github.outriggerinference.JsonSchemaTest.Unit;
 import io.github.outriggerinference.JsonSchemaTest.WeatherInput;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -17,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.UUID;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,7 +29,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @DisplayName("JSON of records")
 class JsonTest {
-  record Numbers(byte b, short s, int i, long l, float f, double d, BigInteger whole, BigDecimal exact) {}
+  record Numbers(
+      byte b, short s, int i, long l, float f, double d, BigInteger whole, BigDecimal exact) {}
 
   record Boxed(Byte b, Short s, Integer i, Long l, Float f, Double d, Boolean flag) {}
 
@@ -60,7 +65,8 @@ class JsonTest {
     for (int i = random.nextInt(4); i > 0; i--) {
       fields.add(randomText(random));
       hours.add(random.nextInt());
-      limits.put(randomText(random), new BigDecimal(new BigInteger(90, random), random.nextInt(30)));
+      limits.put(
+          randomText(random), new BigDecimal(new BigInteger(90, random), random.nextInt(30)));
       others.add(randomPlace(random));
     }
     return new WeatherInput(
@@ -123,10 +129,13 @@ class JsonTest {
         "{\"name\":1,\"age\":{\"years\":1}}|/name: expected a string, found a number",
         "{\"name\":null,\"age\":{\"years\":1}}|/name: expected a string, found null",
         "{\"name\":\"Ann\",\"age\":[]}|/age: expected an object, found a list",
-        "{\"name\":\"Ann\",\"age\":{\"years\":\"1\"}}|/age/years: expected an integer, found a string",
+        "{\"name\":\"Ann\",\"age\":{\"years\":\"1\"}}|/age/years: expected an integer, found a"
+            + " string",
         "{\"name\":\"Ann\",\"age\":{\"years\":1.5}}|/age/years: expected an integer in range",
-        "{\"name\":\"Ann\",\"age\":{\"years\":2147483648}}|/age/years: expected an integer in range",
-        "{\"name\":\"Ann\",\"age\":{\"years\":1e999999999}}|/age/years: expected an integer of fewer",
+        "{\"name\":\"Ann\",\"age\":{\"years\":2147483648}}|/age/years: expected an integer in"
+            + " range",
+        "{\"name\":\"Ann\",\"age\":{\"years\":1e999999999}}|/age/years: expected an integer of"
+            + " fewer",
         "{\"name\":\"Ann\",\"age\":{\"years\":-1}}|/age: years must not be negative",
         "[]|the value: expected an object, found a list",
         "{\"name\":\"Ann\"|expected valid JSON",
@@ -165,10 +174,36 @@ class JsonTest {
   void namesTheConstantsWhereAnEnumHasNoSuchOne() {
     record Choice(Unit unit) {}
     String message =
-        assertThrows(
-                JsonMismatchException.class, () -> read(Choice.class, "{\"unit\":\"KELVIN\"}"))
+        assertThrows(JsonMismatchException.class, () -> read(Choice.class, "{\"unit\":\"KELVIN\"}"))
             .getMessage();
-    assertEquals("/unit: expected one of [\"CELSIUS\",\"FAHRENHEIT\"], found another value", message);
+    assertEquals(
+        "/unit: expected one of [\"CELSIUS\",\"FAHRENHEIT\"], found another value", message);
+  }
+
+  record Moments(LocalDate day, OffsetDateTime local, Instant instant, UUID id) {}
+
+  @Test
+  void hasDatesTimesAndUuidsAsStrings() {
+    Moments moments =
+        new Moments(
+            LocalDate.of(2026, 2, 28),
+            OffsetDateTime.parse("2026-02-28T10:00:00+02:00"),
+            Instant.parse("2026-02-28T08:00:00Z"),
+            UUID.fromString("6ba7b810-9dad-11d1-80b4-00c04fd430c8"));
+    String json =
+        "{\"day\":\"2026-02-28\",\"local\":\"2026-02-28T10:00+02:00\","
+            + "\"instant\":\"2026-02-28T08:00:00Z\","
+            + "\"id\":\"6ba7b810-9dad-11d1-80b4-00c04fd430c8\"}";
+    assertEquals(json, Json.write(moments));
+    assertEquals(moments, read(Moments.class, json));
+    assertEquals(
+        "/day: expected a date, found another string",
+        assertThrows(
+                JsonMismatchException.class, () -> read(Moments.class, "{\"day\":\"2026-02-30\"}"))
+            .getMessage());
+    assertEquals(
+        "{\"type\":\"string\",\"format\":\"date\"}",
+        JsonScalars.of(LocalDate.class).schema().toString());
   }
 
   @Test
@@ -178,7 +213,8 @@ class JsonTest {
     value.put("b", null);
     value.put("c", Optional.of(Unit.CELSIUS));
     value.put("<", 'y');
-    assertEquals("{\"a\":[1,2.5,\"x\"],\"b\":null,\"c\":\"CELSIUS\",\"<\":\"y\"}", Json.write(value));
+    assertEquals(
+        "{\"a\":[1,2.5,\"x\"],\"b\":null,\"c\":\"CELSIUS\",\"<\":\"y\"}", Json.write(value));
   }
 
   @Test

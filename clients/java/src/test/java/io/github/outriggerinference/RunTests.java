@@ -1,7 +1,7 @@
 package io.github.outriggerinference;
 
-import static org.junit.platform.engine.discovery.DiscoverySelectors.selectPackage;
 import static org.junit.platform.engine.discovery.ClassNameFilter.includeClassNamePatterns;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectPackage;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -116,6 +116,17 @@ class StreamTest {
   }
 
   @Test
+  void yieldsTheTextAloneWhereThatIsWanted() {
+    answer(START, TEXT_START, delta("a"), delta("b"), FINISH);
+    try (ResponseStream stream = client.stream(REQUEST)) {
+      List<String> texts = new ArrayList<>();
+      stream.textDeltas().forEach(texts::add);
+      assertEquals(List.of("a", "b"), texts);
+      assertEquals("r1", stream.response().getId());
+    }
+  }
+
+  @Test
   void isAFailureWhereItEndsWithoutItsLastEvent() {
     answer(START, delta("a"));
     try (ResponseStream stream = client.stream(REQUEST)) {
@@ -123,7 +134,11 @@ class StreamTest {
       assertEquals(delta("a"), stream.next());
       assertThrows(StreamException.class, stream::hasNext);
       assertThrows(StreamException.class, stream::next);
-      assertThrows(StreamException.class, stream::response);
+      StreamException thrown = assertThrows(StreamException.class, stream::response);
+      assertTrue(
+          List.of(thrown.getStackTrace()).stream()
+              .anyMatch(frame -> frame.getClassName().equals(StreamTest.class.getName())),
+          "the stack trace does not show the reader");
     }
   }
 

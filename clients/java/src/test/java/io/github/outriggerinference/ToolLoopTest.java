@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Duration;
 import io.github.outriggerinference.errors.AbortException;
+import io.github.outriggerinference.errors.NetworkException;
 import io.github.outriggerinference.errors.StreamException;
 import io.github.outriggerinference.v1.ContentPart;
 import io.github.outriggerinference.v1.ExecuteTool;
@@ -16,7 +17,6 @@ import io.github.outriggerinference.v1.Image;
 import io.github.outriggerinference.v1.Message;
 import io.github.outriggerinference.v1.RejectedOutput;
 import io.github.outriggerinference.v1.Response;
-import io.github.outriggerinference.v1.RunToolsRequest;
 import io.github.outriggerinference.v1.RunToolsResponse;
 import io.github.outriggerinference.v1.RunToolsStart;
 import io.github.outriggerinference.v1.StepFinish;
@@ -27,6 +27,7 @@ import io.github.outriggerinference.v1.ToolCall;
 import io.github.outriggerinference.v1.ToolOutput;
 import io.github.outriggerinference.v1.ToolResult;
 import io.grpc.Context;
+import io.grpc.Status;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -274,9 +275,33 @@ class ToolLoopTest {
   }
 
   @Test
+  void tellsTheListenerWhatAToolThrew() {
+    IOException down = new IOException("the station is down");
+    List<Object> told = Collections.synchronizedList(new ArrayList<>());
+    Tool tool =
+        weather(
+            city -> {
+              throw down;
+            });
+    GenerateOptions options =
+        GenerateOptions.builder()
+            .model("m")
+            .prompt("?")
+            .tools(tool)
+            .onToolError(
+                (call, thrown) -> {
+                  told.addAll(List.of(call.getId(), thrown));
+                  throw new IllegalStateException("the log is full");
+                })
+            .build();
+    ToolOutput output = outputOf(options, execute("c1", ARGUMENTS));
+    assertEquals("the station is down", output.getError().getMessage());
+    assertEquals(List.of("c1", down), told);
+  }
+
+  @Test
   void answersWithAFailureForAToolThatWasNotOffered() {
-    ToolOutput output =
-        outputOf(with(weather(city -> "x")), execute(call("c1", "launch", "{}")));
+    ToolOutput output = outputOf(with(weather(city -> "x")), execute(call("c1", "launch", "{}")));
     assertEquals("there is no tool named launch", output.getError().getMessage());
     assertEquals("c1", output.getToolCallId());
   }
@@ -305,14 +330,14 @@ class ToolLoopTest {
         RunToolsResponse.newBuilder()
             .setExecute(
                 ExecuteTool.newBuilder()
-                    .setToolCall(call("c1", "get_weather", "{\"city\":").toBuilder()
-                        .setArgumentsInvalid(true))
+                    .setToolCall(
+                        call("c1", "get_weather", "{\"city\":").toBuilder()
+                            .setArgumentsInvalid(true))
                     .setProblem("unexpected end"))
             .build();
     AtomicInteger executions = new AtomicInteger();
     Tool tool = weather(city -> executions.incrementAndGet());
-    GenerateOptions.Builder options =
-        GenerateOptions.builder().model("m").prompt("?").tools(tool);
+    GenerateOptions.Builder options = GenerateOptions.builder().model("m").prompt("?").tools(tool);
     ToolOutput repaired =
         outputOf(
             options
@@ -338,9 +363,7 @@ class ToolLoopTest {
             City.class,
             (input, context) -> (first.isDone() ? second : first).complete(context));
     StepResult step =
-        step("Let me look.").toBuilder()
-            .addToolResults(Messages.toolResult("c1", "warm"))
-            .build();
+        step("Let me look.").toBuilder().addToolResults(Messages.toolResult("c1", "warm")).build();
     sidecar.runTools =
         loop -> {
           loop.receive();
@@ -499,6 +522,20 @@ class ToolLoopTest {
         };
     assertThrows(StreamException.class, () -> client.generate(with(slow.tool())));
     slow.assertInterrupted();
+  }
+
+  @Test
+  void hadOutputWhereItFailsAfterATool() {
+    sidecar.runTools =
+        loop -> {
+          loop.receive();
+          loop.send(execute("c1", ARGUMENTS));
+          loop.receive();
+          throw Status.UNAVAILABLE.asException();
+        };
+    NetworkException thrown =
+        assertThrows(NetworkException.class, () -> client.generate(with(weather(city -> "rain"))));
+    assertTrue(thrown.outputStarted());
   }
 
   @Test

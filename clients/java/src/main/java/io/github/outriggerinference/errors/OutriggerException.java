@@ -127,7 +127,10 @@ public class OutriggerException extends RuntimeException {
         .build();
   }
 
-  /** The kind of a status without details: one of gRPC itself, of a proxy, or of the sidecar's transport. */
+  /**
+   * The kind of a status without details: one of gRPC itself, of a proxy, or of the sidecar's
+   * transport.
+   */
   private static ErrorKind kindOf(Status.Code code) {
     return switch (code) {
       case UNAVAILABLE -> ErrorKind.ERROR_KIND_NETWORK;
@@ -137,7 +140,8 @@ public class OutriggerException extends RuntimeException {
       case PERMISSION_DENIED -> ErrorKind.ERROR_KIND_ACCESS_DENIED;
       case NOT_FOUND -> ErrorKind.ERROR_KIND_NOT_FOUND;
       // RESOURCE_EXHAUSTED without details is a message over a size limit.
-      case INVALID_ARGUMENT, OUT_OF_RANGE, RESOURCE_EXHAUSTED -> ErrorKind.ERROR_KIND_INVALID_REQUEST;
+      case INVALID_ARGUMENT, OUT_OF_RANGE, RESOURCE_EXHAUSTED ->
+          ErrorKind.ERROR_KIND_INVALID_REQUEST;
       case FAILED_PRECONDITION, UNIMPLEMENTED -> ErrorKind.ERROR_KIND_CONFIGURATION;
       default -> ErrorKind.ERROR_KIND_INTERNAL;
     };
