@@ -59,14 +59,15 @@ class _Service(GenerationServiceServicer):
 
 
 @contextmanager
-def fake_sidecar(play: Play) -> Iterator[str]:
-    """Serves a play under the address that it gives."""
-    server = grpc.server(ThreadPoolExecutor(max_workers=4))
+def fake_sidecar(play: Play, address: str = "127.0.0.1:0") -> Iterator[str]:
+    """Serves a play under the address that it gives, by default on a free port."""
+    options = [("grpc.max_send_message_length", -1)]
+    server = grpc.server(ThreadPoolExecutor(max_workers=4), options=options)
     add_GenerationServiceServicer_to_server(_Service(play), server)
-    port = server.add_insecure_port("127.0.0.1:0")
+    port = server.add_insecure_port(address)
     server.start()
     try:
-        yield f"127.0.0.1:{port}"
+        yield f"127.0.0.1:{port}" if address == "127.0.0.1:0" else address
     finally:
         server.stop(grace=None).wait()
 

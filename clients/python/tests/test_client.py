@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import unittest
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from outrigger import AsyncClient, Client, GenerationLimits, NetworkError, Request, RetryPolicy, tool
+import grpc
+
+from outrigger import (
+    AsyncClient,
+    Client,
+    GenerateResult,
+    GenerationLimits,
+    NetworkError,
+    Request,
+    RetryPolicy,
+    __version__,
+    tool,
+)
 from outrigger.channel import target_of
-from outrigger.options import generation_options, object_order
+from outrigger.options import generation_options, object_spec
 from outrigger.schema import shape_of
 from outrigger.tools import tool_set
-from outrigger.v1.generation_service_pb2 import ObjectFormat
+from outrigger.v1.generation_service_pb2 import ObjectFormat, RunToolsResponse
 from outrigger.v1.request_pb2 import LOSS_POLICY_REFUSE, STATE_POLICY_TO_TEXT, ToolChoice
+from tests.fake_sidecar import Peer, Play, assistant, fake_sidecar, finished, step_of
 
 # Nothing listens there, and no program without privileges can.
 CLOSED = "127.0.0.1:1"
@@ -66,6 +81,55 @@ class ConnectionTest(unittest.IsolatedAsyncioTestCase):
                 await other.wait_until_ready(0.1)
 
 
+class ChannelTest(unittest.IsolatedAsyncioTestCase):
+    """What the channels of both clients have in common, against a server that plays the sidecar's part."""
+
+    async def results(self, play: Play, address: str = "127.0.0.1:0", **options: Any) -> list[GenerateResult]:
+        """What each client gets for a play."""
+        arguments: Any = {"model": "m", "prompt": "Hi", "tools": [act], "timeout": 30}
+        with fake_sidecar(play, address) as target, Client(target, **options) as client:
+            first = client.generate(**arguments)
+            async with AsyncClient(target) as other:
+                return [first, await other.generate(**arguments)]
+
+    async def test_a_unix_socket_is_an_address(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            found = await self.results(
+                lambda _: finished(step_of(assistant("hi"))), f"unix://{folder}/socket"
+            )
+        self.assertEqual([result.text for result in found], ["hi", "hi"])
+
+    async def test_the_user_agent_names_the_package_and_its_version(self) -> None:
+        agents: list[str] = []
+
+        def play(peer: Peer) -> Iterator[RunToolsResponse]:
+            agents.extend(
+                str(value) for key, value in peer.context.invocation_metadata() if key == "user-agent"
+            )
+            yield from finished(step_of(assistant("hi")))
+
+        await self.results(play)
+        self.assertEqual(len(agents), 2)
+        for agent in agents:
+            self.assertTrue(agent.startswith(f"outrigger-python/{__version__} "), agent)
+
+    async def test_answers_over_four_mebibytes_arrive(self) -> None:
+        text = "x" * (6 << 20)
+        found = await self.results(lambda _: finished(step_of(assistant(text))))
+        self.assertEqual([len(result.text) for result in found], [len(text)] * 2)
+
+    async def test_interceptors_see_each_call(self) -> None:
+        seen: list[str] = []
+
+        class Interceptor(grpc.StreamStreamClientInterceptor):
+            def intercept_stream_stream(self, continuation: Any, details: Any, requests: Any) -> Any:
+                seen.append(details.method)
+                return continuation(details, requests)
+
+        await self.results(lambda _: finished(step_of(assistant("hi"))), interceptors=[Interceptor()])
+        self.assertEqual(seen, ["/outrigger.v1.GenerationService/RunTools"])
+
+
 class ArgumentsTest(unittest.TestCase):
     """Keyword arguments and the message that they become."""
 
@@ -113,16 +177,16 @@ class ArgumentsTest(unittest.TestCase):
                 options(**arguments)
 
     def test_the_schema_of_an_object_is_derived_or_given(self) -> None:
-        order = object_order("m", Point, prompt="Hi", name="point", strategy="tool")
-        self.assertIn('"properties":{"x":{"type":"integer"}}', order.format.schema_json)
-        self.assertEqual((order.format.name, order.format.strategy), ("point", ObjectFormat.STRATEGY_TOOL))
-        self.assertEqual(order.options.prompt, "Hi")
-        given = object_order("m", {"type": "object"})
+        spec = object_spec("m", Point, prompt="Hi", name="point", strategy="tool")
+        self.assertIn('"properties":{"x":{"type":"integer"}}', spec.format.schema_json)
+        self.assertEqual((spec.format.name, spec.format.strategy), ("point", ObjectFormat.STRATEGY_TOOL))
+        self.assertEqual(spec.options.prompt, "Hi")
+        given = object_spec("m", {"type": "object"})
         self.assertEqual((given.format.schema_json, given.shape), ('{"type":"object"}', None))
 
     def test_an_object_is_an_object_and_takes_no_functions(self) -> None:
         self.assertEqual(shape_of(list[int]).schema({})["type"], "array")
         with self.assertRaisesRegex(TypeError, "expected a type whose JSON is an object"):
-            object_order("m", list[int])
+            object_spec("m", list[int])
         with self.assertRaisesRegex(ValueError, "functions cannot be combined with an object"):
-            object_order("m", Point, tools=[act])  # type: ignore[list-item]
+            object_spec("m", Point, tools=[act])  # type: ignore[list-item]

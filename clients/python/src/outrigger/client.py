@@ -15,7 +15,7 @@ from outrigger.options import (
     GenerationArguments,
     ObjectArguments,
     generation_options,
-    object_order,
+    object_spec,
     run_tools_start,
 )
 from outrigger.results import GenerateResult, ObjectResult
@@ -183,10 +183,10 @@ class Client:
             timeout: Seconds for all of it.
             arguments: See ObjectArguments.
         """
-        order = object_order(model, schema, **arguments)
-        request = GenerateObjectRequest(options=order.options, object=order.format)
+        spec = object_spec(model, schema, **arguments)
+        request = GenerateObjectRequest(options=spec.options, object=spec.format)
         answer = _answer(lambda: self._generation.GenerateObject(request, timeout=timeout))
-        return object_result(answer.result, order.shape)
+        return object_result(answer.result, spec.shape)
 
     @overload
     def stream_object(
@@ -212,10 +212,10 @@ class Client:
         self, *, model: str, schema: Any, timeout: float | None = None, **arguments: Unpack[ObjectArguments]
     ) -> ObjectStream[Any]:
         """Generates like `generate_object`, and yields the object while it grows."""
-        order = object_order(model, schema, **arguments)
-        request = StreamObjectRequest(options=order.options, object=order.format)
+        spec = object_spec(model, schema, **arguments)
+        request = StreamObjectRequest(options=spec.options, object=spec.format)
         call = self._generation.StreamObject(request, timeout=timeout)
-        return ObjectStream(call, ObjectDecoder(order.shape))
+        return ObjectStream(call, ObjectDecoder(spec.shape))
 
     def _run_tools(
         self,

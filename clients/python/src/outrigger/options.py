@@ -122,8 +122,8 @@ class ObjectArguments(GenerationArguments, total=False):
 
 
 @dataclasses.dataclass(frozen=True)
-class ObjectOrder:
-    """What is to be generated, and how it is decoded."""
+class ObjectSpec:
+    """What is asked for with an object, and how the answer is decoded."""
 
     options: GenerationOptions
     format: ObjectFormat
@@ -165,7 +165,7 @@ def run_tools_start(
     )
 
 
-def object_order(model: str, schema: Any, /, **arguments: Unpack[ObjectArguments]) -> ObjectOrder:
+def object_spec(model: str, schema: Any, /, **arguments: Unpack[ObjectArguments]) -> ObjectSpec:
     """The messages for the arguments of an object's generation."""
     tools = tool_set(arguments.pop("tools", ()))
     if tools.executable:
@@ -183,7 +183,7 @@ def object_order(model: str, schema: Any, /, **arguments: Unpack[ObjectArguments
     )
     # What is left are the arguments of every generation.
     rest: GenerationArguments = arguments
-    return ObjectOrder(generation_options(model, tools, **rest), form, shape)
+    return ObjectSpec(generation_options(model, tools, **rest), form, shape)
 
 
 def _request(model: str, tools: ToolSet, arguments: GenerationArguments) -> Request:
