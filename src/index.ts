@@ -37,6 +37,13 @@ export {
   type FallbackOptions,
   type FallbackTarget,
 } from "./middleware/fallback.ts";
+export type { LoggedMessage } from "./middleware/log-texts.ts";
+export {
+  type AttemptEntry,
+  createLogging,
+  type LoggedContent,
+  type LoggingOptions,
+} from "./middleware/logging.ts";
 export { createModelAliases, type ModelAlias, type ModelAliasOptions } from "./middleware/model-aliases.ts";
 export type { MiddlewareObserver, RefusedBy } from "./middleware/observer.ts";
 export { createRateLimit, type RateLimitOptions } from "./middleware/rate-limit.ts";

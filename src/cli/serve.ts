@@ -39,7 +39,7 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const output = createLogOutput(STDOUT);
   const logger = createLogger({ level: config.log.level, destination: output });
   const keyFiles = openKeyFiles(config.client, logger);
-  const client = buildClient(config.client, keyFiles);
+  const client = buildClient(config.client, keyFiles, logger);
   const readDroppedLogLines = () => output.droppedLines;
   const sidecar = await startSidecar({ config, client, logger, readDroppedLogLines });
   const stopped = stopSignal();

@@ -9,8 +9,17 @@ import { createFallback } from "../middleware/fallback.ts";
 import { createModelAliases } from "../middleware/model-aliases.ts";
 import { createRateLimit } from "../middleware/rate-limit.ts";
 import { createRetry } from "../middleware/retry.ts";
+import { type AttemptLog, createAttemptLog } from "./attempt-log.ts";
 import type { ConfiguredModel, FallbackRule, MiddlewareConfig } from "./config.ts";
 import { RuleLevels } from "./rule-levels.ts";
+
+/** What the middleware of a configuration works with. */
+export interface MiddlewareParts {
+  readonly models: readonly ConfiguredModel[];
+  readonly catalog: Catalog;
+  /** Takes the entries of `logging`. */
+  readonly log: AttemptLog;
+}
 
 /**
  * The middleware that a configuration asks for, outermost first. A retry is within a fallback, so that the next provider
@@ -18,8 +27,7 @@ import { RuleLevels } from "./rule-levels.ts";
  */
 export function buildMiddleware(
   config: MiddlewareConfig,
-  models: readonly ConfiguredModel[],
-  catalog: Catalog,
+  { models, catalog, log }: MiddlewareParts,
 ): MiddlewareMethods[] {
   const { modelAliases, fallbacks } = config;
   const levels = new RuleLevels(config, models, catalog);
@@ -33,6 +41,7 @@ export function buildMiddleware(
       combineMiddleware(rules.map((rule) => createBudget({ ...rule, catalog, name }))),
     ),
     ...levels.everyLevel("rateLimit", (rule, name) => createRateLimit({ ...rule, name })),
+    ...levels.mostSpecific("logging", (rule) => createAttemptLog(rule, log)),
   ];
 }
 

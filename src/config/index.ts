@@ -4,6 +4,7 @@ import { Client } from "../client/client.ts";
 import { createAdapter } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import type { AttemptLog } from "./attempt-log.ts";
 import { buildMiddleware } from "./build-middleware.ts";
 import type { ClientConfig } from "./config.ts";
 import { type KeyFileLog, KeyFiles } from "./key-files.ts";
@@ -28,6 +29,7 @@ export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFile
 export function buildClient(
   { providers, defaultProvider, middleware, models, remedy }: ClientConfig,
   keyFiles: KeyFiles,
+  log: AttemptLog,
 ): Client {
   const adapters: Record<string, ProviderAdapter> = {};
   const problems: string[] = [];
@@ -48,7 +50,7 @@ export function buildClient(
     {
       providers: adapters,
       defaultProvider: defaultProvider ?? first,
-      middleware: buildMiddleware(middleware, models, catalog),
+      middleware: buildMiddleware(middleware, { models, catalog, log }),
       catalog,
       fieldPaths: "contract",
     },

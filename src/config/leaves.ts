@@ -44,6 +44,15 @@ export function number(from: number, to: number) {
   });
 }
 
+/** A regular expression, for all its matches. */
+export const pattern = leaf("a regular expression in quotes", (value) => {
+  try {
+    return typeof value === "string" && value !== "" ? new RegExp(value, "gu") : undefined;
+  } catch {
+    return undefined;
+  }
+});
+
 /** true or false, also as text. */
 export const flag = leaf("true or false", (value) => {
   if (value === true || value === "true") return true;

@@ -1,8 +1,20 @@
 /** The fields of a configuration that put middleware around calls. */
 import * as z from "zod/mini";
 import { fallbackKinds, MAX_FALLBACK_TARGETS } from "../middleware/fallback.ts";
+import type { LoggedContent } from "../middleware/logging.ts";
 import { compact, fields, list } from "./fields.ts";
-import { count, duration, flag, number, oneOf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
+import {
+  count,
+  duration,
+  flag,
+  number,
+  oneOf,
+  pattern,
+  positiveDuration,
+  size,
+  text,
+  wholeNumber,
+} from "./leaves.ts";
 
 /** More would keep a caller waiting for minutes. */
 const MAX_RETRIES = 10;
@@ -11,6 +23,9 @@ const MAX_RETRIES = 10;
 const MAX_QUEUE = 10_000;
 
 const MAX_WAIT_MS = 3_600_000;
+
+/** What is logged of a call stays in memory until it is written. */
+const MAX_LOGGED_TEXT = 100_000;
 
 const kindByWord = new Map(fallbackKinds.map((kind) => [kind.toLowerCase(), kind]));
 
@@ -158,6 +173,17 @@ const cache = z.pipe(
   ),
 );
 
+const loggedContent: readonly LoggedContent[] = ["messages", "answer"];
+
+const logging = z.pipe(
+  fields({
+    include: z.optional(list(oneOf(loggedContent), "a list of messages, answer or both")),
+    max_text: z.optional(wholeNumber(1, MAX_LOGGED_TEXT)),
+    redact: z.optional(list(pattern, "a list of regular expressions")),
+  }),
+  z.transform(({ include, max_text, redact }) => compact({ include, maxTextLength: max_text, redact })),
+);
+
 /** Fields of everything that rules may be given for: all calls, a provider, a model. */
 export const ruleFields = {
   retries: z.optional(retries),
@@ -165,13 +191,14 @@ export const ruleFields = {
   rate_limit: z.optional(rateLimit),
   budget: z.optional(budgets),
   cache: z.optional(cache),
+  logging: z.optional(logging),
 };
 
 /** The rules among the fields of an entry, and the others. */
 export function splitRules<Entry extends RuleEntry>(entry: Entry) {
-  const { retries, circuit_breaker, rate_limit, budget, cache, ...rest } = entry;
-  const rules = { retries, circuitBreaker: circuit_breaker, rateLimit: rate_limit, budgets: budget, cache };
-  return { ...rest, rules: compact(rules) };
+  const { retries, circuit_breaker, rate_limit, budget, cache, logging, ...rest } = entry;
+  const renamed = { circuitBreaker: circuit_breaker, rateLimit: rate_limit, budgets: budget };
+  return { ...rest, rules: compact({ retries, cache, logging, ...renamed }) };
 }
 
 /** What the rules of an entry are. */

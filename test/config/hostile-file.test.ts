@@ -32,6 +32,9 @@ providers:
 `;
 const environment = { KEY: "sk-very-secret", TEAM: "rocket" };
 
+/** A log that nobody reads. */
+const silent = { info() {}, warn() {} };
+
 let folder: string;
 
 beforeAll(async () => {
@@ -46,7 +49,7 @@ async function refusalOf(text: string): Promise<{ message: string; code: number 
   await writeFile(config, text);
   try {
     const { client } = await loadConfig({ environment, flags: { config } });
-    await buildClient(client, openKeyFiles(client, { info() {}, warn() {} })).close();
+    await buildClient(client, openKeyFiles(client, silent), silent).close();
     return undefined;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

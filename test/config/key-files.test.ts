@@ -124,7 +124,7 @@ describe("a client with key files", () => {
       `providers: { main: { api: openai-chat, base_url: "${base}", api_key_file: key } }`,
     );
     const { client: settings } = await loadConfig({ environment: {}, flags: { config } });
-    await using client = buildClient(settings, openKeyFiles(settings, log));
+    await using client = buildClient(settings, openKeyFiles(settings, log), log);
     const request = { model: "m", messages: [userMessage("hi")] };
     await expect(client.complete(request)).rejects.toMatchObject({ httpStatusCode: 401 });
     await writeFile(join(folder, "next"), "sk-two");

@@ -14,6 +14,9 @@ import { ConfigurationError } from "../../src/core/errors.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
 
+/** A log that nobody reads. */
+const silent = { info() {}, warn() {} };
+
 let folder: string;
 
 beforeAll(async () => {
@@ -29,7 +32,7 @@ async function fileOf(text: string): Promise<string> {
 }
 
 function clientOf(config: ClientConfig): Client {
-  return buildClient(config, openKeyFiles(config, { info() {}, warn() {} }));
+  return buildClient(config, openKeyFiles(config, silent), silent);
 }
 
 /** Loads a file and gives the lines of its error, without the folder. */

@@ -5,10 +5,18 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { buildClient, loadConfig, openKeyFiles } from "../../src/config/index.ts";
+import { userMessage } from "../../src/core/message.ts";
 import { askedOf, requestFor } from "../middleware/support/providers.ts";
 import { useSimulator } from "../simulator/support.ts";
 
 const simulator = useSimulator();
+
+/** What was logged. */
+let lines: [fields: object, message: string][] = [];
+const log = {
+  info: (fields: object, message: string) => void lines.push([fields, message]),
+  warn() {},
+};
 
 let folder: string;
 let opened: Client[] = [];
@@ -20,6 +28,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await Promise.all(opened.map((client) => client.close()));
   opened = [];
+  lines = [];
   simulator().clearRequests();
 });
 
@@ -32,7 +41,7 @@ providers:
   one: { api: openai-responses, api_key: k, base_url: "${simulator().openaiBaseUrl}" ${settingsOfOne} }
   two: { api: anthropic-messages, api_key: k, base_url: "${simulator().anthropicBaseUrl}" }
 `);
-  const client = buildClient(config, openKeyFiles(config, { info() {}, warn() {} }));
+  const client = buildClient(config, openKeyFiles(config, log), log);
   opened.push(client);
   return client;
 }
@@ -140,6 +149,26 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
     );
   });
 
+  it("logs each attempt, with the content that the file asks for, and redacted", async () => {
+    const client = await clientOf(
+      "middleware: { retries: { max_retries: 1, base_delay: 1ms }, logging: {} }",
+      `, logging: { include: [messages, answer], max_text: 1000, redact: ['\\d{4}'] }`,
+    );
+    const messages = [userMessage("My card is 1234, my key sk-abcdefghijklmnop!")];
+    await client.complete({ model: "sim-echo:status=503,times=1", provider: "one", messages });
+    await client.complete({ model: "sim-echo", provider: "two", messages }, { inferenceId: "inf_2" });
+    const text = "My card is [redacted], my key [redacted]!";
+    expect(lines).toMatchObject([
+      [
+        { kind: "complete", provider: "one", error_kind: "SERVER", messages: [{ role: "user", text }] },
+        "attempt",
+      ],
+      [{ kind: "complete", provider: "one", finish_reason: "STOP", answer: text }, "attempt"],
+      [{ kind: "complete", provider: "two", inference_id: "inf_2", finish_reason: "STOP" }, "attempt"],
+    ]);
+    expect(lines[2]?.[0]).toMatchObject({ messages: undefined, answer: undefined });
+  });
+
   it("answers a request from memory that was answered before", async () => {
     const client = await clientOf(
       "",
@@ -152,6 +181,16 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
   });
 
   it.each([
+    [
+      "a pattern that is none",
+      "middleware: { logging: { redact: ['('] } }",
+      'middleware.logging.redact[0]: expected a regular expression in quotes, found "("',
+    ],
+    [
+      "content that cannot be logged",
+      "middleware: { logging: { include: [message] } }",
+      'middleware.logging.include[0]: expected messages, answer, found "message"; did you mean "messages"?',
+    ],
     [
       "a rate limit without a limit",
       "middleware: { rate_limit: { max_wait: 1s } }",

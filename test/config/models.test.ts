@@ -5,6 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildClient, loadConfig, openKeyFiles } from "../../src/config/index.ts";
 
+/** A log that nobody reads. */
+const silent = { info() {}, warn() {} };
+
 let folder: string;
 
 beforeAll(async () => {
@@ -30,7 +33,7 @@ describe("models of a configuration file", () => {
     capabilities: [tools, image_input]
     prices: { input: 3.75, output: 15, cache_read: 1.875 }
 `);
-    await using client = buildClient(config.client, openKeyFiles(config.client, { info() {}, warn() {} }));
+    await using client = buildClient(config.client, openKeyFiles(config.client, silent), silent);
     expect(client.catalog.getModelInfo("acme-style")).toMatchObject({
       id: "ft:gpt-4o:acme",
       contextWindow: 128_000,

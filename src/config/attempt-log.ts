@@ -1,0 +1,42 @@
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import { type AttemptEntry, createLogging } from "../middleware/logging.ts";
+import type { CallRules } from "./middleware-schema.ts";
+
+/** Where attempts are logged. A logger is one. */
+export interface AttemptLog {
+  info(fields: object, message: string): void;
+}
+
+/** Logs attempts as a rule says, with the names that other lines of the log have. */
+export function createAttemptLog(
+  { redact = [], ...rule }: NonNullable<CallRules["logging"]>,
+  log: AttemptLog,
+): MiddlewareMethods {
+  return createLogging({
+    ...rule,
+    redact: (text) => redact.reduce((rest, pattern) => rest.replace(pattern, "[redacted]"), text),
+    log: (entry) => log.info(fieldsOf(entry), "attempt"),
+  });
+}
+
+/** Fields that are undefined are not written. */
+function fieldsOf(entry: AttemptEntry): object {
+  return {
+    kind: entry.kind,
+    provider: entry.provider,
+    model: entry.model,
+    inference_id: entry.inferenceId,
+    duration_ms: entry.durationMs,
+    first_event_ms: entry.firstEventMs,
+    finish_reason: entry.finishReason,
+    input_tokens: entry.inputTokens,
+    output_tokens: entry.outputTokens,
+    cost_usd: entry.costUsd,
+    error_kind: entry.errorKind,
+    http_status: entry.httpStatus,
+    provider_request_id: entry.providerRequestId,
+    left: entry.left,
+    messages: entry.messages,
+    answer: entry.answer,
+  };
+}

@@ -1,0 +1,165 @@
+import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { CallOptions } from "../core/adapter.ts";
+import { lazyBatches } from "../core/batches.ts";
+import { ConfigurationError, ProviderError, type SDKError, toSdkError } from "../core/errors.ts";
+import { EventStream } from "../core/event-stream.ts";
+import { type FinishReasonName, finishReasonOf } from "../core/response.ts";
+import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import { type LoggedMessage, LogTexts } from "./log-texts.ts";
+import { watchStream } from "./watch-stream.ts";
+
+/** What is logged of an attempt to get an answer from a provider. Fields of which nothing is known are absent. */
+export interface AttemptEntry {
+  readonly kind: "complete" | "stream";
+  readonly provider: string;
+  readonly model: string;
+  readonly inferenceId?: string;
+  readonly durationMs: number;
+  /** Until the first event of a stream. */
+  readonly firstEventMs?: number;
+  readonly finishReason?: FinishReasonName;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  /** By the catalog or the provider. */
+  readonly costUsd?: number;
+  /** The kind of the error, as `SDKError.kindName`. */
+  readonly errorKind?: string;
+  readonly httpStatus?: number;
+  readonly providerRequestId?: string;
+  /** Whether the reader of a stream left before its end. */
+  readonly left?: true;
+  /** The latest messages of the request. Only where they were asked for. */
+  readonly messages?: readonly LoggedMessage[];
+  /** The text of the answer. Only where it was asked for. */
+  readonly answer?: string;
+}
+
+/** Content that a log may hold. */
+export type LoggedContent = "messages" | "answer";
+
+/** Options of `createLogging`. */
+export interface LoggingOptions {
+  /** Takes one entry for each attempt when it is over. What it throws is ignored: a log must not fail a call. */
+  readonly log: (entry: AttemptEntry) => void;
+  /** Content to log beside the facts. Default: none, since it is what users write. */
+  readonly include?: readonly LoggedContent[] | undefined;
+  /** Changes each text before it is logged. What looks like a key has been removed by then. */
+  readonly redact?: ((text: string) => string) | undefined;
+  /** UTF-16 code units of all messages of an entry together, and of its answer. Default 2000. */
+  readonly maxTextLength?: number | undefined;
+}
+
+/**
+ * Logs each attempt to get an answer: what was asked of whom, how long it took, what it used and how it ended. To see
+ * every attempt, put it after retries and fallbacks. Holds no prompt, no answer and no key unless it is told to.
+ * @throws ConfigurationError where `maxTextLength` is not above 0.
+ */
+export function createLogging(options: LoggingOptions): Required<MiddlewareMethods> {
+  const { log, include = [], redact, maxTextLength = 2000 } = options;
+  if (!(maxTextLength > 0))
+    throw new ConfigurationError(`the log's maxTextLength is ${maxTextLength}; expected a number above 0`);
+  const texts = new LogTexts(maxTextLength, redact);
+  const begin = (kind: AttemptEntry["kind"], request: Request, own: CallOptions) =>
+    new LoggedAttempt({ log, texts, include: new Set(include) }, kind, request, own);
+  return {
+    async complete(request, next, own) {
+      const attempt = begin("complete", request, own);
+      try {
+        const response = await next(request);
+        attempt.end(response, undefined);
+        return response;
+      } catch (thrown) {
+        attempt.end(undefined, toSdkError(thrown));
+        throw thrown;
+      }
+    },
+    stream(request, next, own) {
+      const open = () => {
+        const attempt = begin("stream", request, own);
+        return watchStream(next(request).batches(), {
+          begin: () => attempt.noteFirstEvent(),
+          end: ({ response, error }) => attempt.end(response, error),
+        });
+      };
+      return new EventStream(lazyBatches(open));
+    },
+  };
+}
+
+interface LogSettings {
+  readonly log: LoggingOptions["log"];
+  readonly texts: LogTexts;
+  readonly include: ReadonlySet<LoggedContent>;
+}
+
+/** An attempt that will be logged. */
+class LoggedAttempt {
+  readonly #settings: LogSettings;
+  readonly #kind: AttemptEntry["kind"];
+  readonly #request: Request;
+  readonly #options: CallOptions;
+  readonly #startedAt = performance.now();
+  #firstEventMs: number | undefined;
+
+  constructor(settings: LogSettings, kind: AttemptEntry["kind"], request: Request, options: CallOptions) {
+    this.#settings = settings;
+    this.#kind = kind;
+    this.#request = request;
+    this.#options = options;
+  }
+
+  noteFirstEvent(): void {
+    this.#firstEventMs = this.#elapsedMs();
+  }
+
+  end(response: Response | undefined, error: SDKError | undefined): void {
+    try {
+      this.#settings.log(this.#entry(response, error));
+    } catch {
+      // The call goes on.
+    }
+  }
+
+  #entry(response: Response | undefined, error: SDKError | undefined): AttemptEntry {
+    const { provider, model } = this.#request;
+    const { inferenceId } = this.#options;
+    return {
+      kind: this.#kind,
+      provider,
+      model,
+      ...(inferenceId === undefined ? {} : { inferenceId }),
+      durationMs: this.#elapsedMs(),
+      ...(this.#firstEventMs === undefined ? {} : { firstEventMs: this.#firstEventMs }),
+      ...(response === undefined && error === undefined ? { left: true } : {}),
+      ...factsOf(response, error),
+      ...this.#contentOf(response),
+    };
+  }
+
+  #contentOf(response: Response | undefined): Pick<AttemptEntry, "messages" | "answer"> {
+    const { include, texts } = this.#settings;
+    return {
+      ...(include.has("messages") ? { messages: texts.messagesOf(this.#request) } : {}),
+      ...(include.has("answer") && response !== undefined ? { answer: texts.answerOf(response) } : {}),
+    };
+  }
+
+  #elapsedMs(): number {
+    return Math.round((performance.now() - this.#startedAt) * 10) / 10;
+  }
+}
+
+function factsOf(response: Response | undefined, error: SDKError | undefined): Partial<AttemptEntry> {
+  const usage = response?.usage ?? error?.usage;
+  const failure = error instanceof ProviderError ? error : undefined;
+  const providerRequestId = response?.providerRequestId || failure?.requestId;
+  return {
+    ...(response === undefined ? {} : { finishReason: finishReasonOf(response) }),
+    ...(usage === undefined ? {} : { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }),
+    ...(usage?.costNanoUsd === undefined ? {} : { costUsd: Number(usage.costNanoUsd) / 1e9 }),
+    ...(error === undefined ? {} : { errorKind: error.kindName }),
+    ...(failure?.httpStatusCode === undefined ? {} : { httpStatus: failure.httpStatusCode }),
+    ...(providerRequestId ? { providerRequestId } : {}),
+  };
+}

@@ -1,0 +1,129 @@
+import {
+  type AttemptEntry,
+  Client,
+  ConfigurationError,
+  createLogging,
+  createRetry,
+  type LoggingOptions,
+  systemMessage,
+  userMessage,
+} from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { ScriptedAdapter } from "../client/support/scripted-adapter.ts";
+import { useSimulator } from "../simulator/support.ts";
+import { calls, clientOf, eventsOf, failureOf, requestFor } from "./support/providers.ts";
+
+const simulator = useSimulator();
+afterEach(() => simulator().clearRequests());
+
+function logged(options: Omit<LoggingOptions, "log"> = {}) {
+  const entries: AttemptEntry[] = [];
+  const log = (entry: AttemptEntry) => void entries.push(entry);
+  return { entries, logging: createLogging({ ...options, log }) };
+}
+
+const SECRET = "sk-proj-abcdefghijklmnopqrstuvwx";
+
+describe.each(calls)("createLogging() around %s", (kind, call) => {
+  it("logs the facts of each attempt, and no content", async () => {
+    const { entries, logging } = logged();
+    const client = clientOf(simulator(), [createRetry({ baseDelay: 0.001 }), logging]);
+    const model = `sim-text:status=503,times=1,tokens=${kind.length + 40}`;
+    await call(client, requestFor(model), { inferenceId: "inf_1" });
+    expect(entries).toEqual([
+      {
+        kind,
+        provider: "one",
+        model,
+        inferenceId: "inf_1",
+        durationMs: expect.any(Number),
+        errorKind: "SERVER",
+        httpStatus: 503,
+        providerRequestId: expect.any(String),
+      },
+      {
+        kind,
+        provider: "one",
+        model,
+        inferenceId: "inf_1",
+        durationMs: expect.any(Number),
+        ...(kind === "stream" ? { firstEventMs: expect.any(Number) } : {}),
+        finishReason: "STOP",
+        inputTokens: expect.any(Number),
+        outputTokens: expect.any(Number),
+        providerRequestId: expect.any(String),
+      },
+    ]);
+    await client.close();
+  });
+
+  it("logs messages and answers where it is told to, without keys", async () => {
+    const { entries, logging } = logged({ include: ["messages", "answer"] });
+    const client = clientOf(simulator(), [logging]);
+    const messages = [
+      systemMessage("Be short."),
+      userMessage(`My key is ${SECRET} and Bearer abcdef1234567890!`),
+    ];
+    await call(client, { model: "sim-echo", messages });
+    const text = "My key is [redacted] and Bearer [redacted]!";
+    expect(entries).toMatchObject([
+      {
+        messages: [
+          { role: "system", text: "Be short." },
+          { role: "user", text },
+        ],
+        answer: text,
+      },
+    ]);
+    await client.close();
+  });
+
+  it("bounds the texts to the latest messages, and redacts before it cuts", async () => {
+    const redact = (text: string) => text.replaceAll("secret", "######");
+    const { entries, logging } = logged({ include: ["messages"], maxTextLength: 10, redact });
+    const client = clientOf(simulator(), [logging]);
+    const messages = [userMessage("first"), userMessage("a".repeat(100_000)), userMessage("my secret")];
+    await call(client, { model: "sim-text", messages });
+    expect(entries[0]?.messages).toEqual([
+      { role: "user", text: "a" },
+      { role: "user", text: "my ######" },
+    ]);
+    await client.close();
+  });
+
+  it("does not let a log that throws fail the call", async () => {
+    const log = () => {
+      throw new Error("disk full");
+    };
+    const client = clientOf(simulator(), [createLogging({ log })]);
+    expect(await call(client, requestFor("sim-text"))).toBeDefined();
+    await failureOf(call(client, requestFor("sim-text:status=400")));
+    await client.close();
+  });
+});
+
+describe("createLogging() around a stream", () => {
+  it("logs a stream that breaks, and one that its reader leaves", async () => {
+    const { entries, logging } = logged();
+    const client = clientOf(simulator(), [logging]);
+    await eventsOf(client.stream(requestFor("sim-text:cut_events=8")));
+    for await (const { event } of client.stream(requestFor("sim-long:rate=50")))
+      if (event.case === "textDelta") break;
+    expect(entries).toMatchObject([{ errorKind: "STREAM" }, { left: true }]);
+    await client.close();
+  });
+
+  it("leaves the batches of the provider whole", async () => {
+    const sizes = async (middleware: ReturnType<typeof createLogging>[]) => {
+      const client = new Client({ providers: { one: new ScriptedAdapter("one") }, middleware });
+      const found: number[] = [];
+      for await (const batch of client.stream(requestFor("m")).batches()) found.push(batch.length);
+      return found;
+    };
+    expect(await sizes([logged().logging])).toEqual(await sizes([]));
+  });
+});
+
+it("refuses a limit of texts that is not above 0", () => {
+  expect(() => logged({ maxTextLength: 0 })).toThrow(ConfigurationError);
+});
