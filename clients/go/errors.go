@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -151,6 +152,26 @@ func (e *Error) GRPCStatus() *status.Status {
 		return status.New(codes.Unknown, e.Error())
 	}
 	return e.status
+}
+
+// LogValue implements slog.LogValuer: the facts of the failure as a group. It holds no text of a model.
+func (e *Error) LogValue() slog.Value {
+	facts := []slog.Attr{
+		slog.String("kind", e.Kind.String()),
+		slog.String("message", e.Message),
+		slog.Bool("retryable", e.Retryable),
+	}
+	if after, known := e.RetryAfter(); known {
+		facts = append(facts, slog.Duration("retry_after", after))
+	}
+	if failure := e.ProviderFailure; failure != nil {
+		facts = append(facts,
+			slog.String("provider", failure.GetProvider()),
+			slog.Int("http_status_code", int(failure.GetHttpStatusCode())),
+			slog.String("error_code", failure.GetErrorCode()),
+			slog.String("request_id", failure.GetRequestId()))
+	}
+	return slog.GroupValue(facts...)
 }
 
 // errorOf is the one way from what gRPC returns to an Error.

@@ -73,6 +73,8 @@ func TestErrorCarriesEveryDetailOfTheStatus(t *testing.T) {
 	check(t, "retry after", after, 1500*time.Millisecond)
 	check(t, "status code", status.Code(failure), codes.ResourceExhausted)
 	check(t, "the cause is found by its kind", errors.Is(failure, outrigger.ErrServer), true)
+	check(t, "log", failure.LogValue().String(), "[kind=rate limit message=slow down retryable=true retry_after=1.5s "+
+		"provider=openai http_status_code=0 error_code=rate_limit_exceeded request_id=req_1]")
 }
 
 func TestErrorWithoutADelayHasNone(t *testing.T) {
