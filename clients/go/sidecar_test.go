@@ -38,6 +38,7 @@ func TestSidecar(t *testing.T) {
 		"cut_stream":        sidecarCutStream,
 		"deadline":          sidecarDeadline,
 		"provider_state":    sidecarProviderState,
+		"concurrent_loops":  sidecarConcurrentLoops,
 		"parallel_calls":    sidecarParallelCalls,
 		"stream_tools":      sidecarStreamTools,
 		"failing_tool":      sidecarFailingTool,
@@ -308,6 +309,30 @@ func sidecarProviderState(t *testing.T, client *outrigger.Client) {
 			history = append(append(history, result.Messages()...), outrigger.UserMessage(question))
 		}
 	}
+}
+
+func sidecarConcurrentLoops(t *testing.T, client *outrigger.Client) {
+	var runs atomic.Int32
+	var loops sync.WaitGroup
+	for i := range 32 {
+		loops.Go(func() {
+			city := fmt.Sprintf("City %d", i)
+			tool := toolOf("get", func(context.Context) (string, error) {
+				runs.Add(1)
+				return "rain in " + city, nil
+			})
+			result, err := generate(t, client, outrigger.GenerateOptions{
+				Model: "sim-tools:calls=2,rounds=2", Tools: []*outrigger.Tool{tool}, MaxToolRounds: new(2),
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			check(t, "the answer quotes its own tool", strings.Contains(result.Text(), city+"”"), true)
+		})
+	}
+	loops.Wait()
+	check(t, "executions", runs.Load(), 32*2*2)
 }
 
 func sidecarParallelCalls(t *testing.T, client *outrigger.Client) {

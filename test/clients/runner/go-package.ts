@@ -21,6 +21,7 @@ const sidecarChecks = [
   "cut_stream",
   "deadline",
   "provider_state",
+  "concurrent_loops",
   "parallel_calls",
   "stream_tools",
   "failing_tool",
