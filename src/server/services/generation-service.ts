@@ -1,6 +1,7 @@
 import { BatchStream } from "../../core/batches.ts";
 import { GenerationService } from "../../gen/outrigger/v1/generation_service_pb.ts";
 import { CallSignals } from "./call-signal.ts";
+import { continueTools } from "./generation/continue-tools.ts";
 import { generate, streamGenerate } from "./generation/generate.ts";
 import { generateObject, streamObject } from "./generation/generate-object.ts";
 import { runTools } from "./generation/run-tools.ts";
@@ -30,6 +31,7 @@ export function createGenerationService(
       generate: (request, context) => generate(parts, request, context),
       streamGenerate: (request, context) => new BatchStream(streamGenerate(parts, request, context)),
       runTools: (requests, context) => new BatchStream(runTools(parts, requests, context)),
+      continueTools: (request, context) => new BatchStream(continueTools(parts, request, context)),
       generateObject: (request, context) => generateObject(parts, request, context),
       streamObject: (request, context) => new BatchStream(streamObject(parts, request, context)),
     },

@@ -36,7 +36,7 @@ const (
 	GenerateResult_STOP_REASON_MAX_TOOL_ROUNDS GenerateResult_StopReason = 3
 	// `stop_when` was true.
 	GenerateResult_STOP_REASON_STOP_WHEN GenerateResult_StopReason = 4
-	// `GenerationLimits.max_steps` was reached.
+	// `GenerationLimits.max_steps` was reached, or the sidecar's own limit.
 	GenerateResult_STOP_REASON_MAX_STEPS GenerateResult_StopReason = 5
 	// `GenerationLimits.max_total_tokens` was reached.
 	GenerateResult_STOP_REASON_MAX_TOTAL_TOKENS GenerateResult_StopReason = 6
@@ -116,9 +116,12 @@ type GenerationOptions struct {
 	// Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
 	// after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
 	// so far, for instance `steps.size() >= 3` or
-	// `steps[steps.size() - 1].response.usage.total_tokens > 10000`. At most 4096 characters. An
+	// `steps[steps.size() - 1].response.usage.total_tokens > 10000`. Enums are written as
+	// `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+	// the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
 	// expression that does not compile is an INVALID_REQUEST with its position before anything is
-	// sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+	// sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+	// INVALID_REQUEST.
 	StopWhen string `protobuf:"bytes,5,opt,name=stop_when,json=stopWhen,proto3" json:"stop_when,omitempty"`
 	// When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
 	Retry *RetryPolicy `protobuf:"bytes,6,opt,name=retry,proto3" json:"retry,omitempty"`
@@ -311,17 +314,17 @@ func (x *RetryPolicy) GetRetryTimeouts() bool {
 	return false
 }
 
-// Time limits of a generation. An unset limit is none, except where a default is given.
+// Time limits of a generation. An unset limit is none, except where a default is given; zero is none.
 type GenerationTimeouts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-	// ends the generation with REQUEST_TIMEOUT.
+	// Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+	// that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
 	Total *durationpb.Duration `protobuf:"bytes,1,opt,name=total,proto3" json:"total,omitempty"`
 	// Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
 	// REQUEST_TIMEOUT.
 	PerStep *durationpb.Duration `protobuf:"bytes,2,opt,name=per_step,json=perStep,proto3" json:"per_step,omitempty"`
 	// Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-	// generation goes on. Default 300 s in RunTools.
+	// generation goes on. Default 300 s in RunTools; without effect in the other methods.
 	PerTool       *durationpb.Duration `protobuf:"bytes,3,opt,name=per_tool,json=perTool,proto3" json:"per_tool,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -382,7 +385,8 @@ func (x *GenerationTimeouts) GetPerTool() *durationpb.Duration {
 // no tool is executed and no further call is made once it is reached. An unset limit is none.
 type GenerationLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Calls of the model, at most.
+	// Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+	// of its configuration.
 	MaxSteps *int32 `protobuf:"varint,1,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Total tokens of all steps, at most.
 	MaxTotalTokens *int64 `protobuf:"varint,2,opt,name=max_total_tokens,json=maxTotalTokens,proto3,oneof" json:"max_total_tokens,omitempty"`

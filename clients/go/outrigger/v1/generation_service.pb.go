@@ -959,7 +959,7 @@ type RunToolsStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to generate. The function and custom tools of `request.tools` are executed by the caller.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
-	// Names of tools that are not executed in the loop: a call to one ends it with
+	// Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
 	// STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
 	PassiveTools []string `protobuf:"bytes,2,rep,name=passive_tools,json=passiveTools,proto3" json:"passive_tools,omitempty"`
 	// Leaves out the `event` messages, for callers that want the result only. Default false.
@@ -1212,7 +1212,7 @@ type ExecuteTool struct {
 	// `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
 	// execution; one that is not becomes an error result.
 	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
-	// Time until the output must have arrived.
+	// Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
 	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1555,8 +1555,8 @@ type ContinueToolsRequest struct {
 	Start *RunToolsStart `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
 	// The `result` of the call before, unchanged. Unset in the first call.
 	Previous *GenerateResult `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
-	// One output for each open call of the last step of `previous`, in any order. A missing, unknown
-	// or repeated one is an INVALID_REQUEST.
+	// One output for each call of the last step of `previous` that has no result, in any order, also
+	// for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
 	Outputs       []*ToolOutput `protobuf:"bytes,3,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -65,9 +65,12 @@ export type GenerationOptions = Message<"outrigger.v1.GenerationOptions"> & {
    * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
    * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
    * so far, for instance `steps.size() >= 3` or
-   * `steps[steps.size() - 1].response.usage.total_tokens > 10000`. At most 4096 characters. An
+   * `steps[steps.size() - 1].response.usage.total_tokens > 10000`. Enums are written as
+   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+   * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
    * expression that does not compile is an INVALID_REQUEST with its position before anything is
-   * sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+   * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+   * INVALID_REQUEST.
    *
    * @generated from field: string stop_when = 5;
    */
@@ -163,14 +166,14 @@ export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation, 1);
 
 /**
- * Time limits of a generation. An unset limit is none, except where a default is given.
+ * Time limits of a generation. An unset limit is none, except where a default is given; zero is none.
  *
  * @generated from message outrigger.v1.GenerationTimeouts
  */
 export type GenerationTimeouts = Message<"outrigger.v1.GenerationTimeouts"> & {
   /**
-   * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-   * ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    *
    * @generated from field: google.protobuf.Duration total = 1;
    */
@@ -186,7 +189,7 @@ export type GenerationTimeouts = Message<"outrigger.v1.GenerationTimeouts"> & {
 
   /**
    * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools.
+   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
    *
    * @generated from field: google.protobuf.Duration per_tool = 3;
    */
@@ -208,7 +211,8 @@ export const GenerationTimeoutsSchema: GenMessage<GenerationTimeouts> = /*@__PUR
  */
 export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
   /**
-   * Calls of the model, at most.
+   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+   * of its configuration.
    *
    * @generated from field: optional int32 max_steps = 1;
    */
@@ -402,7 +406,7 @@ export const GenerateResult_StopReason = {
   STOP_WHEN: 4,
 
   /**
-   * `GenerationLimits.max_steps` was reached.
+   * `GenerationLimits.max_steps` was reached, or the sidecar's own limit.
    *
    * @generated from enum value: STOP_REASON_MAX_STEPS = 5;
    */

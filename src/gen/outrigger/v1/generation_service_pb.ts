@@ -485,7 +485,7 @@ export type RunToolsStart = Message<"outrigger.v1.RunToolsStart"> & {
   options?: GenerationOptions | undefined;
 
   /**
-   * Names of tools that are not executed in the loop: a call to one ends it with
+   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
    * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
    *
    * @generated from field: repeated string passive_tools = 2;
@@ -622,7 +622,7 @@ export type ExecuteTool = Message<"outrigger.v1.ExecuteTool"> & {
   problem: string;
 
   /**
-   * Time until the output must have arrived.
+   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
    *
    * @generated from field: google.protobuf.Duration timeout = 3;
    */
@@ -845,8 +845,8 @@ export type ContinueToolsRequest = Message<"outrigger.v1.ContinueToolsRequest"> 
   previous?: GenerateResult | undefined;
 
   /**
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    *
    * @generated from field: repeated outrigger.v1.ToolOutput outputs = 3;
    */
@@ -937,8 +937,8 @@ export const GenerationService: GenService<{
    * - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
    * - An output for an id that was never announced, that has its output already, or that came after
    *   the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-   * - A second `start`, a first message that is no start, or an output without an id ends the call
-   *   with INVALID_REQUEST.
+   * - A second `start`, a first message that is no start, or an output without an id or an outcome
+   *   ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
    * - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
    * - The caller may close its side (half-close) at any time after `start`. Calls that have no output
    *   yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
@@ -956,7 +956,13 @@ export const GenerationService: GenService<{
    * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
    * each, `step_finish` without the results of these calls, and a `result` with
    * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-   * output for each of the calls. Messages are in the order of RunTools.
+   * output for each of the calls. Messages are in the order of RunTools, but for these:
+   *
+   * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
+   *   `step_finish` with the results so far, and a `result`; the model is not called.
+   * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
+   * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
+   *   and the next step follows in the same call.
    *
    * @generated from rpc outrigger.v1.GenerationService.ContinueTools
    */

@@ -1,25 +1,20 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type ExecuteToolSchema,
   RejectedOutput_Reason as Reason,
   type ToolOutput,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
-import { type ToolCall, ToolCallSchema } from "../../../gen/outrigger/v1/message_pb.ts";
+import type { ToolCall, ToolResult } from "../../../gen/outrigger/v1/message_pb.ts";
 import { failedResult } from "../../../generation/failed-result.ts";
 import type { StepContext, ToolExecutor, ToolOutcome } from "../../../generation/step-tools.ts";
 import { LONGEST_TIMER_MS } from "../../../kit/http/timeouts.ts";
-import type { ToolArguments } from "./tool-arguments.ts";
+import { effectOf, isWrongKind, type Wanted } from "./tool-outputs.ts";
+import type { ToolsStart } from "./tools-start.ts";
 
 /** How the tools of a caller are executed. */
-export interface CallerToolsOptions {
-  /** Names of the tools that the caller executes. */
-  readonly active: ReadonlySet<string>;
-  readonly arguments: ToolArguments;
-  /** Whether calls with invalid arguments are sent to the caller for repair. */
-  readonly repairCalls: boolean;
-  /** Longest wait for an output, in milliseconds. 0: none. */
-  readonly perToolMs: number;
+export interface CallerToolsOptions
+  extends Pick<ToolsStart, "active" | "toolArguments" | "repairCalls" | "perToolMs"> {
   /** Sends an `execute`. */
   readonly announce: (execute: MessageInitShape<typeof ExecuteToolSchema>, step: number) => void;
 }
@@ -29,7 +24,7 @@ interface PendingCall {
   readonly call: ToolCall;
   readonly step: number;
   /** What the caller was asked for last. */
-  wants: "execution" | "repair";
+  wanted: Wanted;
   repairedCall: ToolCall | undefined;
   timer: NodeJS.Timeout | undefined;
   readonly settle: (outcome: ToolOutcome) => void;
@@ -56,28 +51,15 @@ export class CallerTools implements ToolExecutor {
   }
 
   /** Takes an output. Returns why it is not used; undefined where it is. */
-  take({ toolCallId, output }: ToolOutput): Reason | undefined {
+  take(output: ToolOutput): Reason | undefined {
+    const { toolCallId } = output;
     const pending = this.#pending.get(toolCallId);
     if (pending === undefined) return this.#settled.get(toolCallId) ?? Reason.UNKNOWN_CALL;
-    const { call, repairedCall, wants } = pending;
-    switch (output.case) {
-      case "result":
-        if (wants === "repair") return Reason.WRONG_KIND;
-        this.#settle(pending, { result: { ...output.value, toolCallId }, repairedCall });
-        return undefined;
-      case "repairedCall":
-        if (wants === "execution") return Reason.WRONG_KIND;
-        this.#repair(pending, output.value);
-        return undefined;
-      case "error":
-        this.#fail(pending, output.value.message || "the tool failed");
-        return undefined;
-      case "refusal":
-        this.#fail(pending, output.value.reason || "the call was refused");
-        return undefined;
-      default:
-        throw new TypeError(`an output of the call ${call.id} that was not checked`);
-    }
+    if (isWrongKind(output, pending.wanted)) return Reason.WRONG_KIND;
+    const effect = effectOf(output, pending.call, this.#options.toolArguments);
+    if (effect.case === "result") this.#settle(pending, effect.result);
+    else this.#executeRepaired(pending, effect.call);
+    return undefined;
   }
 
   /** The caller has closed its side: calls get error results from now on. */
@@ -93,16 +75,16 @@ export class CallerTools implements ToolExecutor {
   }
 
   #begin(call: ToolCall, step: number): Promise<ToolOutcome> | ToolOutcome {
-    const { repairCalls, arguments: rules } = this.#options;
+    const { repairCalls, toolArguments } = this.#options;
     // Ids are unique in a conversation; of two calls with one id only one could be answered.
     if (this.#pending.has(call.id) || this.#settled.has(call.id))
       return { result: failedResult(call, "another call has the same id") };
-    const problem = rules.problemOf(call);
+    const problem = toolArguments.problemOf(call);
     if (problem !== undefined && !repairCalls) return { result: failedResult(call, problem) };
     if (this.#isClosed) return { result: failedResult(call, CALLER_CLOSED) };
     return new Promise((settle) => {
-      const wants = problem === undefined ? "execution" : "repair";
-      const pending: PendingCall = { call, step, wants, repairedCall: undefined, timer: undefined, settle };
+      const wanted = problem === undefined ? "execution" : "repair";
+      const pending: PendingCall = { call, step, wanted, repairedCall: undefined, timer: undefined, settle };
       this.#pending.set(call.id, pending);
       this.#announce(pending, call, problem);
     });
@@ -121,29 +103,22 @@ export class CallerTools implements ToolExecutor {
     return setTimeout(expire, Math.min(ms, LONGEST_TIMER_MS));
   }
 
-  #repair(pending: PendingCall, { id, name, input }: ToolCall): void {
-    const { call } = pending;
-    const isOther = (id !== "" && id !== call.id) || (name !== "" && name !== call.name);
-    if (isOther) return this.#fail(pending, "the call was repaired to a call with another id or name");
-    const repaired = create(ToolCallSchema, { id: call.id, name: call.name, input });
-    const problem = this.#options.arguments.problemOf(repaired);
-    if (problem !== undefined) return this.#fail(pending, problem);
-    pending.repairedCall = repaired;
-    pending.wants = "execution";
-    this.#announce(pending, repaired);
+  #executeRepaired(pending: PendingCall, call: ToolCall): void {
+    pending.repairedCall = call;
+    pending.wanted = "execution";
+    this.#announce(pending, call);
   }
 
   #fail(pending: PendingCall, problem: string, reason?: Reason): void {
-    const { call, repairedCall } = pending;
-    this.#settle(pending, { result: failedResult(call, problem), repairedCall }, reason);
+    this.#settle(pending, failedResult(pending.call, problem), reason);
   }
 
-  #settle(pending: PendingCall, outcome: ToolOutcome, reason: Reason = Reason.ALREADY_ANSWERED): void {
-    const { id } = pending.call;
-    clearTimeout(pending.timer);
-    this.#pending.delete(id);
-    this.#settled.set(id, reason);
-    pending.settle(outcome);
+  #settle(pending: PendingCall, result: ToolResult, reason: Reason = Reason.ALREADY_ANSWERED): void {
+    const { call, repairedCall, timer, settle } = pending;
+    clearTimeout(timer);
+    this.#pending.delete(call.id);
+    this.#settled.set(call.id, reason);
+    settle({ result, repairedCall });
   }
 }
 

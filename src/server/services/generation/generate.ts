@@ -47,7 +47,7 @@ export function streamGenerate(
 type Loop = AsyncGenerator<LoopItem, GenerateResult>;
 
 /** Tools are left to the caller. */
-const NO_TOOLS: ToolExecutor = { isActive: () => false, execute: async () => [] };
+export const NO_TOOLS: ToolExecutor = { isActive: () => false, execute: async () => [] };
 
 async function openLoop(
   call: GenerationCall,

@@ -5,12 +5,14 @@ import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.
 import type { ModelClient } from "../../../generation/model-calls.ts";
 import type { ObjectSupport } from "../../../generation/objects/object-format.ts";
 import type { LoopOptions } from "../../../generation/tool-loop.ts";
+import { requestShareOf } from "../../requests/request-memory.ts";
 import { failureOf } from "../../status/status.ts";
 import { type CallSignal, type CallSignals, errorOfCall } from "../call-signal.ts";
 import type { Inference } from "../inference.ts";
 import { InferenceRecord } from "../inference-record.ts";
 import { recordComplete, recordStream } from "../recorded-calls.ts";
 import { type Generation, type GenerationBounds, readOptions } from "./options.ts";
+import { retainedBytes } from "./retained-bytes.ts";
 
 /** What all calls of GenerationService share. */
 export interface GenerationParts {
@@ -70,6 +72,14 @@ export class GenerationCall {
   /** The options of a loop that this call runs, but for its tools. */
   loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
     return { ...generation, client: this.#clientOf(generation), signal: this.signal };
+  }
+
+  /**
+   * Counts what stays in memory until the call ends.
+   * @throws ConnectError RESOURCE_EXHAUSTED where there is no memory for it.
+   */
+  keep(value: unknown): void {
+    requestShareOf(this.#context)?.take(retainedBytes(value));
   }
 
   /** The failure that a thrown value means. */

@@ -12,11 +12,9 @@ import type {
   ToolOutput,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import { type LoopItem, runToolLoop } from "../../../generation/tool-loop.ts";
-import { requestShareOf } from "../../requests/request-memory.ts";
 import { CallerTools } from "./caller-tools.ts";
 import { type CallFailure, GenerationCall, type GenerationParts } from "./generation-call.ts";
 import { Outbox } from "./outbox.ts";
-import { retainedBytes } from "./retained-bytes.ts";
 import { StreamMessages } from "./stream-messages.ts";
 import { checkOutput } from "./tool-outputs.ts";
 import { readStart } from "./tools-start.ts";
@@ -51,7 +49,6 @@ const MAX_ID_LENGTH = 256;
 class ToolRun implements AsyncIterator<Batch> {
   readonly #call: GenerationCall;
   readonly #requests: AsyncIterator<RunToolsRequest>;
-  readonly #context: HandlerContext;
   readonly #messages = new StreamMessages();
   readonly #outbox = new Outbox<RunToolsMessage>(MAX_WAITING_MESSAGES);
   #tools: CallerTools | undefined;
@@ -64,7 +61,6 @@ class ToolRun implements AsyncIterator<Batch> {
   constructor(parts: GenerationParts, requests: AsyncIterator<RunToolsRequest>, context: HandlerContext) {
     this.#call = new GenerationCall(parts, context);
     this.#requests = requests;
-    this.#context = context;
   }
 
   async next(): Promise<IteratorResult<Batch>> {
@@ -110,13 +106,10 @@ class ToolRun implements AsyncIterator<Batch> {
     if (done === true || value.message.case !== "start")
       throw invalidField("start", "is missing, expected it in the first message");
     const start = value.message.value;
-    this.#keep(start);
-    const { generation, active, toolArguments, perToolMs } = await readStart(this.#call, start);
+    this.#call.keep(start);
+    const { generation, ...own } = await readStart(this.#call, start);
     this.#tools = new CallerTools({
-      active,
-      arguments: toolArguments,
-      repairCalls: start.repairCalls,
-      perToolMs,
+      ...own,
       announce: (value, step) => this.#outbox.push([this.#messages.at(step, { case: "execute", value })]),
     });
     void this.#readOutputs(this.#tools);
@@ -143,19 +136,14 @@ class ToolRun implements AsyncIterator<Batch> {
 
   #takeOutput(tools: CallerTools, output: ToolOutput): void {
     const reason = tools.take(output);
-    if (reason === undefined) this.#keep(output);
+    if (reason === undefined) this.#call.keep(output);
     else this.#outbox.push([this.#messages.of({ case: "rejectedOutput", value: rejected(output, reason) })]);
   }
 
   #take(item: LoopItem): void {
     this.#outbox.push(this.#messages.ofItem(item));
     // The results of its tools were counted when they arrived.
-    if (item.case === "stepFinish") this.#keep(item.result.response);
-  }
-
-  /** Counts what stays in memory until the call ends. @throws ConnectError where there is no memory for it. */
-  #keep(value: unknown): void {
-    requestShareOf(this.#context)?.take(retainedBytes(value));
+    if (item.case === "stepFinish") this.#call.keep(item.result.response);
   }
 
   /** Ends the call because of what the caller has sent. */

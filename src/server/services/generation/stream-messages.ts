@@ -53,7 +53,7 @@ export class StreamMessages {
 
   /** The last message of a stream that gave a result. */
   ofResult(result: GenerateResult): LoopMessage {
-    return this.of({ case: "result", value: result });
+    return this.at(result.steps.length, { case: "result", value: result });
   }
 
   /** The last message of a stream that failed. None where the stream has not begun: its status says it all. */

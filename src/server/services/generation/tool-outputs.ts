@@ -1,6 +1,10 @@
+import { create } from "@bufbuild/protobuf";
 import { checkToolResult } from "../../../client/validate-messages.ts";
 import type { Violations } from "../../../client/violations.ts";
 import type { ToolOutput } from "../../../gen/outrigger/v1/generation_service_pb.ts";
+import { type ToolCall, ToolCallSchema, type ToolResult } from "../../../gen/outrigger/v1/message_pb.ts";
+import { failedResult } from "../../../generation/failed-result.ts";
+import type { ToolArguments } from "./tool-arguments.ts";
 
 /**
  * Checks an output by itself.
@@ -11,4 +15,45 @@ export function checkOutput({ toolCallId, output }: ToolOutput, path: string, vi
   if (output.case === undefined)
     violations.add(path, "has no output, expected result, error, repaired_call or refusal");
   else if (output.case === "result") checkToolResult(output.value, `${path}.result`, toolCallId, violations);
+}
+
+/** What the caller is asked for by an `execute`. */
+export type Wanted = "execution" | "repair";
+
+/** Whether an output is not what was asked for. An error and a refusal answer everything. */
+export function isWrongKind({ output }: ToolOutput, wanted: Wanted): boolean {
+  return output.case === (wanted === "repair" ? "result" : "repairedCall");
+}
+
+/** What an output means: the result of the call, or the call that is to be executed. */
+export type OutputEffect =
+  | { readonly case: "result"; readonly result: ToolResult }
+  | { readonly case: "repaired"; readonly call: ToolCall };
+
+/** What an output that was checked means for its call. */
+export function effectOf({ output }: ToolOutput, call: ToolCall, rules: ToolArguments): OutputEffect {
+  switch (output.case) {
+    case "result":
+      return { case: "result", result: { ...output.value, toolCallId: call.id } };
+    case "error":
+      return failure(call, output.value.message || "the tool failed");
+    case "refusal":
+      return failure(call, output.value.reason || "the call was refused");
+    case "repairedCall":
+      return effectOfRepair(output.value, call, rules);
+    default:
+      return failure(call, "the tool gave nothing");
+  }
+}
+
+function effectOfRepair({ id, name, input }: ToolCall, call: ToolCall, rules: ToolArguments): OutputEffect {
+  const isOther = (id !== "" && id !== call.id) || (name !== "" && name !== call.name);
+  if (isOther) return failure(call, "the call was repaired to one with another id or name");
+  const repaired = create(ToolCallSchema, { id: call.id, name: call.name, input });
+  const problem = rules.problemOf(repaired);
+  return problem === undefined ? { case: "repaired", call: repaired } : failure(call, problem);
+}
+
+function failure(call: ToolCall, problem: string): OutputEffect {
+  return { case: "result", result: failedResult(call, problem) };
 }

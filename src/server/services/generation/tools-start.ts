@@ -11,6 +11,8 @@ export interface ToolsStart {
   /** Names of the tools that the caller executes in the loop. */
   readonly active: ReadonlySet<string>;
   readonly toolArguments: ToolArguments;
+  /** Whether calls with invalid arguments are sent to the caller for repair. */
+  readonly repairCalls: boolean;
   /** Longest wait for one tool in milliseconds. 0: none. */
   readonly perToolMs: number;
 }
@@ -38,6 +40,7 @@ export async function readStart(call: GenerationCall, start: RunToolsStart): Pro
     generation,
     active: names,
     toolArguments: new ToolArguments(tools, "start.options.request.tools"),
+    repairCalls: start.repairCalls,
     perToolMs: generation.perToolMs ?? DEFAULT_PER_TOOL_MS,
   };
 }

@@ -53,9 +53,12 @@ class GenerationOptions(_message.Message):
     """Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
     after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
     so far, for instance `steps.size() >= 3` or
-    `steps[steps.size() - 1].response.usage.total_tokens > 10000`. At most 4096 characters. An
+    `steps[steps.size() - 1].response.usage.total_tokens > 10000`. Enums are written as
+    `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+    the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
     expression that does not compile is an INVALID_REQUEST with its position before anything is
-    sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+    sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+    INVALID_REQUEST.
     """
     @_builtins.property
     def request(self) -> _request_pb2.Request:
@@ -161,7 +164,7 @@ Global___RetryPolicy: _TypeAlias = RetryPolicy  # noqa: Y015
 
 @_typing.final
 class GenerationTimeouts(_message.Message):
-    """Time limits of a generation. An unset limit is none, except where a default is given."""
+    """Time limits of a generation. An unset limit is none, except where a default is given; zero is none."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -170,8 +173,8 @@ class GenerationTimeouts(_message.Message):
     PER_TOOL_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def total(self) -> _duration_pb2.Duration:
-        """Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-        ends the generation with REQUEST_TIMEOUT.
+        """Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+        that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
         """
 
     @_builtins.property
@@ -183,7 +186,7 @@ class GenerationTimeouts(_message.Message):
     @_builtins.property
     def per_tool(self) -> _duration_pb2.Duration:
         """Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-        generation goes on. Default 300 s in RunTools.
+        generation goes on. Default 300 s in RunTools; without effect in the other methods.
         """
 
     def __init__(
@@ -214,7 +217,9 @@ class GenerationLimits(_message.Message):
     MAX_COST_NANO_USD_FIELD_NUMBER: _builtins.int
     MAX_TOOL_CALLS_FIELD_NUMBER: _builtins.int
     max_steps: _builtins.int
-    """Calls of the model, at most."""
+    """Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+    of its configuration.
+    """
     max_total_tokens: _builtins.int
     """Total tokens of all steps, at most."""
     max_cost_nano_usd: _builtins.int
@@ -341,7 +346,7 @@ class GenerateResult(_message.Message):
         STOP_REASON_STOP_WHEN: GenerateResult._StopReason.ValueType  # 4
         """`stop_when` was true."""
         STOP_REASON_MAX_STEPS: GenerateResult._StopReason.ValueType  # 5
-        """`GenerationLimits.max_steps` was reached."""
+        """`GenerationLimits.max_steps` was reached, or the sidecar's own limit."""
         STOP_REASON_MAX_TOTAL_TOKENS: GenerateResult._StopReason.ValueType  # 6
         """`GenerationLimits.max_total_tokens` was reached."""
         STOP_REASON_MAX_COST: GenerateResult._StopReason.ValueType  # 7
@@ -363,7 +368,7 @@ class GenerateResult(_message.Message):
     STOP_REASON_STOP_WHEN: GenerateResult.StopReason.ValueType  # 4
     """`stop_when` was true."""
     STOP_REASON_MAX_STEPS: GenerateResult.StopReason.ValueType  # 5
-    """`GenerationLimits.max_steps` was reached."""
+    """`GenerationLimits.max_steps` was reached, or the sidecar's own limit."""
     STOP_REASON_MAX_TOTAL_TOKENS: GenerateResult.StopReason.ValueType  # 6
     """`GenerationLimits.max_total_tokens` was reached."""
     STOP_REASON_MAX_COST: GenerateResult.StopReason.ValueType  # 7

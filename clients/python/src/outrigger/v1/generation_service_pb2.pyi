@@ -445,7 +445,7 @@ class RunToolsStart(_message.Message):
 
     @_builtins.property
     def passive_tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names of tools that are not executed in the loop: a call to one ends it with
+        """Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
         STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
         """
 
@@ -549,7 +549,7 @@ class ExecuteTool(_message.Message):
 
     @_builtins.property
     def timeout(self) -> _duration_pb2.Duration:
-        """Time until the output must have arrived."""
+        """Time until the output must have arrived. Unset where there is no limit, as in ContinueTools."""
 
     def __init__(
         self,
@@ -742,8 +742,8 @@ class ContinueToolsRequest(_message.Message):
 
     @_builtins.property
     def outputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ToolOutput]:
-        """One output for each open call of the last step of `previous`, in any order. A missing, unknown
-        or repeated one is an INVALID_REQUEST.
+        """One output for each call of the last step of `previous` that has no result, in any order, also
+        for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
         """
 
     def __init__(

@@ -75,8 +75,8 @@ class GenerationServiceStub:
     - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
     - An output for an id that was never announced, that has its output already, or that came after
       the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-    - A second `start`, a first message that is no start, or an output without an id ends the call
-      with INVALID_REQUEST.
+    - A second `start`, a first message that is no start, or an output without an id or an outcome
+      ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
     - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
     - The caller may close its side (half-close) at any time after `start`. Calls that have no output
       yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
@@ -87,7 +87,13 @@ class GenerationServiceStub:
     The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
     each, `step_finish` without the results of these calls, and a `result` with
     STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-    output for each of the calls. Messages are in the order of RunTools.
+    output for each of the calls. Messages are in the order of RunTools, but for these:
+
+    - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
+      `step_finish` with the results so far, and a `result`; the model is not called.
+    - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
+    - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
+      and the next step follows in the same call.
     """
 
 @_typing.type_check_only
@@ -137,8 +143,8 @@ class GenerationServiceAsyncStub(GenerationServiceStub):
     - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
     - An output for an id that was never announced, that has its output already, or that came after
       the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-    - A second `start`, a first message that is no start, or an output without an id ends the call
-      with INVALID_REQUEST.
+    - A second `start`, a first message that is no start, or an output without an id or an outcome
+      ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
     - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
     - The caller may close its side (half-close) at any time after `start`. Calls that have no output
       yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
@@ -149,7 +155,13 @@ class GenerationServiceAsyncStub(GenerationServiceStub):
     The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
     each, `step_finish` without the results of these calls, and a `result` with
     STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-    output for each of the calls. Messages are in the order of RunTools.
+    output for each of the calls. Messages are in the order of RunTools, but for these:
+
+    - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
+      `step_finish` with the results so far, and a `result`; the model is not called.
+    - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
+    - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
+      and the next step follows in the same call.
     """
 
 class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -226,8 +238,8 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
         - An output for an id that was never announced, that has its output already, or that came after
           the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-        - A second `start`, a first message that is no start, or an output without an id ends the call
-          with INVALID_REQUEST.
+        - A second `start`, a first message that is no start, or an output without an id or an outcome
+          ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
         - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
         - The caller may close its side (half-close) at any time after `start`. Calls that have no output
           yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
@@ -244,7 +256,13 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
         each, `step_finish` without the results of these calls, and a `result` with
         STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-        output for each of the calls. Messages are in the order of RunTools.
+        output for each of the calls. Messages are in the order of RunTools, but for these:
+
+        - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
+          `step_finish` with the results so far, and a `result`; the model is not called.
+        - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
+        - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
+          and the next step follows in the same call.
         """
 
 def add_GenerationServiceServicer_to_server(servicer: GenerationServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

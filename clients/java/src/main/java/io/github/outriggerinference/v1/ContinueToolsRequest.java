@@ -135,8 +135,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.ToolOutput> outputs_;
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -147,8 +147,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -160,8 +160,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -172,8 +172,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -184,8 +184,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -957,8 +957,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -972,8 +972,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -987,8 +987,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1002,8 +1002,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1022,8 +1022,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1041,8 +1041,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1060,8 +1060,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1080,8 +1080,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1099,8 +1099,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1118,8 +1118,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1138,8 +1138,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1156,8 +1156,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1174,8 +1174,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1186,8 +1186,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1201,8 +1201,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1217,8 +1217,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1229,8 +1229,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1242,8 +1242,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-     * or repeated one is an INVALID_REQUEST.
+     * One output for each call of the last step of `previous` that has no result, in any order, also
+     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>

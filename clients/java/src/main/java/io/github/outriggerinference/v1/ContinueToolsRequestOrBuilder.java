@@ -66,8 +66,8 @@ public interface ContinueToolsRequestOrBuilder extends
 
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -76,8 +76,8 @@ public interface ContinueToolsRequestOrBuilder extends
       getOutputsList();
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -85,8 +85,8 @@ public interface ContinueToolsRequestOrBuilder extends
   io.github.outriggerinference.v1.ToolOutput getOutputs(int index);
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -94,8 +94,8 @@ public interface ContinueToolsRequestOrBuilder extends
   int getOutputsCount();
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -104,8 +104,8 @@ public interface ContinueToolsRequestOrBuilder extends
       getOutputsOrBuilderList();
   /**
    * <pre>
-   * One output for each open call of the last step of `previous`, in any order. A missing, unknown
-   * or repeated one is an INVALID_REQUEST.
+   * One output for each call of the last step of `previous` that has no result, in any order, also
+   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>

@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration timeout_;
   /**
    * <pre>
-   * Time until the output must have arrived.
+   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time until the output must have arrived.
+   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time until the output must have arrived.
+   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -826,7 +826,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> timeoutBuilder_;
     /**
      * <pre>
-     * Time until the output must have arrived.
+     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -837,7 +837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived.
+     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -852,7 +852,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived.
+     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -870,7 +870,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived.
+     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -888,7 +888,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived.
+     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -913,7 +913,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived.
+     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -930,7 +930,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived.
+     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -942,7 +942,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived.
+     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -957,7 +957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived.
+     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>

@@ -63,7 +63,7 @@ public interface ExecuteToolOrBuilder extends
 
   /**
    * <pre>
-   * Time until the output must have arrived.
+   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -72,7 +72,7 @@ public interface ExecuteToolOrBuilder extends
   boolean hasTimeout();
   /**
    * <pre>
-   * Time until the output must have arrived.
+   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -81,7 +81,7 @@ public interface ExecuteToolOrBuilder extends
   com.google.protobuf.Duration getTimeout();
   /**
    * <pre>
-   * Time until the output must have arrived.
+   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>

@@ -107,7 +107,7 @@ private static final long serialVersionUID = 0L;
     STOP_REASON_STOP_WHEN(4),
     /**
      * <pre>
-     * `GenerationLimits.max_steps` was reached.
+     * `GenerationLimits.max_steps` was reached, or the sidecar's own limit.
      * </pre>
      *
      * <code>STOP_REASON_MAX_STEPS = 5;</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
     public static final int STOP_REASON_STOP_WHEN_VALUE = 4;
     /**
      * <pre>
-     * `GenerationLimits.max_steps` was reached.
+     * `GenerationLimits.max_steps` was reached, or the sidecar's own limit.
      * </pre>
      *
      * <code>STOP_REASON_MAX_STEPS = 5;</code>

@@ -58,7 +58,8 @@ private static final long serialVersionUID = 0L;
   private int maxSteps_ = 0;
   /**
    * <pre>
-   * Calls of the model, at most.
+   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+   * of its configuration.
    * </pre>
    *
    * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -70,7 +71,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls of the model, at most.
+   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+   * of its configuration.
    * </pre>
    *
    * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -564,7 +566,8 @@ private static final long serialVersionUID = 0L;
     private int maxSteps_ ;
     /**
      * <pre>
-     * Calls of the model, at most.
+     * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+     * of its configuration.
      * </pre>
      *
      * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -576,7 +579,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of the model, at most.
+     * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+     * of its configuration.
      * </pre>
      *
      * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -588,7 +592,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of the model, at most.
+     * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+     * of its configuration.
      * </pre>
      *
      * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -604,7 +609,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of the model, at most.
+     * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+     * of its configuration.
      * </pre>
      *
      * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>

@@ -12,7 +12,8 @@ public interface GenerationLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Calls of the model, at most.
+   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+   * of its configuration.
    * </pre>
    *
    * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -21,7 +22,8 @@ public interface GenerationLimitsOrBuilder extends
   boolean hasMaxSteps();
   /**
    * <pre>
-   * Calls of the model, at most.
+   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
+   * of its configuration.
    * </pre>
    *
    * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>

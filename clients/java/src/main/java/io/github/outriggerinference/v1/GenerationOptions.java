@@ -229,9 +229,12 @@ private static final long serialVersionUID = 0L;
    * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
    * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
    * so far, for instance `steps.size() &gt;= 3` or
-   * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. At most 4096 characters. An
+   * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
+   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+   * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
    * expression that does not compile is an INVALID_REQUEST with its position before anything is
-   * sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+   * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+   * INVALID_REQUEST.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -255,9 +258,12 @@ private static final long serialVersionUID = 0L;
    * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
    * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
    * so far, for instance `steps.size() &gt;= 3` or
-   * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. At most 4096 characters. An
+   * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
+   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+   * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
    * expression that does not compile is an INVALID_REQUEST with its position before anything is
-   * sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+   * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+   * INVALID_REQUEST.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1343,9 +1349,12 @@ private static final long serialVersionUID = 0L;
      * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
      * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
-     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. At most 4096 characters. An
+     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
      * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+     * INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1368,9 +1377,12 @@ private static final long serialVersionUID = 0L;
      * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
      * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
-     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. At most 4096 characters. An
+     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
      * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+     * INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1394,9 +1406,12 @@ private static final long serialVersionUID = 0L;
      * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
      * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
-     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. At most 4096 characters. An
+     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
      * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+     * INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1416,9 +1431,12 @@ private static final long serialVersionUID = 0L;
      * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
      * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
-     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. At most 4096 characters. An
+     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
      * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+     * INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1435,9 +1453,12 @@ private static final long serialVersionUID = 0L;
      * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
      * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
-     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. At most 4096 characters. An
+     * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
+     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
      * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated ends the generation with INVALID_REQUEST.
+     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
+     * INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>

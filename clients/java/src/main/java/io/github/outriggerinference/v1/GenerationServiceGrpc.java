@@ -339,8 +339,8 @@ public final class GenerationServiceGrpc {
      * - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
      * - An output for an id that was never announced, that has its output already, or that came after
      *   the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-     * - A second `start`, a first message that is no start, or an output without an id ends the call
-     *   with INVALID_REQUEST.
+     * - A second `start`, a first message that is no start, or an output without an id or an outcome
+     *   ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
      * - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
      * - The caller may close its side (half-close) at any time after `start`. Calls that have no output
      *   yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
@@ -358,7 +358,12 @@ public final class GenerationServiceGrpc {
      * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
      * each, `step_finish` without the results of these calls, and a `result` with
      * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-     * output for each of the calls. Messages are in the order of RunTools.
+     * output for each of the calls. Messages are in the order of RunTools, but for these:
+     * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
+     *   `step_finish` with the results so far, and a `result`; the model is not called.
+     * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
+     * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
+     *   and the next step follows in the same call.
      * </pre>
      */
     default void continueTools(io.github.outriggerinference.v1.ContinueToolsRequest request,
@@ -476,8 +481,8 @@ public final class GenerationServiceGrpc {
      * - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
      * - An output for an id that was never announced, that has its output already, or that came after
      *   the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-     * - A second `start`, a first message that is no start, or an output without an id ends the call
-     *   with INVALID_REQUEST.
+     * - A second `start`, a first message that is no start, or an output without an id or an outcome
+     *   ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
      * - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
      * - The caller may close its side (half-close) at any time after `start`. Calls that have no output
      *   yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
@@ -496,7 +501,12 @@ public final class GenerationServiceGrpc {
      * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
      * each, `step_finish` without the results of these calls, and a `result` with
      * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-     * output for each of the calls. Messages are in the order of RunTools.
+     * output for each of the calls. Messages are in the order of RunTools, but for these:
+     * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
+     *   `step_finish` with the results so far, and a `result`; the model is not called.
+     * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
+     * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
+     *   and the next step follows in the same call.
      * </pre>
      */
     public void continueTools(io.github.outriggerinference.v1.ContinueToolsRequest request,
@@ -597,8 +607,8 @@ public final class GenerationServiceGrpc {
      * - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
      * - An output for an id that was never announced, that has its output already, or that came after
      *   the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-     * - A second `start`, a first message that is no start, or an output without an id ends the call
-     *   with INVALID_REQUEST.
+     * - A second `start`, a first message that is no start, or an output without an id or an outcome
+     *   ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
      * - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
      * - The caller may close its side (half-close) at any time after `start`. Calls that have no output
      *   yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
@@ -618,7 +628,12 @@ public final class GenerationServiceGrpc {
      * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
      * each, `step_finish` without the results of these calls, and a `result` with
      * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-     * output for each of the calls. Messages are in the order of RunTools.
+     * output for each of the calls. Messages are in the order of RunTools, but for these:
+     * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
+     *   `step_finish` with the results so far, and a `result`; the model is not called.
+     * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
+     * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
+     *   and the next step follows in the same call.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -703,7 +718,12 @@ public final class GenerationServiceGrpc {
      * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
      * each, `step_finish` without the results of these calls, and a `result` with
      * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-     * output for each of the calls. Messages are in the order of RunTools.
+     * output for each of the calls. Messages are in the order of RunTools, but for these:
+     * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
+     *   `step_finish` with the results so far, and a `result`; the model is not called.
+     * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
+     * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
+     *   and the next step follows in the same call.
      * </pre>
      */
     public java.util.Iterator<io.github.outriggerinference.v1.RunToolsResponse> continueTools(

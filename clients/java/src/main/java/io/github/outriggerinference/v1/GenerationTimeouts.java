@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * Time limits of a generation. An unset limit is none, except where a default is given.
+ * Time limits of a generation. An unset limit is none, except where a default is given; zero is none.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.GenerationTimeouts}
@@ -57,8 +57,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration total_;
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-   * ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -70,8 +70,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-   * ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -83,8 +83,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-   * ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -140,7 +140,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools.
+   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -153,7 +153,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools.
+   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools.
+   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -376,7 +376,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time limits of a generation. An unset limit is none, except where a default is given.
+   * Time limits of a generation. An unset limit is none, except where a default is given; zero is none.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.GenerationTimeouts}
@@ -578,8 +578,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> totalBuilder_;
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-     * ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -590,8 +590,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-     * ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -606,8 +606,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-     * ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -625,8 +625,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-     * ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -644,8 +644,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-     * ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -670,8 +670,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-     * ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -688,8 +688,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-     * ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -701,8 +701,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-     * ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -717,8 +717,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-     * ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools.
+     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -919,7 +919,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools.
+     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -935,7 +935,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools.
+     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -954,7 +954,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools.
+     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools.
+     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -999,7 +999,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools.
+     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -1017,7 +1017,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools.
+     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -1030,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools.
+     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -1046,7 +1046,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools.
+     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>

@@ -12,8 +12,8 @@ public interface GenerationTimeoutsOrBuilder extends
 
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-   * ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -22,8 +22,8 @@ public interface GenerationTimeoutsOrBuilder extends
   boolean hasTotal();
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-   * ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -32,8 +32,8 @@ public interface GenerationTimeoutsOrBuilder extends
   com.google.protobuf.Duration getTotal();
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. Exceeding it
-   * ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
+   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -73,7 +73,7 @@ public interface GenerationTimeoutsOrBuilder extends
   /**
    * <pre>
    * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools.
+   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -83,7 +83,7 @@ public interface GenerationTimeoutsOrBuilder extends
   /**
    * <pre>
    * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools.
+   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -93,7 +93,7 @@ public interface GenerationTimeoutsOrBuilder extends
   /**
    * <pre>
    * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools.
+   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>

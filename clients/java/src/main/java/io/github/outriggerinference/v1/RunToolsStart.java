@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Names of tools that are not executed in the loop: a call to one ends it with
+   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
    * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
    * </pre>
    *
@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of tools that are not executed in the loop: a call to one ends it with
+   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
    * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
    * </pre>
    *
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of tools that are not executed in the loop: a call to one ends it with
+   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
    * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
    * </pre>
    *
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of tools that are not executed in the loop: a call to one ends it with
+   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
    * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
    * </pre>
    *
@@ -754,7 +754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools that are not executed in the loop: a call to one ends it with
+     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
      * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
      * </pre>
      *
@@ -768,7 +768,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools that are not executed in the loop: a call to one ends it with
+     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
      * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
      * </pre>
      *
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools that are not executed in the loop: a call to one ends it with
+     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
      * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
      * </pre>
      *
@@ -793,7 +793,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools that are not executed in the loop: a call to one ends it with
+     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
      * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
      * </pre>
      *
@@ -807,7 +807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools that are not executed in the loop: a call to one ends it with
+     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
      * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
      * </pre>
      *
@@ -827,7 +827,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools that are not executed in the loop: a call to one ends it with
+     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
      * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
      * </pre>
      *
@@ -846,7 +846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools that are not executed in the loop: a call to one ends it with
+     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
      * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
      * </pre>
      *
@@ -865,7 +865,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools that are not executed in the loop: a call to one ends it with
+     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
      * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
      * </pre>
      *
@@ -881,7 +881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools that are not executed in the loop: a call to one ends it with
+     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
      * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
      * </pre>
      *

@@ -39,7 +39,7 @@ public interface RunToolsStartOrBuilder extends
 
   /**
    * <pre>
-   * Names of tools that are not executed in the loop: a call to one ends it with
+   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
    * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
    * </pre>
    *
@@ -50,7 +50,7 @@ public interface RunToolsStartOrBuilder extends
       getPassiveToolsList();
   /**
    * <pre>
-   * Names of tools that are not executed in the loop: a call to one ends it with
+   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
    * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
    * </pre>
    *
@@ -60,7 +60,7 @@ public interface RunToolsStartOrBuilder extends
   int getPassiveToolsCount();
   /**
    * <pre>
-   * Names of tools that are not executed in the loop: a call to one ends it with
+   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
    * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
    * </pre>
    *
@@ -71,7 +71,7 @@ public interface RunToolsStartOrBuilder extends
   java.lang.String getPassiveTools(int index);
   /**
    * <pre>
-   * Names of tools that are not executed in the loop: a call to one ends it with
+   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
    * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
    * </pre>
    *

@@ -1,0 +1,85 @@
+import { quote, Violations } from "../../../client/violations.ts";
+import {
+  type GenerateResult,
+  GenerateResult_StopReasonSchema,
+  type StepResult,
+  GenerateResult_StopReason as StopReason,
+} from "../../../gen/outrigger/v1/generation_pb.ts";
+import type { ToolOutput } from "../../../gen/outrigger/v1/generation_service_pb.ts";
+import type { ToolCall } from "../../../gen/outrigger/v1/message_pb.ts";
+import { currentCall, openCallsOf, withProgress } from "./open-calls.ts";
+import type { ToolArguments } from "./tool-arguments.ts";
+import { checkOutput, effectOf, isWrongKind } from "./tool-outputs.ts";
+
+/**
+ * The steps before this call, the last one with the outputs of its tools. Empty in the first call of a loop.
+ * @throws InvalidRequestError with everything that does not fit together.
+ */
+export function readPreviousSteps(
+  previous: GenerateResult | undefined,
+  outputs: readonly ToolOutput[],
+  toolArguments: ToolArguments,
+): readonly StepResult[] {
+  const violations = new Violations();
+  const last = previous?.steps.at(-1);
+  if (previous === undefined || last === undefined) {
+    if (previous !== undefined) violations.add("previous.steps", "is empty, expected the steps so far");
+    if (outputs.length > 0) violations.add("outputs", "expected none without previous steps");
+    violations.throwIfAny();
+    return [];
+  }
+  checkResult(previous, violations);
+  const pairs = pair(last, outputs, violations);
+  for (const each of pairs) checkKind(each, toolArguments, violations);
+  violations.throwIfAny();
+  const effects = pairs.map(([, call, output]) => effectOf(output, call, toolArguments));
+  const done = withProgress(last, {
+    results: effects.flatMap((effect) => (effect.case === "result" ? effect.result : [])),
+    repairedCalls: effects.flatMap((effect) => (effect.case === "repaired" ? effect.call : [])),
+  });
+  return [...previous.steps.slice(0, -1), done];
+}
+
+/** Checks that a result is that of a loop which waits for outputs. */
+function checkResult({ steps, stopReason }: GenerateResult, violations: Violations): void {
+  if (stopReason !== StopReason.TOOL_CALLS) {
+    const found = GenerateResult_StopReasonSchema.value[stopReason]?.name ?? stopReason;
+    violations.add("previous.stop_reason", `expected STOP_REASON_TOOL_CALLS, found ${found}`);
+  }
+  for (const [index, step] of steps.entries()) {
+    if (step.response?.message === undefined)
+      violations.add(`previous.steps[${index}].response`, "has no message, expected the model's answer");
+    const [open] = index < steps.length - 1 ? openCallsOf(step) : [];
+    if (open !== undefined)
+      violations.add(`previous.steps[${index}].tool_results`, `has none for the call ${quote(open.id)}`);
+  }
+}
+
+type Pair = readonly [index: number, call: ToolCall, output: ToolOutput];
+
+/** The outputs with the calls that they answer, each of which must have one. */
+function pair(step: StepResult, outputs: readonly ToolOutput[], violations: Violations): Pair[] {
+  const open = new Map(openCallsOf(step).map((call) => [call.id, call]));
+  const missing = new Set(open.keys());
+  const pairs: Pair[] = [];
+  for (const [index, output] of outputs.entries()) {
+    const { toolCallId: id } = output;
+    checkOutput(output, `outputs[${index}]`, violations);
+    const call = open.get(id);
+    const field = `outputs[${index}].tool_call_id`;
+    if (id === "") continue;
+    if (call === undefined) violations.add(field, `${quote(id)} is no open call of the last step`);
+    else if (!missing.delete(id)) violations.add(field, `${quote(id)} has an output already`);
+    else pairs.push([index, currentCall(call, step), output]);
+  }
+  for (const id of missing) violations.add("outputs", `expected one for the call ${quote(id)}`);
+  return pairs;
+}
+
+/** Checks that an output is what the `execute` of its call asked for. */
+function checkKind([index, call, output]: Pair, rules: ToolArguments, violations: Violations): void {
+  const wanted = rules.problemOf(call) === undefined ? "execution" : "repair";
+  if (!isWrongKind(output, wanted)) return;
+  const [kind, state] = wanted === "repair" ? ["repaired_call", "invalid"] : ["result", "valid"];
+  violations.add(`outputs[${index}]`, `expected ${kind}, error or refusal: the arguments are ${state}`);
+}
