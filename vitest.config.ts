@@ -33,7 +33,10 @@ export default defineConfig({
         },
       },
       // Attacks look at latency and memory: they run when the other tests have left the cores to them.
-      { extends: true, test: { name: "attacks", include: [ATTACKS], sequence: { groupOrder: 1 } } },
+      {
+        extends: true,
+        test: { name: "attacks", include: [ATTACKS], testTimeout: 600_000, sequence: { groupOrder: 1 } },
+      },
     ],
   },
 });

@@ -20,7 +20,7 @@ function openConnections(url: string, count: number, beginning = ""): Promise<So
 }
 
 describe("connections that are opened and not used", () => {
-  it("delay no call and no probe, and leave no memory behind", { timeout: 90_000 }, async () => {
+  it("delay no call and no probe, and leave no memory behind", async () => {
     const sidecar = await attacks.start({ heapMiB: 512 });
     const report = await sidecar.withstand(async () => {
       const silent = await openConnections(sidecar.url, CONNECTIONS);

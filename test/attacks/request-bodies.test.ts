@@ -24,7 +24,7 @@ function imageRequest(bytes: number): Buffer {
 }
 
 describe.each(SIZES)("with $name", ({ heapMiB, maxPeakMiB }) => {
-  it("bodies that are not finished give their memory to others", { timeout: 120_000 }, async () => {
+  it("bodies that are not finished give their memory to others", async () => {
     const sidecar = await attacks.start({ heapMiB });
     const report = await sidecar.withstand(async () => {
       const session = http2.connect(sidecar.url).on("error", () => {});
@@ -43,7 +43,7 @@ describe.each(SIZES)("with $name", ({ heapMiB, maxPeakMiB }) => {
     await sidecar.expectRecovered();
   });
 
-  it("eight requests of 20 MiB at once are served or refused", { timeout: 120_000 }, async () => {
+  it("eight requests of 20 MiB at once are served or refused", async () => {
     const sink = await startProvider((response) => response.end(WHOLE_ANSWER));
     const sidecar = await attacks.start({ heapMiB, providers: { sink } });
     const request = imageRequest(20 * MIB);

@@ -72,7 +72,7 @@ describe("a request to any provider", () => {
       { messages: [user("hi")], tools: [strictTool(sharedValues())] },
     ],
     ["with tool calls of one id", callsWithOneId()],
-  ])("%s does not delay other calls", { timeout: 120_000 }, async (_what, request) => {
+  ])("%s does not delay other calls", async (_what, request) => {
     const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers });
     const answers: string[] = [];
     expectWithstood(
@@ -86,7 +86,7 @@ describe("a request to any provider", () => {
     await sidecar.expectRecovered();
   });
 
-  it("that names a large file many times is refused", { timeout: 120_000 }, async () => {
+  it("that names a large file many times is refused", async () => {
     const config = { media: { allow_files_under: [folder] } };
     const sidecar = await attacks.start({ heapMiB: HEAP_MIB, providers, config });
     const image = { image: { url: join(folder, "large.png"), mediaType: "image/png" } };

@@ -65,8 +65,8 @@ export interface AttackedSidecar {
 /** Memory above that at rest that a sidecar may keep: compiled code, connections and fragments, in MiB. */
 const MAX_KEPT_MIB = 60;
 
-/** Longest wait for the memory to come back, in milliseconds: half a minute, and time for a busy machine. */
-const RECOVERY_MS = 45_000;
+/** Longest wait for the memory to come back, in milliseconds. It takes about ten seconds where the sidecar is idle. */
+const RECOVERY_MS = 90_000;
 
 /**
  * Longest call or probe of the bystander, in milliseconds, besides the time in which other processes held up the
