@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
 import threading
 import time
@@ -354,6 +355,53 @@ class AsyncGenerationTest(GenerationCases, unittest.TestCase):
 
         results = asyncio.run(run())
         self.assertEqual([result.stop_reason for result in results], ["completed"] * 20)
+
+    def test_no_call_is_lost_answered_twice_or_run_twice_whatever_tools_do(self) -> None:
+        logging.getLogger("outrigger").setLevel(logging.CRITICAL)
+        self.addCleanup(logging.getLogger("outrigger").setLevel, logging.NOTSET)
+        choices = random.Random(7)
+
+        async def run_one(client: AsyncClient) -> None:
+            runs: list[str] = []
+
+            @tool
+            async def act(context: ToolContext) -> str:
+                """Does something else each time."""
+                runs.append(context.tool_call_id)
+                await asyncio.sleep(choices.random() * 0.05)
+                match choices.randrange(6):
+                    case 0:
+                        raise ToolError("it failed")
+                    case 1:
+                        raise ToolRefused("it was refused")
+                    case 2:
+                        raise ValueError("it broke")
+                    case 3:
+                        await asyncio.sleep(PROMPTLY)
+                return context.tool_call_id
+
+            result = await client.generate(
+                model="sim-tools:calls=4,rounds=3",
+                prompt="Act!",
+                tools=[act],
+                max_tool_rounds=3,
+                tool_timeout=0.3,
+                timeout=TIMEOUT,
+            )
+            called = [call.id for step in result.steps for call in step.tool_calls]
+            answered = [entry.tool_call_id for step in result.steps for entry in step.tool_results]
+            self.assertEqual((len(called), result.stop_reason), (12, "completed"))
+            self.assertEqual(answered, called)
+            self.assertEqual(sorted(runs), sorted(called))
+            for step in result.steps:
+                for call, entry in zip(step.tool_calls, step.tool_results, strict=False):
+                    self.assertTrue(entry.is_error or entry.content[0].text == call.id)
+
+        async def run() -> None:
+            async with AsyncClient() as client:
+                await asyncio.gather(*(run_one(client) for _ in range(12)))
+
+        asyncio.run(run())
 
 
 class ArgumentsTest(unittest.TestCase):

@@ -220,6 +220,11 @@ class LoopCases:
             self.test.assertEqual(answer_of(found["b"]), ("error", "no JSON"))
         self.test.assertEqual(sorted(problems), ["/value: no integer"] * 2 + ["no JSON"] * 2)
 
+    def test_a_call_with_a_problem_is_not_executed_without_a_function_for_repairs(self) -> None:
+        asked = execute(call("a", "double", '{"value":4}'), problem="/value: too large")
+        found = self.outputs(asked, tools=[double])
+        self.test.assertEqual(answer_of(found["a"]), ("error", "/value: too large"))
+
     def test_a_slow_tool_learns_that_its_time_is_over(self) -> None:
         cancelled = threading.Event()
 

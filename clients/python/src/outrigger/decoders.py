@@ -117,7 +117,7 @@ class GenerationDecoder:
             self._result = message.result
         elif kind == "error":
             self._failure = message.error
-        elif isinstance(message, RunToolsResponse) and is_tool_start(message):
+        elif isinstance(message, RunToolsResponse) and kind == "execute" and not message.execute.problem:
             return ToolStarted(message.step, message.execute.tool_call)
         return None
 
@@ -161,11 +161,6 @@ def object_result(result: generation_pb2.GenerateResult, shape: Shape | None) ->
         return ObjectResult(result, value if shape is None else shape.decode(value, ""))
     except MismatchError as mismatch:
         raise _no_object(result, str(mismatch)) from mismatch
-
-
-def is_tool_start(message: RunToolsResponse) -> bool:
-    """Whether a message asks for a tool rather than for a repair."""
-    return message.HasField("execute") and not message.execute.problem
 
 
 def _no_object(result: generation_pb2.GenerateResult, violation: str) -> OutriggerError:

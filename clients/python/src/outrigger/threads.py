@@ -141,6 +141,7 @@ class _Run:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         if task is not None:
             self._cancel_task = lambda: loop.call_soon_threadsafe(task.cancel)
-        # A cancellation that came before there was a task to cancel.
-        self._job.context.check()
+        if self._job.context.cancelled:  # Before there was a task to cancel.
+            coroutine.close()
+            raise asyncio.CancelledError
         return await asyncio.wait_for(coroutine, self._job.context.remaining)

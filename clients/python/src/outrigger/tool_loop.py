@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from outrigger import values
-from outrigger.decoders import execute_timeout, is_tool_start
+from outrigger.decoders import execute_timeout
 from outrigger.messages import system_message, user_message
 from outrigger.results import Step
 from outrigger.tools import Tool, ToolContext, ToolError, ToolRefused, ToolSet
@@ -56,7 +56,7 @@ class ToolRunner(Protocol[M_contra]):
 
 
 class Job:
-    """What is to be done for an `execute`: run a tool, or repair its call."""
+    """What is to be done for an `execute`: run a tool, or repair its call. Fails where neither is possible."""
 
     def __init__(self, execute: ExecuteTool, context: ToolContext) -> None:
         self.execute = execute
@@ -69,7 +69,7 @@ class Job:
 
     def run(self) -> object:
         """Does it, or gives an awaitable that does."""
-        raise ToolError(f"there is no tool named {self.execute.tool_call.name!r}")
+        raise ToolError(self.execute.problem or f"there is no tool named {self.execute.tool_call.name!r}")
 
     def output(self, value: object) -> ToolOutput:
         """The answer with what `run` gave."""
@@ -155,10 +155,13 @@ class ToolLoop:
     def _job(self, message: RunToolsResponse) -> Job:
         execute = message.execute
         context = ToolContext(execute.tool_call, message.step, self._conversation(), execute_timeout(execute))
-        tool = self._tools.executable.get(execute.tool_call.name)
-        if not is_tool_start(message) and self._repair is not None:
+        # A call with a problem must not be executed.
+        tool = None if execute.problem else self._tools.executable.get(execute.tool_call.name)
+        if tool is not None:
+            return _ToolJob(execute, context, tool)
+        if execute.problem and self._repair is not None:
             return _RepairJob(execute, context, self._repair)
-        return Job(execute, context) if tool is None else _ToolJob(execute, context, tool)
+        return Job(execute, context)
 
     def _conversation(self) -> Sequence[Message]:
         # Copied only where a tool can see it.
