@@ -5,7 +5,9 @@ import {
   FinishReason_Reason,
   type GenerationEvent,
   generate,
+  generateObject,
   InvalidRequestError,
+  NoObjectGeneratedError,
   RequestTimeoutError,
   type StreamEvent,
   stream,
@@ -14,6 +16,7 @@ import {
   userMessage,
 } from "outrigger";
 import { expect } from "vitest";
+import * as z from "zod";
 import { failureOf } from "../providers/support/calls.ts";
 import { createFixture } from "../providers/support/columns.ts";
 import { testTable } from "../providers/support/table.ts";
@@ -128,6 +131,32 @@ testTable("Generation", [
       expect(whole).toHaveLength(3);
       for (const [index, { response }] of whole.entries())
         expect(await accumulate(inTurn(steps[index] ?? []))).toEqual(response);
+    },
+  },
+  {
+    title: "generateObject() gives the parsed object, checked by its schema",
+    async verify(column) {
+      await using fixture = await createFixture("sim-text");
+      const schema = z.object({ city: z.string(), days: z.int() });
+      const question = optionsFor(column, fixture, { prompt: "What is the weather in Paris?" });
+      const { output } = await generateObject({ ...question, schema });
+      expect(schema.parse(output)).toEqual(output);
+    },
+  },
+  {
+    title: "generateObject() throws NoObjectGeneratedError where the answer is not the object",
+    async verify(column) {
+      await using fixture = await createFixture("sim-text");
+      const schema = z.object({ city: z.string().refine(() => false, "is no port") });
+      const question = optionsFor(column, fixture, { prompt: "What is the weather in Paris?" });
+      const failure = await failureOf(() => generateObject({ ...question, schema }));
+      expect(failure).toBeInstanceOf(NoObjectGeneratedError);
+      expect(failure).toMatchObject({
+        text: expect.stringContaining("{"),
+        schemaViolations: [expect.stringContaining("is no port")],
+        usage: { outputTokens: expect.any(Number) },
+      });
+      expect(fixture.requests).toHaveLength(1);
     },
   },
   {

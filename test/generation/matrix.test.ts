@@ -4,9 +4,8 @@ import {
   FinishReason_Reason,
   type GenerateOptions,
   generate,
+  generateObject,
   imagePart,
-  jsonOf,
-  jsonSchema,
   RateLimitError,
   stream,
   textPart,
@@ -85,13 +84,12 @@ testTable("Parity of generations", [
     },
   },
   {
-    title: "Structured output",
+    title: "Structured output (generate_object)",
     async verify(column) {
       await using fixture = await createFixture("sim-text");
-      const responseFormat = jsonSchema("forecast", weatherSchema, { strict: true });
-      const options = { prompt: "What is the weather in Paris?", responseFormat };
-      const { response } = await generate(optionsFor(column, fixture, options));
-      expect(jsonOf(response)).toEqual({ ok: true, value: { city: "Paris", days: expect.any(Number) } });
+      const question = optionsFor(column, fixture, { prompt: "What is the weather in Paris?" });
+      const { output } = await generateObject({ ...question, schema: weatherSchema });
+      expect(output).toEqual({ city: "Paris", days: expect.any(Number) });
     },
   },
   {

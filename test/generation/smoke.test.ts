@@ -8,6 +8,7 @@ import {
   FinishReason_Reason,
   functionTool,
   generate,
+  generateObject,
   getLatestModel,
   imagePart,
   NotFoundError,
@@ -84,6 +85,16 @@ describe.each(targets)("The smoke test against $title", ({ environment, provider
     it("takes an image", async () => {
       const messages = [userMessage([textPart("What do you see?"), imagePart(imageBytes)])];
       expect((await generate({ ...common, messages })).text).not.toBe("");
+    });
+
+    it("generates an object", async () => {
+      const schema = z.object({ name: z.string(), age: z.int() });
+      const { output } = await generateObject({
+        ...common,
+        prompt: "Extract: Alice is 30 years old",
+        schema,
+      });
+      expect(output).toEqual({ name: expect.any(String), age: expect.any(Number) });
     });
 
     it("says that a model does not exist", async () => {

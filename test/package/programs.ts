@@ -21,6 +21,16 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     output: /^What is an outrigger\? \(\d+ tokens\)\nWho invented it\? \(\d+ tokens\)\n$/,
     sends: /What is an outrigger\?.*"assistant".*Who invented it\?/s,
   },
+  generate: {
+    script: "sim-tools",
+    output: /`get_weather` said.*Paris.*\n2 steps, \d+ tokens\n$/s,
+    sends: /"function_call_output".*\{\\"city\\":\\"Paris\\",\\"degrees\\":21/s,
+  },
+  "streamed-generation": {
+    script: "sim-tools",
+    output: /^step 1 had 1 tool results\n.*step 2 had 0 tool results\nCOMPLETED, \d+ tokens\n$/s,
+    sends: /"custom_tool_call_output"/,
+  },
   tools: {
     script: "sim-tools",
     output: /^\n.+\n$/s,
