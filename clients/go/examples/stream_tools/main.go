@@ -10,15 +10,11 @@ import (
 	outrigger "github.com/outrigger-inference/outrigger/clients/go"
 )
 
-type flightInput struct {
+type trip struct {
 	City string `json:"city" description:"Where to fly."`
 }
 
-type bookingInput struct {
-	City string `json:"city" description:"Where to fly."`
-}
-
-func findFlight(ctx context.Context, in flightInput) (string, error) {
+func findFlight(ctx context.Context, in trip) (string, error) {
 	select { // a slow service; the context ends with the generation, and with the tool's time limit
 	case <-time.After(20 * time.Millisecond):
 		return "OU 619 to " + in.City, nil
@@ -27,7 +23,7 @@ func findFlight(ctx context.Context, in flightInput) (string, error) {
 	}
 }
 
-func bookFlight(context.Context, bookingInput) (string, error) {
+func bookFlight(context.Context, trip) (string, error) {
 	return "", outrigger.Refuse("the user did not agree")
 }
 
