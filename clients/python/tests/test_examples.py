@@ -19,6 +19,8 @@ OUTPUTS = {
         r"(runs get_weather\n){2}\[step 1: 2 tool results\]\n"
         r".*drizzle.*\[step 2: 0 tool results\]\ncompleted\n"
     ),
+    "object": r"Ticket with urgency (low|high) and \d+ products\n",
+    "stream_object": r"1: has .*\n.*complete: name, ingredients, steps\n",
     "errors": (
         r"RATE_LIMIT by openai: retryable True, after 2\.0 s\n"
         r"INVALID_REQUEST: messages is empty, expected at least one message\n"
