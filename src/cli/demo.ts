@@ -7,7 +7,7 @@ import { type Simulator, startSimulator } from "../simulator/index.ts";
 import { demoText } from "./demo-text.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
-import { startSidecar } from "./sidecar.ts";
+import { createSidecarMetrics, startSidecar } from "./sidecar.ts";
 import { stopSignal } from "./stop-signal.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -27,9 +27,11 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   // The simulator is on loopback: the proxy of this machine must not be used for it.
   process.env.no_proxy = "*";
   const simulator = await startSimulator();
+  const client = new Client({ providers: providersOf(simulator), defaultProvider: "openai" });
   const sidecar = await startSidecar({
     config,
-    client: new Client({ providers: providersOf(simulator), defaultProvider: "openai" }),
+    client,
+    metrics: createSidecarMetrics(config, client.catalog),
     logger: createLogger({ level: config.log.level, destination: process.stderr }),
     parts: [{ name: "simulator", close: () => simulator.close() }],
   });

@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
-import { buildClient, type KeyFiles, loadConfig, openKeyFiles } from "../config/index.ts";
+import { buildClient, catalogOf, type KeyFiles, loadConfig, openKeyFiles } from "../config/index.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isLocal } from "../server/listen/address.ts";
 import { createLogOutput } from "../server/telemetry/log-output.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { parseFlags } from "./flags.ts";
-import { startSidecar } from "./sidecar.ts";
+import { createSidecarMetrics, startSidecar } from "./sidecar.ts";
 import { stopSignal } from "./stop-signal.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
@@ -39,9 +39,10 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   const output = createLogOutput(STDOUT);
   const logger = createLogger({ level: config.log.level, destination: output });
   const keyFiles = openKeyFiles(config.client, logger);
-  const client = buildClient(config.client, keyFiles, logger);
-  const readDroppedLogLines = () => output.droppedLines;
-  const sidecar = await startSidecar({ config, client, logger, readDroppedLogLines });
+  const catalog = catalogOf(config.client);
+  const metrics = createSidecarMetrics(config, catalog, () => output.droppedLines);
+  const client = buildClient(config.client, { keyFiles, catalog, log: logger, observer: metrics });
+  const sidecar = await startSidecar({ config, client, logger, metrics });
   const stopped = stopSignal();
   process.on("SIGHUP", () => reload(keyFiles, logger));
   for (const notice of config.notices) logger.warn(notice);

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Catalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
 import { type Config, middlewareTargets } from "../config/index.ts";
 import {
@@ -11,7 +12,7 @@ import {
 } from "../server/index.ts";
 import { createIdleMemory } from "../server/telemetry/idle-memory.ts";
 import { createCallLog } from "../server/telemetry/logging.ts";
-import { createMetrics } from "../server/telemetry/metrics.ts";
+import { createMetrics, type Metrics } from "../server/telemetry/metrics.ts";
 import { version } from "./version.ts";
 
 /** What a sidecar is made of. */
@@ -20,16 +21,14 @@ export interface SidecarOptions {
   /** Closed with the sidecar. */
   readonly client: Client;
   readonly logger: Logger;
-  /** Lines that the log has dropped so far, for the metrics. */
-  readonly readDroppedLogLines?: (() => number) | undefined;
+  readonly metrics: Metrics;
   /** Further parts that end with the sidecar, after the client. */
   readonly parts?: readonly ShutdownPart[] | undefined;
 }
 
 /** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
 export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
-  const { config, client, logger, readDroppedLogLines, parts = [] } = options;
-  const metrics = createMetrics({ version, isKnownModel: knownModels(config, client), readDroppedLogLines });
+  const { config, client, logger, metrics, parts = [] } = options;
   const idleMemory = createIdleMemory();
   return startServer({
     listeners: config.listeners,
@@ -54,10 +53,19 @@ export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
   });
 }
 
-/** Models that the configuration names, or the catalog has. */
-function knownModels({ client }: Config, { catalog }: Client): (provider: string, model: string) => boolean {
+/**
+ * The metrics of a sidecar. Models that the configuration names, or the catalog has, keep labels of their own.
+ * @param readDroppedLogLines Lines that the log has dropped so far.
+ */
+export function createSidecarMetrics(
+  { client }: Config,
+  catalog: Catalog,
+  readDroppedLogLines?: () => number,
+): Metrics {
   const configured = new Set(middlewareTargets(client.middleware).map(({ model }) => model));
-  return (_provider, model) => configured.has(model) || catalog.getModelInfo(model)?.id === model;
+  const isKnownModel = (_provider: string, model: string) =>
+    configured.has(model) || catalog.getModelInfo(model)?.id === model;
+  return createMetrics({ version, isKnownModel, readDroppedLogLines });
 }
 
 /** Writes the lines that wait. */

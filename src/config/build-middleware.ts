@@ -7,6 +7,7 @@ import { createCircuitBreaker } from "../middleware/circuit-breaker.ts";
 import { combineMiddleware } from "../middleware/combine-middleware.ts";
 import { createFallback } from "../middleware/fallback.ts";
 import { createModelAliases } from "../middleware/model-aliases.ts";
+import type { MiddlewareObserver } from "../middleware/observer.ts";
 import { createRateLimit } from "../middleware/rate-limit.ts";
 import { createRetry } from "../middleware/retry.ts";
 import { type AttemptLog, createAttemptLog } from "./attempt-log.ts";
@@ -19,6 +20,7 @@ export interface MiddlewareParts {
   readonly catalog: Catalog;
   /** Takes the entries of `logging`. */
   readonly log: AttemptLog;
+  readonly observer?: MiddlewareObserver | undefined;
 }
 
 /**
@@ -27,25 +29,28 @@ export interface MiddlewareParts {
  */
 export function buildMiddleware(
   config: MiddlewareConfig,
-  { models, catalog, log }: MiddlewareParts,
+  { models, catalog, log, observer }: MiddlewareParts,
 ): MiddlewareMethods[] {
   const { modelAliases, fallbacks } = config;
   const levels = new RuleLevels(config, models, catalog);
   return [
-    ...(Object.keys(modelAliases).length === 0 ? [] : [createModelAliases(modelAliases)]),
-    ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks)]),
-    ...levels.mostSpecific("cache", createCache),
-    ...levels.mostSpecific("retries", createRetry),
-    ...levels.mostSpecific("circuitBreaker", createCircuitBreaker),
+    ...(Object.keys(modelAliases).length === 0 ? [] : [createModelAliases(modelAliases, { observer })]),
+    ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks, observer)]),
+    ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer })),
+    ...levels.mostSpecific("retries", (rule) => createRetry({ ...rule, observer })),
+    ...levels.mostSpecific("circuitBreaker", (rule) => createCircuitBreaker({ ...rule, observer })),
     ...levels.everyLevel("budgets", (rules, name) =>
-      combineMiddleware(rules.map((rule) => createBudget({ ...rule, catalog, name }))),
+      combineMiddleware(rules.map((rule) => createBudget({ ...rule, catalog, name, observer }))),
     ),
-    ...levels.everyLevel("rateLimit", (rule, name) => createRateLimit({ ...rule, name })),
+    ...levels.everyLevel("rateLimit", (rule, name) => createRateLimit({ ...rule, name, observer })),
     ...levels.mostSpecific("logging", (rule) => createAttemptLog(rule, log)),
   ];
 }
 
-function buildFallbacks(rules: readonly FallbackRule[]): MiddlewareMethods {
-  const chains = rules.map((rule) => ({ rule, chain: createFallback(rule) }));
+function buildFallbacks(
+  rules: readonly FallbackRule[],
+  observer: MiddlewareObserver | undefined,
+): MiddlewareMethods {
+  const chains = rules.map((rule) => ({ rule, chain: createFallback({ ...rule, observer }) }));
   return chooseMiddleware((request) => chains.find(({ rule }) => isWithin(request, rule))?.chain);
 }

@@ -1,9 +1,10 @@
 /** The configuration of a sidecar, and the Client that is built from it. */
-import { createCatalog, defaultCatalog } from "../catalog/catalog.ts";
+import { type Catalog, createCatalog, defaultCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
 import { createAdapter } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import type { MiddlewareObserver } from "../middleware/observer.ts";
 import type { AttemptLog } from "./attempt-log.ts";
 import { buildMiddleware } from "./build-middleware.ts";
 import type { ClientConfig } from "./config.ts";
@@ -22,14 +23,29 @@ export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFile
   return new KeyFiles(keyFiles, new Map(keys), log);
 }
 
+/** The catalog of a configuration: the shipped one, with the models that it adds or changes. */
+export function catalogOf({ models }: ClientConfig): Catalog {
+  return models.length === 0 ? defaultCatalog : createCatalog({ models });
+}
+
+/** What the Client of a configuration works with. */
+export interface ClientParts {
+  readonly keyFiles: KeyFiles;
+  /** As `catalogOf` gives it. */
+  readonly catalog: Catalog;
+  /** Takes the entries of `logging`. */
+  readonly log: AttemptLog;
+  /** Is notified of what the middleware decides. */
+  readonly observer?: MiddlewareObserver | undefined;
+}
+
 /**
  * Makes the adapters, the middleware and the Client. Throws ConfigurationError naming every provider that cannot be
  * made.
  */
 export function buildClient(
   { providers, defaultProvider, middleware, models, remedy }: ClientConfig,
-  keyFiles: KeyFiles,
-  log: AttemptLog,
+  { keyFiles, catalog, log, observer }: ClientParts,
 ): Client {
   const adapters: Record<string, ProviderAdapter> = {};
   const problems: string[] = [];
@@ -45,12 +61,11 @@ export function buildClient(
   }
   if (problems.length > 0) throw mistakes(problems);
   const [first] = providers.keys();
-  const catalog = models.length === 0 ? defaultCatalog : createCatalog({ models });
   return new Client(
     {
       providers: adapters,
       defaultProvider: defaultProvider ?? first,
-      middleware: buildMiddleware(middleware, { models, catalog, log }),
+      middleware: buildMiddleware(middleware, { models, catalog, log, observer }),
       catalog,
       fieldPaths: "contract",
     },

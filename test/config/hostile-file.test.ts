@@ -5,8 +5,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeFailure } from "../../src/cli/describe-failure.ts";
 import { exitCodes } from "../../src/cli/exit-codes.ts";
-import { buildClient, loadConfig, openKeyFiles } from "../../src/config/index.ts";
+import { buildClient, loadConfig } from "../../src/config/index.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
+import { partsOf } from "./support/client-parts.ts";
 
 const VALID = `
 listen: [127.0.0.1:7000, "unix:///run/outrigger.sock"]
@@ -32,9 +33,6 @@ providers:
 `;
 const environment = { KEY: "sk-very-secret", TEAM: "rocket" };
 
-/** A log that nobody reads. */
-const silent = { info() {}, warn() {} };
-
 let folder: string;
 
 beforeAll(async () => {
@@ -49,7 +47,7 @@ async function refusalOf(text: string): Promise<{ message: string; code: number 
   await writeFile(config, text);
   try {
     const { client } = await loadConfig({ environment, flags: { config } });
-    await buildClient(client, openKeyFiles(client, silent), silent).close();
+    await buildClient(client, partsOf(client)).close();
     return undefined;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

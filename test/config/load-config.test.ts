@@ -3,19 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
-import {
-  buildClient,
-  type ClientConfig,
-  type ConfigFlags,
-  loadConfig,
-  openKeyFiles,
-} from "../../src/config/index.ts";
+import { buildClient, type ClientConfig, type ConfigFlags, loadConfig } from "../../src/config/index.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
-
-/** A log that nobody reads. */
-const silent = { info() {}, warn() {} };
+import { partsOf } from "./support/client-parts.ts";
 
 let folder: string;
 
@@ -32,7 +24,7 @@ async function fileOf(text: string): Promise<string> {
 }
 
 function clientOf(config: ClientConfig): Client {
-  return buildClient(config, openKeyFiles(config, silent), silent);
+  return buildClient(config, partsOf(config));
 }
 
 /** Loads a file and gives the lines of its error, without the folder. */

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
-import { buildClient, loadConfig, openKeyFiles } from "../../src/config/index.ts";
+import { buildClient, loadConfig } from "../../src/config/index.ts";
 import { userMessage } from "../../src/core/message.ts";
 import { askedOf, requestFor } from "../middleware/support/providers.ts";
 import { useSimulator } from "../simulator/support.ts";
+import { partsOf } from "./support/client-parts.ts";
 
 const simulator = useSimulator();
 
@@ -41,7 +42,7 @@ providers:
   one: { api: openai-responses, api_key: k, base_url: "${simulator().openaiBaseUrl}" ${settingsOfOne} }
   two: { api: anthropic-messages, api_key: k, base_url: "${simulator().anthropicBaseUrl}" }
 `);
-  const client = buildClient(config, openKeyFiles(config, log), log);
+  const client = buildClient(config, partsOf(config, log));
   opened.push(client);
   return client;
 }

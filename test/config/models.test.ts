@@ -3,10 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildClient, loadConfig, openKeyFiles } from "../../src/config/index.ts";
-
-/** A log that nobody reads. */
-const silent = { info() {}, warn() {} };
+import { buildClient, loadConfig } from "../../src/config/index.ts";
+import { partsOf } from "./support/client-parts.ts";
 
 let folder: string;
 
@@ -33,7 +31,7 @@ describe("models of a configuration file", () => {
     capabilities: [tools, image_input]
     prices: { input: 3.75, output: 15, cache_read: 1.875 }
 `);
-    await using client = buildClient(config.client, openKeyFiles(config.client, silent), silent);
+    await using client = buildClient(config.client, partsOf(config.client));
     expect(client.catalog.getModelInfo("acme-style")).toMatchObject({
       id: "ft:gpt-4o:acme",
       contextWindow: 128_000,

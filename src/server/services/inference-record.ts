@@ -47,11 +47,15 @@ export class InferenceRecord {
     this.#model = bounded(model);
     this.#recorder.responseIds[INFERENCE_ID_HEADER] = inferenceId;
     this.#recorder.attempt({ inferenceId, provider: this.#provider, model: this.#model });
+    let isSent = false;
     return {
       ...options,
       inferenceId,
       onTarget: (target) => {
         this.#takeTarget(target);
+        // Middleware may send a call again, or to another provider.
+        if (isSent) this.#recorder.attempt({ inferenceId, provider: this.#provider, model: this.#model });
+        isSent = true;
         options.onTarget?.(target);
       },
     };

@@ -1,9 +1,11 @@
+import type { MiddlewareObserver } from "../../middleware/observer.ts";
 import { codeName } from "../status/status-code.ts";
 import type { CallObserver } from "./call-observer.ts";
+import { createMiddlewareMetrics } from "./middleware-metrics.ts";
 import { createCounter, createGauge, createHistogram, createReadCounter, type Metric } from "./prometheus.ts";
 
 /** The metrics of the server. */
-export interface Metrics extends Required<CallObserver> {
+export interface Metrics extends Required<CallObserver>, Required<MiddlewareObserver> {
   /** A connection was closed because too many are open. */
   connectionRefused(listener: string): void;
   /** All metrics in Prometheus' text format. */
@@ -73,10 +75,12 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
     () => inflight,
   );
   const labelOf = boundedLabels(MAX_MODEL_LABELS, isKnownModel);
+  const middleware = createMiddlewareMetrics(labelOf);
   const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens];
-  all.push(refusedConnections, ...processMetrics(version));
+  all.push(refusedConnections, ...middleware.all, ...processMetrics(version));
   if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
   return {
+    ...middleware.observer,
     begin() {
       inflight += 1;
     },

@@ -50,6 +50,22 @@ export function createGauge(
   return { render: () => head(init, "gauge") + sample(init.name, text, read()) };
 }
 
+/** A value for each combination of labels, which may go up and down. */
+export interface GaugeSet extends Metric {
+  set(labelValues: readonly string[], value: number): void;
+}
+
+/** Makes a gauge whose values are set. */
+export function createGaugeSet(init: MetricInit): GaugeSet {
+  const samples = new Map<string, number>();
+  const labelsOf = createLabels(init);
+  return {
+    set: (labelValues, value) => void samples.set(labelsOf(labelValues), value),
+    render: () =>
+      head(init, "gauge") + [...samples].map(([labels, value]) => sample(init.name, labels, value)).join(""),
+  };
+}
+
 /** Makes a counter without labels that is read when the metrics are rendered. Its name ends in `_total`. */
 export function createReadCounter(init: Omit<MetricInit, "labels">, read: () => number): Metric {
   return { render: () => head(init, "counter") + sample(init.name, "", read()) };

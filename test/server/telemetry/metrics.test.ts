@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { ServerError } from "../../../src/core/errors.ts";
 import { UsageSchema } from "../../../src/gen/outrigger/v1/usage_pb.ts";
 import { createCall } from "../../../src/server/telemetry/call.ts";
 import { createMetrics, MAX_MODEL_LABELS } from "../../../src/server/telemetry/metrics.ts";
@@ -87,6 +88,31 @@ describe("createMetrics()", () => {
     const name = "outrigger_time_to_first_output_seconds";
     expect(text).toContain(`${name}_bucket{provider="acme",model="m",le="0.25"} 0\n`);
     expect(text).toContain(`${name}_bucket{provider="acme",model="m",le="0.5"} 1\n`);
+  });
+
+  it("counts what middleware decides, and shows the state of circuit breakers", () => {
+    const metrics = createMetrics({ version: "1" });
+    const target = { provider: "acme", model: "m" };
+    const error = new ServerError("down");
+    metrics.retry(target, error, 1);
+    metrics.fallback(target, { provider: "other", model: "n" }, error);
+    metrics.circuit(target, "open");
+    metrics.circuit(target, "half_open");
+    metrics.refused(target, "budget");
+    metrics.cache(target, "hit");
+    metrics.cache({ provider: "acme", model: "x".repeat(1000) }, "miss");
+    const text = metrics.render();
+    const labels = 'provider="acme",model="m"';
+    for (const line of [
+      `outrigger_retries_total{${labels}} 1`,
+      `outrigger_fallbacks_total{${labels}} 1`,
+      `outrigger_circuit_breaker_state{${labels}} 1`,
+      `outrigger_refused_calls_total{${labels},by="budget"} 1`,
+      `outrigger_cache_lookups_total{${labels},result="hit"} 1`,
+    ]) {
+      expect(text).toContain(`${line}\n`);
+    }
+    expect(text).not.toContain("x".repeat(129));
   });
 
   it("describes each metric", () => {
