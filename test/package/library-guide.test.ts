@@ -31,8 +31,10 @@ describe("docs/library.md", () => {
       "generate",
       "image-input",
       "middleware",
+      "object",
       "reasoning",
       "streamed-generation",
+      "streamed-object",
       "structured-output",
       "tools",
     ]);

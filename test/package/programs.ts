@@ -41,6 +41,16 @@ const EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     output: /^.+ is -?\d+\.\n$/,
     sends: /"json_schema".*"strict":true/s,
   },
+  object: {
+    script: "sim-text",
+    output: /^.+ is -?\d+\. \(\d+ tokens\)\n$/,
+    sends: /"json_schema".*"strict":true/s,
+  },
+  "streamed-object": {
+    script: "sim-text",
+    output: /^(.*: \d+ steps so far\n)+.*: \d+ steps\n$/,
+    sends: /"json_schema"/,
+  },
   "image-input": {
     script: "sim-text",
     output: /\S/,
