@@ -33,6 +33,14 @@ public final class ErrorsExample {
         System.out.println(failed.kind() + (failed.retryable() ? ", may be retried" : ""));
       }
 
+      // A stream that was cut throws; it never looks finished.
+      try (ResponseStream stream = client.stream(request("sim-text:cut_events=8"))) {
+        stream.textDeltas().forEach(text -> {});
+        System.out.println("never reached");
+      } catch (OutriggerException cut) {
+        System.out.println("cut" + (cut.outputStarted() ? ", output had started" : ""));
+      }
+
       try {
         client.complete(request("sim-long:tokens=1000,rate=20"), Duration.ofMillis(300));
       } catch (RequestTimeoutException timeout) {

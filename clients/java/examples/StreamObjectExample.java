@@ -10,7 +10,8 @@ public final class StreamObjectExample {
   public static void main(String[] args) {
     try (OutriggerClient client = OutriggerClient.connect();
         ObjectStream<Recipe> stream =
-            client.streamObject(Recipe.class, o -> o.model("sim-text").prompt("A recipe."))) {
+            client.streamObject(
+                Recipe.class, o -> o.model("sim-text:rate=20").prompt("A recipe."))) {
       for (ObjectEvent<Recipe> event : stream) {
         if (event instanceof ObjectEvent.Partial<Recipe> partial) {
           System.out.println("partial: " + partial.json());

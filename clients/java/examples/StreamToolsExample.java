@@ -30,7 +30,7 @@ public final class StreamToolsExample {
         if (event instanceof GenerationEvent.ToolStart tool) {
           System.out.println("[call of " + tool.call().getName() + "]");
         } else if (event instanceof GenerationEvent.StepFinish finish) {
-          System.out.println("[step " + finish.step() + " is complete]");
+          System.out.println("\n[step " + finish.step() + " is complete]");
         }
       }
       System.out.println(stream.result().totalUsage().getTotalTokens() + " tokens");

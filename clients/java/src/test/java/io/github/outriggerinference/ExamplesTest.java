@@ -156,11 +156,25 @@ class ExamplesTest {
   }
 
   @Test
+  void objectPrintsARecord() throws Exception {
+    assertPrints("ObjectExample", ".+ is (CALM|TENSE)\n(.+, -?\\d+\n)+\\{.*\"title\".*\\}\n");
+  }
+
+  @Test
+  void streamObjectPrintsWhatGrowsAndTheRecord() throws Exception {
+    assertPrints("StreamObjectExample", "(partial: \\{[^\n]*\n){2,}[^\n]+ takes -?\\d+ minutes\n");
+  }
+
+  @Test
   void errorsPrintsEachFailure() throws Exception {
     assertPrints(
         "ErrorsExample",
-        "rate limit of openai, retry after PT2S\ninvalid: messages\n"
-            + "ERROR_KIND_SERVER, may be retried\ndeadline expired\ncancelled\n");
+        "rate limit of openai, retry after PT2S\n"
+            + "invalid: messages\n"
+            + "ERROR_KIND_SERVER, may be retried\n"
+            + "cut, output had started\n"
+            + "deadline expired\n"
+            + "cancelled\n");
   }
 
   @Test
