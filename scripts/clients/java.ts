@@ -7,7 +7,7 @@ const sources = "src/main/java/io/github/outriggerinference";
 /** Where Maven puts the generators; their versions are those of the libraries in pom.xml. */
 const generators = `${folder}/target/generators`;
 
-/** Java: the stubs, the version in pom.xml, and the version that the user agent names. */
+/** Java: the stubs, and the version: in pom.xml, in the README, and as the user agent names it. */
 export const java: ClientPackage = {
   name: "java",
   missing: () => {
@@ -15,7 +15,8 @@ export const java: ClientPackage = {
     return probe("mvn", "-version") === undefined ? "mvn" : undefined;
   },
   async generate(version) {
-    setProjectVersion(`${folder}/pom.xml`, version);
+    setFirstVersion(`${folder}/pom.xml`, version);
+    setFirstVersion(`${folder}/README.md`, version);
     writeFileSync(`${folder}/${sources}/Version.java`, versionFile(version));
     const [protoc, plugin] = await installGenerators();
     // Not `clean: true`: it would remove the written sources beside the generated ones.
@@ -74,10 +75,10 @@ function template(protoc: string, plugin: string) {
   };
 }
 
-/** Sets the version of the project itself: the first element of that name. */
-function setProjectVersion(pom: string, version: string): void {
-  const text = readFileSync(pom, "utf8");
-  writeFileSync(pom, text.replace(/<version>[^<]*<\/version>/, `<version>${version}</version>`));
+/** Sets the first element `version` of a file: that of the package itself. */
+function setFirstVersion(file: string, version: string): void {
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace(/<version>[^<]*<\/version>/, `<version>${version}</version>`));
 }
 
 function versionFile(version: string): string {

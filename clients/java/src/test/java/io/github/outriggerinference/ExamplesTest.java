@@ -27,11 +27,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Compiles and runs the examples and the README's first program as they are. */
+/** Compiles and runs the examples, and the first programs of the two READMEs, as they are. */
 @DisplayName("The example")
 @EnabledIfEnvironmentVariable(named = "OUTRIGGER_ADDRESS", matches = ".+")
 class ExamplesTest {
   private static final int MAX_FIRST_PROGRAM_LINES = 15;
+
+  private static final Path README = Path.of("README.md");
+  private static final Path PROJECT_README = Path.of("../../README.md");
 
   @TempDir static Path folder;
 
@@ -43,9 +46,8 @@ class ExamplesTest {
     try (Stream<Path> examples = Files.list(Path.of("examples"))) {
       examples.forEach(sources::add);
     }
-    Path first = folder.resolve("FirstProgram.java");
-    Files.writeString(first, firstProgram());
-    sources.add(first);
+    sources.add(Files.writeString(folder.resolve("FirstProgram.java"), programOf(README)));
+    sources.add(Files.writeString(folder.resolve("Hello.java"), programOf(PROJECT_README)));
     JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
     StringWriter problems = new StringWriter();
     boolean compiled =
@@ -76,11 +78,11 @@ class ExamplesTest {
     classes.close();
   }
 
-  /** The first block of Java in the README. */
-  private static String firstProgram() throws IOException {
-    String readme = Files.readString(Path.of("README.md"));
-    Matcher block = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL).matcher(readme);
-    assertTrue(block.find(), "README.md has no program");
+  /** The first block of Java in a page. */
+  private static String programOf(Path page) throws IOException {
+    Matcher block =
+        Pattern.compile("```java\n(.*?)```", Pattern.DOTALL).matcher(Files.readString(page));
+    assertTrue(block.find(), page + " has no program");
     return block.group(1);
   }
 
@@ -108,8 +110,13 @@ class ExamplesTest {
 
   @Test
   void ofTheReadmeIsShortAndWorksAsItIsWritten() throws Exception {
-    assertTrue(firstProgram().lines().count() <= MAX_FIRST_PROGRAM_LINES, "it is too long");
+    assertTrue(programOf(README).lines().count() <= MAX_FIRST_PROGRAM_LINES, "it is too long");
     assertPrints("FirstProgram", "These are the results:\n- `get_weather` said “18 degrees in .*");
+  }
+
+  @Test
+  void ofTheProjectsReadmeWorksAsItIsWritten() throws Exception {
+    assertPrints("Hello", "These are the results:\n- `get_weather` said “drizzle in .*");
   }
 
   @Test
