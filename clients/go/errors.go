@@ -15,9 +15,10 @@ import (
 	pb "github.com/outrigger-inference/outrigger/clients/go/outrigger/v1"
 )
 
-// Kind is the class of a failure. A Kind is an error itself, so that it can be the target of errors.Is:
+// Kind is the class of a failure. A Kind is an error itself, so that errors.Is and errors.AsType take it:
 //
 //	if errors.Is(err, outrigger.ErrRateLimit) { ... }
+//	switch kind, _ := errors.AsType[outrigger.Kind](err); kind { ... }
 type Kind int32
 
 // The kinds of failures. ErrProvider is also the parent of the kinds that speak of the request or of the
@@ -138,6 +139,15 @@ func (e *Error) Is(target error) bool {
 	}
 	return e.Kind == ErrRequestTimeout && target == context.DeadlineExceeded ||
 		e.Kind == ErrAbort && target == context.Canceled
+}
+
+// As gives the kind to a target of type *Kind, so that errors.AsType[Kind] finds it for a switch.
+func (e *Error) As(target any) bool {
+	kind, ok := target.(*Kind)
+	if ok {
+		*kind = e.Kind
+	}
+	return ok
 }
 
 // Unwrap returns the failure that caused this one, or nil. Where the context of the call was cancelled

@@ -97,7 +97,9 @@ func TestEveryKindOfTheContractHasAName(t *testing.T) {
 func TestKindsFormATree(t *testing.T) {
 	for number := range pb.ErrorKind_name {
 		kind := outrigger.Kind(number)
-		failure := &outrigger.Error{Kind: kind}
+		failure := fmt.Errorf("wrapped: %w", &outrigger.Error{Kind: kind})
+		found, _ := errors.AsType[outrigger.Kind](failure)
+		check(t, "kind that errors.AsType finds", found, kind)
 		ofProvider := number >= 100 && number < 200 || kind == outrigger.ErrInvalidToolCall
 		check(t, fmt.Sprintf("%v is itself", kind), errors.Is(failure, kind), true)
 		check(t, fmt.Sprintf("%v is a failure of a provider", kind), errors.Is(failure, outrigger.ErrProvider), ofProvider)
