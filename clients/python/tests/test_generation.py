@@ -148,11 +148,12 @@ class GenerationCases:
             self.test.assertEqual(result.stop_reason, "completed")
 
     def test_a_tool_that_does_not_answer_in_time_gets_an_error_result(self) -> None:
-        cancelled = threading.Event()
+        running, cancelled = threading.Event(), threading.Event()
 
         @tool
         def wait(context: ToolContext) -> str:
             """Waits for a long time."""
+            running.set()
             if context.wait(PROMPTLY):
                 cancelled.set()
             return "too late"
@@ -161,7 +162,8 @@ class GenerationCases:
         self.test.assertTrue(result.steps[0].tool_results[0].is_error)
         self.test.assertNotIn("too late", texts_of(result.steps[0])[0])
         self.test.assertEqual(result.stop_reason, "completed")
-        self.test.assertTrue(cancelled.wait(PROMPTLY))
+        # On a busy machine the time may be over before the tool has begun.
+        self.test.assertTrue(not running.is_set() or cancelled.wait(PROMPTLY))
 
     def test_rounds_of_tools_are_limited(self) -> None:
         for rounds, steps, stop_reason in (
@@ -288,17 +290,19 @@ class SyncGenerationTest(GenerationCases, unittest.TestCase):
         self.assertEqual("".join(stream.text()), stream.result().text)
 
     def test_leaving_a_stream_within_a_tool_ends_it(self) -> None:
-        cancelled = threading.Event()
+        running, cancelled = threading.Event(), threading.Event()
 
         @tool
         def wait(context: ToolContext) -> None:
             """Waits for a long time."""
+            running.set()
             if context.wait(PROMPTLY):
                 cancelled.set()
 
         stream = self.client.stream_generate(model="sim-tools", prompt="Wait!", tools=[wait])
         for event in stream:
             if isinstance(event, ToolStarted):
+                self.assertTrue(running.wait(PROMPTLY))
                 break
         self.assertTrue(cancelled.wait(PROMPTLY))
         with self.assertRaises(AbortError):
@@ -392,10 +396,13 @@ class AsyncGenerationTest(GenerationCases, unittest.TestCase):
             answered = [entry.tool_call_id for step in result.steps for entry in step.tool_results]
             self.assertEqual((len(called), result.stop_reason), (12, "completed"))
             self.assertEqual(answered, called)
-            self.assertEqual(sorted(runs), sorted(called))
+            self.assertEqual(len(runs), len(set(runs)))
             for step in result.steps:
-                for call, entry in zip(step.tool_calls, step.tool_results, strict=False):
-                    self.assertTrue(entry.is_error or entry.content[0].text == call.id)
+                for entry in step.tool_results:
+                    # On a busy machine the time of a call may be over before it has begun.
+                    if not entry.is_error:
+                        self.assertEqual(entry.content[0].text, entry.tool_call_id)
+                        self.assertIn(entry.tool_call_id, runs)
 
         async def run() -> None:
             async with AsyncClient() as client:
