@@ -1,4 +1,5 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
+import type { CallOptions } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
@@ -50,8 +51,8 @@ export const DEFAULT_FALLBACK_KINDS: readonly FallbackKind[] = [
 /** Most targets of a chain: a caller waits for all of them. */
 export const MAX_FALLBACK_TARGETS = 8;
 
-/** Requests that a chain sends. Chains around each other would multiply the calls. */
-const inChain = new WeakSet<Request>();
+/** Options of the calls that a chain makes. Chains around each other would multiply the calls. */
+const chained = new WeakSet<CallOptions>();
 
 /**
  * Sends a call that failed to the next target, where the error allows it and no output has begun. The attempts that
@@ -66,22 +67,33 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
   const chain = repeatCalls((first) => {
     const waiting = requestsFor(first, targets);
     let current = first;
-    inChain.add(first);
     return (error) => {
       if (!kinds.has(error.kind) || error.outputStarted) return undefined;
       const request = waiting.shift();
       if (request === undefined) return undefined;
       observer?.fallback?.(current, request, error);
-      inChain.add(request);
       current = request;
       return { request, delayMs: 0 };
     };
   });
   return {
-    complete: (request, next, own) =>
-      inChain.has(request) ? next(request) : chain.complete(request, next, own),
-    stream: (request, next, own) => (inChain.has(request) ? next(request) : chain.stream(request, next, own)),
+    complete(request, next, own) {
+      if (chained.has(own)) return next(request);
+      const marked = mark(own);
+      return chain.complete(request, (changed) => next(changed, marked), marked);
+    },
+    stream(request, next, own) {
+      if (chained.has(own)) return next(request);
+      const marked = mark(own);
+      return chain.stream(request, (changed) => next(changed, marked), marked);
+    },
   };
+}
+
+function mark(options: CallOptions): CallOptions {
+  const marked = { ...options };
+  chained.add(marked);
+  return marked;
 }
 
 /** The requests to the targets; none twice, and none to where the first one goes. */

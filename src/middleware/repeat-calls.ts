@@ -71,9 +71,12 @@ async function repeat<Result>(
       if (!(thrown instanceof SDKError)) throw thrown;
       const own = attemptsOf(thrown);
       failed.push(...(own.length > 0 ? own : [failedAttempt(request, options, start, thrown)]));
-      const error = behind(thrown, earlier, failed);
+      const error = behind(thrown, earlier);
       const next = options.signal?.aborted ? undefined : decide(thrown);
-      if (next === undefined) throw error;
+      if (next === undefined) {
+        noteAttempts(error, failed);
+        throw error;
+      }
       await pause(next.delayMs, options, failed);
       request = next.request;
       earlier = error;
@@ -81,13 +84,11 @@ async function repeat<Result>(
   }
 }
 
-/** The error of a call after its last attempt so far. */
-function behind(error: SDKError, earlier: SDKError | undefined, failed: readonly Attempt[]): SDKError {
+/** An error with the one before it as its cause. */
+function behind(error: SDKError, earlier: SDKError | undefined): SDKError {
   // The cause of an internal error is the bug, which the log needs.
-  const isChained = earlier !== undefined && error.kind !== ErrorKind.INTERNAL;
-  const chained = isChained ? withCause(error, earlier) : error;
-  noteAttempts(chained, failed);
-  return chained;
+  if (earlier === undefined || error.kind === ErrorKind.INTERNAL) return error;
+  return withCause(error, earlier);
 }
 
 async function pause(delayMs: number, { signal }: CallOptions, failed: readonly Attempt[]): Promise<void> {

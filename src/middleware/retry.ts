@@ -13,7 +13,7 @@ export interface RetryMiddlewareOptions extends Partial<RetryPolicy> {
   readonly observer?: MiddlewareObserver | undefined;
 }
 
-/** Providers whose budgets are kept. More than anyone registers; requests may name providers that do not exist. */
+/** Providers whose budgets are kept: more than anyone registers. */
 const MAX_PROVIDERS = 100;
 
 /**
@@ -28,14 +28,16 @@ export function createRetry(options: RetryMiddlewareOptions = {}): Required<Midd
   const budgets = new BoundedMap<RetryBudget>(MAX_PROVIDERS);
   const createBudget = () => new RetryBudget(budget === false ? {} : budget);
   createBudget();
+  // Made when a call fails: names that do not exist must not push others out.
+  const withdraw = (provider: string) =>
+    budget === false || budgets.getOrCreate(provider, createBudget).withdraw();
   return repeatCalls((request, { deadline = Infinity }) => {
-    const left = budget === false ? undefined : budgets.getOrCreate(request.provider, createBudget);
-    left?.deposit();
+    budgets.get(request.provider)?.deposit();
     let retries = 0;
     return (error) => {
       const delay = isRefusal(error) ? undefined : retryDelayOf(error, retries, policy);
       if (delay === undefined || performance.now() + delay * 1000 >= deadline) return undefined;
-      if (left?.withdraw() === false) return undefined;
+      if (!withdraw(request.provider)) return undefined;
       policy.onRetry?.(error, retries, delay);
       observer?.retry?.(request, error, delay);
       retries += 1;

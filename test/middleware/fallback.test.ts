@@ -6,6 +6,7 @@ import {
   ConfigurationError,
   createFallback,
   createModelAliases,
+  createRetry,
   ErrorKind,
   type FallbackOptions,
   InvalidRequestError,
@@ -108,6 +109,17 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
     const client = clientOf(simulator(), [outer, inner]);
     await failureOf(call(client, requestFor(failing)));
     expect(askedOf(simulator())).toEqual([`/v1/responses ${failing}`, `/v1/messages ${failing}`]);
+    await client.close();
+  });
+
+  it("applies again where a retry around it makes the call again", async () => {
+    const failing = "sim-text:status=503";
+    const chain = createFallback({ targets: [{ provider: "two", model: failing }] });
+    const client = clientOf(simulator(), [createRetry({ baseDelay: 0.001, maxRetries: 1 }), chain]);
+    const error = await failureOf(call(client, requestFor(failing)));
+    const round = [`/v1/responses ${failing}`, `/v1/messages ${failing}`];
+    expect(askedOf(simulator())).toEqual([...round, ...round]);
+    expect(attemptsOf(error).map(({ provider }) => provider)).toEqual(["one", "two", "one", "two"]);
     await client.close();
   });
 

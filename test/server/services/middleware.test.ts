@@ -1,4 +1,6 @@
 /** Middleware behind a server: what callers get of it, and what metrics and log say. */
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { Client } from "../../../src/client/client.ts";
@@ -9,6 +11,7 @@ import { InferenceService } from "../../../src/gen/outrigger/v1/inference_servic
 import { createCache } from "../../../src/middleware/cache.ts";
 import { createCircuitBreaker } from "../../../src/middleware/circuit-breaker.ts";
 import { createFallback } from "../../../src/middleware/fallback.ts";
+import { createRateLimit } from "../../../src/middleware/rate-limit.ts";
 import { createRetry } from "../../../src/middleware/retry.ts";
 import { ScriptedAdapter } from "../../client/support/scripted-adapter.ts";
 import { callGrpc, grpcClient } from "../support/clients.ts";
@@ -61,6 +64,24 @@ describe("a server over a client with middleware", () => {
     }
     expect(one.requests).toHaveLength(2);
   });
+
+  it.each([
+    ["a retry", createRetry({ baseDelay: 60 }), [down(), down()]],
+    ["its turn", createRateLimit({ requestsPerMinute: 1, maxWait: 60 }), []],
+  ])(
+    "leaves nothing behind where callers leave while their calls wait for %s",
+    async (_name, middleware, failures) => {
+      const { one, server } = await startWith([middleware], failures);
+      const client = createClient(InferenceService, createGrpcTransport({ baseUrl: server.url }));
+      const left = new AbortController();
+      const calls = [1, 2].map(() => client.complete(request, { signal: left.signal }));
+      await expect.poll(() => one.requests.length).toBeGreaterThan(0);
+      left.abort();
+      const ends = await Promise.allSettled(calls);
+      expect(ends.map(({ status }) => status)).toContain("rejected");
+      await expect.poll(() => metricsOf(server)).toContain("outrigger_inflight 0");
+    },
+  );
 
   it("tells callers of a call that a circuit breaker refused when to come again", async () => {
     const { client } = await startWith([createCircuitBreaker({ minCalls: 1 })], [down()]);
