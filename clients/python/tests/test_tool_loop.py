@@ -508,6 +508,30 @@ class AsyncLoopTest(LoopCases, unittest.TestCase):
             self.assertTrue(ended.wait(PROMPTLY))
             self.assertTrue(cancelled.wait(PROMPTLY))
 
+    def test_a_stream_that_nobody_reads_ends_when_it_is_dropped(self) -> None:
+        ended = threading.Event()
+
+        def play(peer: Peer) -> Iterator[RunToolsResponse]:
+            peer.context.add_callback(ended.set)
+            yield execute(call("a", "double", '{"value":1}'))
+            peer.outputs(2)
+
+        async def run(address: str) -> int:
+            async with AsyncClient(address) as client:
+                stream = client.stream_generate(model="m", tools=[double])
+                await asyncio.sleep(0.1)
+                del stream
+                await asyncio.to_thread(ended.wait, PROMPTLY)
+                for _ in range(100 * PROMPTLY):
+                    if len(asyncio.all_tasks()) == 1:
+                        break
+                    await asyncio.sleep(0.01)
+                return len(asyncio.all_tasks())
+
+        with fake_sidecar(play) as address:
+            self.assertEqual(asyncio.run(run(address)), 1)
+        self.assertTrue(ended.is_set())
+
     def test_leaving_the_stream_cancels_the_call(self) -> None:
         ended = threading.Event()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union
@@ -43,6 +44,7 @@ class AsyncStream(Generic[M, E, R]):
         self._output_started = False
         self._is_complete = False
         self._is_cancelled = False
+        self._event_loop = asyncio.get_running_loop()
 
     async def __aiter__(self) -> AsyncIterator[E]:
         try:
@@ -72,6 +74,12 @@ class AsyncStream(Generic[M, E, R]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.cancel()
+
+    def __del__(self) -> None:
+        if not self._is_cancelled:
+            # Any thread may collect a stream that nobody read. A loop that is closed has ended its call.
+            with contextlib.suppress(RuntimeError):
+                self._event_loop.call_soon_threadsafe(self.cancel)
 
     def cancel(self) -> None:
         """Ends the call and its tools. Does nothing where the call has ended."""
