@@ -95,14 +95,19 @@ public final class OutriggerClientBuilder {
 
   /** Makes the client. The connection itself is made by the first call. */
   public OutriggerClient connect() {
+    String target = target();
     ManagedChannelBuilder<?> builder =
-        Grpc.newChannelBuilder(target(), credentials)
+        Grpc.newChannelBuilder(target, credentials)
             .userAgent("outrigger-java/" + Version.VALUE)
             .maxInboundMessageSize(maxMessageBytes)
             .keepAliveTime(Durations.toNanos(keepAlive), TimeUnit.NANOSECONDS)
             .keepAliveTimeout(KEEP_ALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
             // The names of service configurations are looked up with every name otherwise.
             .disableServiceConfigLookUp();
+    if (target.startsWith("unix:")) {
+      // Otherwise it is the socket's path, percent-encoded, which HTTP/2 servers reject.
+      builder.overrideAuthority("localhost");
+    }
     channelSettings.accept(builder);
     return new OutriggerClient(new Connection(builder.build(), toolExecutor), callOptions);
   }

@@ -103,6 +103,9 @@ final class FakeSidecar implements AutoCloseable {
   /** The user agent of the last call. */
   volatile String userAgent;
 
+  /** The host to which the last call was addressed. */
+  volatile String authority;
+
   private final Server server;
 
   private FakeSidecar(ServerBuilder<?> builder, Script<Request, Response> complete)
@@ -112,7 +115,7 @@ final class FakeSidecar implements AutoCloseable {
         builder
             .addService(new Inference())
             .addService(new Generation())
-            .intercept(new UserAgents())
+            .intercept(new Headers())
             .maxInboundMessageSize(64 << 20)
             .build()
             .start();
@@ -232,11 +235,12 @@ final class FakeSidecar implements AutoCloseable {
     }
   }
 
-  private final class UserAgents implements ServerInterceptor {
+  private final class Headers implements ServerInterceptor {
     @Override
     public <Q, A> ServerCall.Listener<Q> interceptCall(
         ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
       userAgent = headers.get(Metadata.Key.of("user-agent", Metadata.ASCII_STRING_MARSHALLER));
+      authority = call.getAuthority();
       return next.startCall(call, headers);
     }
   }
