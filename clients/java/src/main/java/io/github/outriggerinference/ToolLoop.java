@@ -86,7 +86,7 @@ final class ToolLoop extends EventDecoder<RunToolsResponse, GenerationEvent> {
 
   private GenerationEvent execute(int step, ExecuteTool execute) {
     ToolAnswer answer = new ToolAnswer(executable, options, conversation);
-    runner.run(() -> sendOutput(answer.to(execute)), Durations.toJava(execute.getTimeout()));
+    runner.run(() -> answer.to(execute), this::sendOutput, Durations.toJava(execute.getTimeout()));
     return execute.getProblem().isEmpty()
         ? new GenerationEvent.ToolStart(step, execute.getToolCall())
         : null;

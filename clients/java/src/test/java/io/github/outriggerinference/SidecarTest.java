@@ -19,6 +19,8 @@ import io.github.outriggerinference.v1.Message;
 import io.github.outriggerinference.v1.Request;
 import io.github.outriggerinference.v1.Response;
 import io.github.outriggerinference.v1.RetryPolicy;
+import io.github.outriggerinference.v1.StepResult;
+import io.github.outriggerinference.v1.ToolCall;
 import io.github.outriggerinference.v1.ToolResult;
 import java.io.IOException;
 import java.time.Duration;
@@ -26,7 +28,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Flow;
@@ -110,8 +114,7 @@ class SidecarTest {
     GenerationResult result =
         client.generate(options("sim-tools:calls=3", tool).provider(provider).build());
     List<ToolResult> results = result.steps().get(0).getToolResultsList();
-    Message question = result.steps().get(0).getResponse().getMessage();
-    List<String> ids = Messages.toolCallsOf(question).stream().map(call -> call.getId()).toList();
+    List<String> ids = idsOfCalls(result.steps().get(0));
     assertEquals(3, ids.size());
     assertEquals(ids, results.stream().map(ToolResult::getToolCallId).toList());
     assertEquals(ids, textsOf(results));
@@ -346,6 +349,87 @@ class SidecarTest {
     for (CompletableFuture<GenerationResult> loop : loops) {
       assertEquals(4, loop.get(60, TimeUnit.SECONDS).steps().size());
     }
+  }
+
+  /** What a tool does with a call. */
+  private enum Behaviour {
+    ANSWER,
+    FAIL,
+    REFUSE,
+    HANG;
+
+    static Behaviour random(Random random) {
+      return values()[random.nextInt(values().length)];
+    }
+  }
+
+  @Test
+  void answerEveryCallOnceWhateverTheToolsDo() throws Exception {
+    Random random = new Random(11);
+    Map<String, Behaviour> executed = new ConcurrentHashMap<>();
+    AtomicInteger executions = new AtomicInteger();
+    Tool tool =
+        Tool.of(
+            "get_weather",
+            "Current weather of a city.",
+            City.class,
+            (input, context) -> {
+              Behaviour behaviour = Behaviour.random(random);
+              executions.incrementAndGet();
+              executed.put(context.toolCallId(), behaviour);
+              Thread.sleep(random.nextInt(30));
+              switch (behaviour) {
+                case FAIL -> throw new IOException("no luck");
+                case REFUSE -> throw new ToolRefusalException("not now");
+                case HANG -> new Semaphore(0).acquire();
+                default -> {}
+              }
+              return "answer to " + context.toolCallId();
+            });
+    GenerateOptions options =
+        options("sim-tools:rounds=3,calls=4", tool)
+            .maxToolRounds(5)
+            .toolTimeout(Duration.ofSeconds(1))
+            .build();
+    List<CompletableFuture<GenerationResult>> loops =
+        IntStream.range(0, 5).mapToObj(i -> client.generateAsync(options)).toList();
+    int answers = 0;
+    for (CompletableFuture<GenerationResult> loop : loops) {
+      List<StepResult> steps = loop.get(60, TimeUnit.SECONDS).steps();
+      assertEquals(4, steps.size());
+      for (StepResult step : steps) {
+        assertEquals(idsOfCalls(step), idsOfResults(step));
+        step.getToolResultsList().forEach(result -> assertToldOf(executed, result));
+        answers += step.getToolResultsCount();
+      }
+    }
+    assertEquals(5 * 3 * 4, answers);
+    assertEquals(answers, executions.get());
+    assertEquals(answers, executed.size());
+  }
+
+  private static List<String> idsOfCalls(StepResult step) {
+    return Messages.toolCallsOf(step.getResponse().getMessage()).stream()
+        .map(ToolCall::getId)
+        .toList();
+  }
+
+  private static List<String> idsOfResults(StepResult step) {
+    return step.getToolResultsList().stream().map(ToolResult::getToolCallId).toList();
+  }
+
+  private static void assertToldOf(Map<String, Behaviour> executed, ToolResult result) {
+    String text = result.getContent(0).getText();
+    String expected =
+        switch (executed.get(result.getToolCallId())) {
+          case ANSWER -> "answer to " + result.getToolCallId();
+          case FAIL -> "no luck";
+          case REFUSE -> "not now";
+          case HANG -> "";
+        };
+    assertTrue(text.contains(expected), text);
+    boolean answered = executed.get(result.getToolCallId()) == Behaviour.ANSWER;
+    assertEquals(!answered, result.getIsError(), text);
   }
 
   @Test

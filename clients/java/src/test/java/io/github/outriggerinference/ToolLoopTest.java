@@ -403,20 +403,18 @@ class ToolLoopTest {
   }
 
   @Test
-  void interruptsAToolThatIsTooSlowAndGoesOn() throws Exception {
-    CountDownLatch interrupted = new CountDownLatch(1);
+  void interruptsAToolThatIsTooSlowAndSendsNothingOfIt() throws Exception {
+    CountDownLatch returning = new CountDownLatch(1);
+    CompletableFuture<Boolean> sent = new CompletableFuture<>();
     sidecar.runTools =
         loop -> {
           loop.receive();
           RunToolsResponse.Builder execute = execute("c1", ARGUMENTS).toBuilder();
           execute.getExecuteBuilder().setTimeout(Duration.newBuilder().setNanos(50_000_000));
           loop.send(execute.build());
-          assertTrue(interrupted.await(10, TimeUnit.SECONDS));
-          loop.send(
-              RunToolsResponse.newBuilder()
-                  .setRejectedOutput(
-                      RejectedOutput.newBuilder().setReason(RejectedOutput.Reason.REASON_TOO_LATE))
-                  .build());
+          assertTrue(returning.await(10, TimeUnit.SECONDS));
+          Thread.sleep(50);
+          sent.complete(loop.hasRequest());
           loop.send(result());
         };
     Tool tool =
@@ -424,13 +422,28 @@ class ToolLoopTest {
             city -> {
               try {
                 new Semaphore(0).acquire();
-                return "never";
               } catch (InterruptedException expected) {
-                interrupted.countDown();
-                throw expected;
+                returning.countDown();
               }
+              return "too late";
             });
     assertEquals("It is warm.", client.generate(with(tool)).text());
+    assertFalse(sent.join(), "the output of an interrupted tool was sent");
+  }
+
+  @Test
+  void goesOnWhereAnOutputWasRejected() {
+    RejectedOutput rejected =
+        RejectedOutput.newBuilder().setReason(RejectedOutput.Reason.REASON_TOO_LATE).build();
+    sidecar.runTools =
+        loop -> {
+          loop.receive();
+          loop.send(execute("c1", ARGUMENTS));
+          loop.receive();
+          loop.send(RunToolsResponse.newBuilder().setRejectedOutput(rejected).build());
+          loop.send(result());
+        };
+    assertEquals("It is warm.", client.generate(with(weather(city -> "x"))).text());
   }
 
   /** A tool that waits until it is interrupted, and the latches that tell of it. */
