@@ -21,6 +21,8 @@ export interface StepScope {
   readonly step: number;
   /** Ends the generation. */
   readonly signal: AbortSignal;
+  /** When the time of the generation is over, in milliseconds of `performance.now()`. */
+  readonly deadline: number;
   /** Maximum duration of the call in milliseconds. 0: none. */
   readonly maxMs: number;
 }

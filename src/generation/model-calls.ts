@@ -75,7 +75,7 @@ export class ModelCalls {
   ): Promise<Result> {
     const { signal, deadline, maxMs, log } = this.#options;
     const attempt = async () => {
-      const call = new ModelCall(request, { step, signal, maxMs }, log);
+      const call = new ModelCall(request, { step, signal, deadline, maxMs }, log);
       try {
         return await run(call);
       } catch (thrown) {

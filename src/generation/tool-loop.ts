@@ -54,6 +54,8 @@ export interface LoopOptions {
   readonly limits?: GenerationLimits | undefined;
   /** Ends the loop at once, in any phase. */
   readonly signal?: AbortSignal | undefined;
+  /** When the caller's time is over, see CallOptions. What ends the loop is the signal. */
+  readonly deadline?: number | undefined;
   /**
    * Steps of the loop that is continued, each with the results of all its calls. They come after the messages of the
    * request, count for all limits, and are part of the result. `stopWhen` is asked about them first.
@@ -147,8 +149,8 @@ class ToolLoop {
   }
 
   #callsUnder(signal: AbortSignal, { totalMs = 0, perStepMs = 0 }: LoopTimeouts): ModelCalls {
-    const { client, retry = {} } = this.#options;
-    const deadline = totalMs > 0 ? performance.now() + totalMs : Infinity;
+    const { client, retry = {}, deadline: callersDeadline = Infinity } = this.#options;
+    const deadline = Math.min(callersDeadline, totalMs > 0 ? performance.now() + totalMs : Infinity);
     return new ModelCalls({ client, retry, maxMs: perStepMs, signal, deadline, log: this.#log });
   }
 

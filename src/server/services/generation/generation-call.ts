@@ -7,7 +7,7 @@ import type { ObjectSupport } from "../../../generation/objects/object-format.ts
 import type { LoopOptions } from "../../../generation/tool-loop.ts";
 import { requestShareOf } from "../../requests/request-memory.ts";
 import { failureOf } from "../../status/status.ts";
-import { type CallSignal, type CallSignals, errorOfCall } from "../call-signal.ts";
+import { type CallSignal, type CallSignals, deadlineOf, errorOfCall } from "../call-signal.ts";
 import type { Inference } from "../inference.ts";
 import { InferenceRecord } from "../inference-record.ts";
 import { recordComplete, recordStream } from "../recorded-calls.ts";
@@ -71,7 +71,8 @@ export class GenerationCall {
 
   /** The options of a loop that this call runs, but for its tools. */
   loopOptions(generation: Generation): Omit<LoopOptions, "executor" | "isStreamed"> {
-    return { ...generation, client: this.#clientOf(generation), signal: this.signal };
+    const client = this.#clientOf(generation);
+    return { ...generation, client, signal: this.signal, deadline: deadlineOf(this.#context) };
   }
 
   /**

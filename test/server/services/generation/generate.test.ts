@@ -209,6 +209,17 @@ describe("options", () => {
   });
 });
 
+it("a retry that would wait longer than the caller's deadline is left out", async () => {
+  const server = await startGenerationServer(servers, [
+    new RateLimitError("slow down", { retryAfter: 30 }),
+    "late",
+  ]);
+  const client = createClient(GenerationService, server.transport);
+  const call = client.generate({ options: { request, prompt: "hi" } }, { timeoutMs: 20_000 });
+  await expect(call).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  expect(server.model.requests).toHaveLength(1);
+});
+
 describe("a call that ends early", () => {
   const silence = (signal: AbortSignal | undefined) =>
     new Promise<void>((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));

@@ -1,0 +1,168 @@
+/** Properties of RunTools over random callers: slow, failing, out of order, silent, talkative, and gone. */
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { GenerateResult_StopReason as StopReason } from "../../../../src/gen/outrigger/v1/generation_pb.ts";
+import { Role } from "../../../../src/gen/outrigger/v1/message_pb.ts";
+import type { Request } from "../../../../src/gen/outrigger/v1/request_pb.ts";
+import { functionTool } from "../../../../src/index.ts";
+import type { Turn } from "../../../generation/support/scripted-model.ts";
+import { useTestServers } from "../../support/test-server.ts";
+import { type GenerationServer, startGenerationServer } from "./support/generation-server.ts";
+import { onExecute, type RunOutcome, ToolCaller, textResult } from "./support/tool-caller.ts";
+
+const servers = useTestServers();
+
+const TOOLS = [functionTool({ name: "t", parameters: { type: "object", required: ["x"] } })];
+
+/** What a caller does with one call. */
+interface CallPlan {
+  readonly isValid: boolean;
+  readonly reaction: "answer" | "error" | "refuse" | "never" | "twice";
+  readonly delayMs: number;
+  /** Whether the repair of an invalid call is invalid too. */
+  readonly isBadRepair: boolean;
+  /** Whether an output for an id that nobody knows comes first. */
+  readonly isNoisy: boolean;
+}
+
+interface Plan {
+  readonly steps: readonly (readonly CallPlan[])[];
+  /** After how many executes the caller ends its side, or disconnects. */
+  readonly halfCloseAfter: number | undefined;
+  readonly disconnectAfter: number | undefined;
+  readonly omitEvents: boolean;
+}
+
+const callPlan: fc.Arbitrary<CallPlan> = fc.record({
+  isValid: fc.boolean(),
+  reaction: fc.constantFrom("answer", "error", "refuse", "never", "twice"),
+  delayMs: fc.constantFrom(0, 0, 1, 5),
+  isBadRepair: fc.boolean(),
+  isNoisy: fc.boolean(),
+});
+
+const plan: fc.Arbitrary<Plan> = fc.record({
+  steps: fc.array(fc.array(callPlan, { minLength: 1, maxLength: 4 }), { maxLength: 3 }),
+  halfCloseAfter: fc.option(fc.nat(5), { nil: undefined, freq: 3 }),
+  disconnectAfter: fc.option(fc.nat(5), { nil: undefined, freq: 4 }),
+  omitEvents: fc.boolean(),
+});
+
+const PER_TOOL_MS = 150;
+
+/** The calls of each step, by the name of the model, which names the plan. */
+const plans = new Map<string, Plan>();
+
+/** A model that makes the calls of its plan, and then answers. */
+function turnOf({ model, messages }: Request): Turn {
+  const step = messages.filter(({ role }) => role === Role.ASSISTANT).length;
+  const calls = plans.get(model)?.steps[step];
+  if (calls === undefined) return "done";
+  return calls.map(({ isValid }, index) => ({
+    name: "t",
+    id: idOf(step, index),
+    args: isValid ? '{"x":1}' : "{}",
+  }));
+}
+
+function idOf(step: number, index: number): string {
+  return `c${step}_${index}`;
+}
+
+function planOf({ steps }: Plan, id: string): CallPlan | undefined {
+  const [step = "", index = ""] = id.slice(1).split("_");
+  return steps[Number(step)]?.[Number(index)];
+}
+
+async function react(caller: ToolCaller, id: string, problem: string, call: CallPlan): Promise<void> {
+  if (call.isNoisy) caller.answer(`nobody-${id}`, textResult("?"));
+  if (call.delayMs > 0) await sleep(call.delayMs);
+  if (problem !== "") {
+    const value = call.isBadRepair ? "{}" : '{"x":2}';
+    caller.answer(id, { case: "repairedCall", value: { input: { case: "argumentsJson", value } } });
+    return;
+  }
+  if (call.reaction === "error") caller.answer(id, { case: "error", value: { message: "broken" } });
+  if (call.reaction === "refuse") caller.answer(id, { case: "refusal", value: { reason: "no" } });
+  if (call.reaction === "answer" || call.reaction === "twice") caller.answer(id, textResult(`of ${id}`));
+  if (call.reaction === "twice") caller.answer(id, textResult("again"));
+}
+
+let runs = 0;
+
+async function runPlan(server: GenerationServer, own: Plan): Promise<RunOutcome> {
+  const model = `plan-${runs++}`;
+  plans.set(model, own);
+  let executes = 0;
+  const caller: ToolCaller = new ToolCaller(
+    onExecute(({ problem }, id) => {
+      const call = planOf(own, id);
+      if (call !== undefined) void react(caller, id, problem, call);
+      if (executes++ === own.halfCloseAfter) caller.end();
+      if (executes - 1 === own.disconnectAfter) caller.disconnect();
+    }),
+  );
+  const timeouts = { perTool: { nanos: PER_TOOL_MS * 1e6 } };
+  caller.start({
+    options: { request: { model, tools: TOOLS }, prompt: "hi", maxToolRounds: 9, timeouts },
+    repairCalls: true,
+    omitEvents: own.omitEvents,
+  });
+  const outcome = await caller.run(server.transport);
+  plans.delete(model);
+  return outcome;
+}
+
+/** Whether the tool's own text must reach the model, provided that the caller stays to the end. */
+function givesText({ isValid, isBadRepair, reaction }: CallPlan): boolean {
+  return (isValid || !isBadRepair) && (reaction === "answer" || reaction === "twice");
+}
+
+function checkOutcome(own: Plan, { executes, result, error, rejected }: RunOutcome): void {
+  const announced = executes.map(({ toolCall, problem }) => `${toolCall?.id} ${problem === ""}`);
+  expect(new Set(announced).size, "a call is announced once for repair and once for execution").toBe(
+    announced.length,
+  );
+  if (error !== undefined) {
+    expect(
+      own.disconnectAfter,
+      `only a caller that disconnects gets an error, found ${error.message}`,
+    ).toBeDefined();
+    return;
+  }
+  expect(result).toMatchObject({ stopReason: StopReason.COMPLETED });
+  expect(result?.steps).toHaveLength(own.steps.length + 1);
+  for (const [step, calls] of own.steps.entries()) {
+    const results = result?.steps[step]?.toolResults ?? [];
+    expect(results.map(({ toolCallId }) => toolCallId)).toEqual(
+      calls.map((_call, index) => idOf(step, index)),
+    );
+    if (own.halfCloseAfter !== undefined) continue;
+    for (const [index, call] of calls.entries()) {
+      const { isError, content } = results[index] ?? {};
+      expect(isError).toBe(!givesText(call));
+      if (givesText(call)) expect(content?.[0]?.part.value).toBe(`of ${idOf(step, index)}`);
+    }
+  }
+  if (own.halfCloseAfter !== undefined) return;
+  const noisy = own.steps.flat().filter(({ isNoisy }) => isNoisy);
+  expect(rejected.length).toBeGreaterThanOrEqual(noisy.length === 0 ? 0 : 1);
+}
+
+it("gives each call one result, runs none twice and ends, whatever its callers do", async () => {
+  const server = await startGenerationServer(servers, [turnOf]);
+  await fc.assert(
+    fc.asyncProperty(fc.array(plan, { minLength: 1, maxLength: 4 }), async (all) => {
+      const outcomes = await Promise.all(all.map((own) => runPlan(server, own)));
+      for (const [index, own] of all.entries()) {
+        const outcome = outcomes[index];
+        if (outcome !== undefined) checkOutcome(own, outcome);
+      }
+      await expect.poll(() => server.model.open).toBe(0);
+    }),
+    { numRuns: 60 },
+  );
+  const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
+  expect(metrics).toContain("\noutrigger_inflight 0\n");
+}, 120_000);
