@@ -3,6 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { GenerateResult_StopReason as StopReason } from "../../../../src/gen/outrigger/v1/generation_pb.ts";
+import {
+  RejectedOutput_Reason as Reason,
+  type RejectedOutput,
+} from "../../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { Role } from "../../../../src/gen/outrigger/v1/message_pb.ts";
 import type { Request } from "../../../../src/gen/outrigger/v1/request_pb.ts";
 import { functionTool } from "../../../../src/index.ts";
@@ -36,7 +40,10 @@ interface Plan {
 
 const callPlan: fc.Arbitrary<CallPlan> = fc.record({
   isValid: fc.boolean(),
-  reaction: fc.constantFrom("answer", "error", "refuse", "never", "twice"),
+  reaction: fc.oneof(
+    { weight: 11, arbitrary: fc.constantFrom("answer", "error", "refuse", "twice") },
+    { weight: 1, arbitrary: fc.constant("never") },
+  ),
   delayMs: fc.constantFrom(0, 0, 1, 5),
   isBadRepair: fc.boolean(),
   isNoisy: fc.boolean(),
@@ -49,7 +56,8 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   omitEvents: fc.boolean(),
 });
 
-const PER_TOOL_MS = 150;
+/** Long enough for an answer on a busy machine, and waited for by each call that is never answered. */
+const PER_TOOL_MS = 1000;
 
 /** The calls of each step, by the name of the model, which names the plan. */
 const plans = new Map<string, Plan>();
@@ -119,6 +127,10 @@ function givesText({ isValid, isBadRepair, reaction }: CallPlan): boolean {
   return (isValid || !isBadRepair) && (reaction === "answer" || reaction === "twice");
 }
 
+function isLate(id: string) {
+  return ({ toolCallId, reason }: RejectedOutput): boolean => toolCallId === id && reason === Reason.TOO_LATE;
+}
+
 function checkOutcome(own: Plan, { executes, result, error, rejected }: RunOutcome): void {
   const announced = executes.map(({ toolCall, problem }) => `${toolCall?.id} ${problem === ""}`);
   expect(new Set(announced).size, "a call is announced once for repair and once for execution").toBe(
@@ -141,6 +153,8 @@ function checkOutcome(own: Plan, { executes, result, error, rejected }: RunOutco
     if (own.halfCloseAfter !== undefined) continue;
     for (const [index, call] of calls.entries()) {
       const { isError, content } = results[index] ?? {};
+      // On a machine that is busy for that long the answer came after the time limit, and was refused for that.
+      if (givesText(call) && isError && rejected.some(isLate(idOf(step, index)))) continue;
       expect(isError).toBe(!givesText(call));
       if (givesText(call)) expect(content?.[0]?.part.value).toBe(`of ${idOf(step, index)}`);
     }
@@ -153,7 +167,7 @@ function checkOutcome(own: Plan, { executes, result, error, rejected }: RunOutco
 it("gives each call one result, runs none twice and ends, whatever its callers do", async () => {
   const server = await startGenerationServer(servers, [turnOf]);
   await fc.assert(
-    fc.asyncProperty(fc.array(plan, { minLength: 1, maxLength: 4 }), async (all) => {
+    fc.asyncProperty(fc.array(plan, { minLength: 2, maxLength: 6 }), async (all) => {
       const outcomes = await Promise.all(all.map((own) => runPlan(server, own)));
       for (const [index, own] of all.entries()) {
         const outcome = outcomes[index];
@@ -161,7 +175,7 @@ it("gives each call one result, runs none twice and ends, whatever its callers d
       }
       await expect.poll(() => server.model.open).toBe(0);
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
   const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
   expect(metrics).toContain("\noutrigger_inflight 0\n");
