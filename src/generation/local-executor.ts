@@ -74,25 +74,39 @@ export class LocalExecutor implements ToolExecutor {
   }
 
   /** What became of a call. Whatever goes wrong in the tool becomes an error result. */
-  async #answer(call: ToolCall, { messages, signal }: StepContext): Promise<ToolOutcome> {
+  async #answer(call: ToolCall, context: StepContext): Promise<ToolOutcome> {
     const local = this.#tools.get(call.name);
     if (local === undefined)
       return { result: failedResult(call, `there is no tool ${jsonTextOf(call.name)}`) };
+    try {
+      const isLimited = this.#options.perToolMs > 0;
+      return await (isLimited
+        ? this.#executeInTime(local, call, context)
+        : this.#execute(local, call, context));
+    } catch (thrown) {
+      return { result: failedResult(call, messageOf(thrown)) };
+    }
+  }
+
+  async #executeInTime(
+    local: LocalTool,
+    call: ToolCall,
+    { messages, signal }: StepContext,
+  ): Promise<ToolOutcome> {
     const limit = new LinkedSignal(signal, { ms: this.#options.perToolMs, what: "the tool" });
     try {
       const context = { messages, signal: limit.signal };
       return await untilAborted(this.#execute(local, call, context), limit.signal);
-    } catch (thrown) {
-      return { result: failedResult(call, messageOf(thrown)) };
     } finally {
       limit.release();
     }
   }
 
   async #execute({ tool, readInput }: LocalTool, call: ToolCall, context: RunContext): Promise<ToolOutcome> {
-    const { input, repairedCall } = await this.#readInput(readInput, call, context);
+    const { messages, signal } = context;
+    const { input, repairedCall } = await this.#readInput(readInput, call, { messages, signal });
     if ("problem" in input) return { result: failedResult(call, input.problem) };
-    const returned = await tool.execute(input.value, { ...context, toolCallId: call.id });
+    const returned = await tool.execute(input.value, { messages, signal, toolCallId: call.id });
     return { result: resultOf(call, returned), repairedCall };
   }
 
