@@ -76,6 +76,9 @@ type Batch = readonly GenerationEvent[];
 
 const DONE: IteratorResult<Batch> = { done: true, value: undefined };
 
+/** Batches that wait for the accumulator at most: what they say takes less memory once it is put together. */
+const MAX_UNSEEN = 256;
+
 /** Reads a loop, and keeps what `StreamResult` says of it. Not a generator: a batch costs one promise and no closure. */
 class LoopReader implements AsyncIterator<Batch> {
   readonly #open: () => Loop;
@@ -99,9 +102,7 @@ class LoopReader implements AsyncIterator<Batch> {
   }
 
   get partialResponse(): Response | undefined {
-    if (this.#unseen.length > 0) this.#accumulator ??= new StreamAccumulator();
-    for (const event of this.#unseen.flat()) this.#accumulator?.process(event);
-    this.#unseen = [];
+    this.#accumulate();
     return this.#accumulator?.partialResponse() ?? this.#last;
   }
 
@@ -135,6 +136,7 @@ class LoopReader implements AsyncIterator<Batch> {
     const item = next.value;
     if (item.case === "stepFinish") return { done: false, value: [this.#finishStep(item.step, item.result)] };
     this.#unseen.push(item.events);
+    if (this.#unseen.length === MAX_UNSEEN) this.#accumulate();
     return { done: false, value: item.events };
   };
 
@@ -146,6 +148,13 @@ class LoopReader implements AsyncIterator<Batch> {
     this.#isOver = true;
     this.#outcome.reject(thrown);
     return thrown;
+  }
+
+  #accumulate(): void {
+    if (this.#unseen.length === 0) return;
+    this.#accumulator ??= new StreamAccumulator();
+    for (const event of this.#unseen.flat()) this.#accumulator.process(event);
+    this.#unseen = [];
   }
 
   #finishStep(step: number, message: StepResultMessage): StepFinishEvent {

@@ -99,6 +99,7 @@ class ToolLoop {
   #usage: Usage | undefined;
   #toolCalls = 0;
   #hasAnswer = false;
+  /** The signal of the loop while it runs. */
   #scope: LinkedSignal | undefined;
 
   constructor(options: LoopOptions) {
@@ -144,6 +145,7 @@ class ToolLoop {
       throw failure;
     } finally {
       scope.release();
+      this.#scope = undefined;
       await stream?.close();
     }
   }

@@ -4,11 +4,13 @@ import {
   Client,
   functionTool,
   type GenerationEvent,
+  OpenAIAdapter,
   ServerError,
   stream,
   textOf,
 } from "outrigger";
 import { describe, expect, it } from "vitest";
+import { startSimulator } from "../../src/simulator/index.ts";
 import { ScriptedModel, type Turn } from "./support/scripted-model.ts";
 
 const tools = [functionTool({ name: "a", execute: () => "fine" })];
@@ -86,6 +88,25 @@ describe("StreamResult", () => {
       if (event.case === "textDelta" || event.case === "finish") arrived.push(textOf(result.partialResponse));
     expect(arrived).toEqual(["", "hello", "hello"]);
     expect(result.partialResponse).toBe(await result.response());
+  });
+
+  it("has what has arrived of a long answer, whenever it is asked", async () => {
+    const simulator = await startSimulator();
+    const provider = new OpenAIAdapter({ apiKey: "any", baseUrl: simulator.openaiBaseUrl });
+    const client = new Client({ providers: { openai: provider } });
+    const result = stream({ client, model: "sim-long:tokens=3000,rate=20000", prompt: "hi" });
+    let text = "";
+    let asked = 0;
+    for await (const { event } of result) {
+      if (event.case !== "textDelta") continue;
+      text += event.value.delta;
+      asked += 1;
+      if (asked % 700 === 0) expect(textOf(result.partialResponse).startsWith(text)).toBe(true);
+    }
+    expect(asked).toBeGreaterThan(1400);
+    expect(textOf(await result.response())).toBe(text);
+    await client.close();
+    await simulator.close();
   });
 
   it("throws the error of a generation that failed, wherever it is asked", async () => {

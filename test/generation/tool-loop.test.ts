@@ -295,6 +295,23 @@ describe("runToolLoop()", () => {
     expect(result.attempts.map(({ error }) => error?.kind)).toEqual([ErrorKind.SERVER, undefined]);
   });
 
+  it("aborts nothing where it is returned after its end", async () => {
+    const model = new ScriptedModel([[{ name: "a" }], "done"]);
+    const executor = new NotingExecutor();
+    const signals: AbortSignal[] = [];
+    executor.run = async (_call, { signal }) => {
+      signals.push(signal);
+      return "fine";
+    };
+    const request = create(RequestSchema, { model: "m", messages: [userMessage("hi")], tools });
+    const client = new Client({ providers: { scripted: model } });
+    const loop = runToolLoop({ client, request, executor, isStreamed: false, maxToolRounds: 5 });
+    let next = await loop.next();
+    while (next.done !== true) next = await loop.next();
+    await loop.return(next.value);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  });
+
   it("begins no wait for a retry that the total time does not allow", async () => {
     const turns = [new RateLimitError("slow down", { retryAfter: 30 })];
     const since = performance.now();

@@ -128,6 +128,17 @@ describe("retry()", () => {
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
   });
 
+  it("begins no wait that would last until the deadline, and tells of none", async () => {
+    const { waits, options } = noting();
+    const onRetry = vi.fn();
+    const deadline = performance.now() + 60_000;
+    const error = new RateLimitError("slow down", { retryAfter: 60 });
+    await expect(retry(failing(error), { onRetry }, { ...options, deadline })).rejects.toBe(error);
+    expect(onRetry).not.toHaveBeenCalled();
+    await retry(failing(new RateLimitError("slow down", { retryAfter: 5 })), {}, { ...options, deadline });
+    expect(waits).toEqual([5000]);
+  });
+
   it("waits on a real clock", async () => {
     const since = performance.now();
     await retry(failing(broken()), { baseDelay: 0.05, jitter: false });
