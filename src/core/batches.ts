@@ -51,7 +51,13 @@ export function lazyBatches<T>(open: () => Promise<Batches<T>> | Batches<T>): Ba
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
-class LazyIterator<T> implements AsyncIterator<readonly T[]> {
+/** A stream under way that hands each read on to another one, from some time on. */
+export interface ForwardingStream<T> extends AsyncIterator<readonly T[]> {
+  /** Where reads go from now on; undefined where they do not yet. */
+  readonly forwardsTo: AsyncIterator<readonly T[]> | undefined;
+}
+
+class LazyIterator<T> implements ForwardingStream<T> {
   readonly #open: () => Promise<Batches<T>> | Batches<T>;
   #opening: Promise<AsyncIterator<readonly T[]>> | undefined;
   #source: AsyncIterator<readonly T[]> | undefined;
@@ -59,6 +65,10 @@ class LazyIterator<T> implements AsyncIterator<readonly T[]> {
 
   constructor(open: () => Promise<Batches<T>> | Batches<T>) {
     this.#open = open;
+  }
+
+  get forwardsTo(): AsyncIterator<readonly T[]> | undefined {
+    return this.#source;
   }
 
   next(): Promise<IteratorResult<readonly T[]>> {

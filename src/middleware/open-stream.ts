@@ -1,4 +1,4 @@
-import type { Batches } from "../core/batches.ts";
+import type { Batches, ForwardingStream } from "../core/batches.ts";
 import { errorFromProto } from "../core/errors.ts";
 import type { EventStream } from "../core/event-stream.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -34,7 +34,7 @@ export async function openStream(
 }
 
 /** A stream whose beginning was read. From there on a read goes straight to the source. */
-class OpenedStream implements AsyncIterator<Batch> {
+class OpenedStream implements ForwardingStream<StreamEvent> {
   readonly #source: AsyncIterator<Batch>;
   readonly #maxHoldMs: number;
   #held: Batch[] = [];
@@ -44,6 +44,10 @@ class OpenedStream implements AsyncIterator<Batch> {
   constructor(source: AsyncIterator<Batch>, maxHoldMs: number) {
     this.#source = source;
     this.#maxHoldMs = maxHoldMs;
+  }
+
+  get forwardsTo(): AsyncIterator<Batch> | undefined {
+    return this.#held.length === 0 && this.#pending === undefined ? this.#source : undefined;
   }
 
   /** Reads until output has begun, or long enough. Throws where the stream fails before. */

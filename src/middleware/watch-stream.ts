@@ -1,4 +1,4 @@
-import type { Batches } from "../core/batches.ts";
+import type { Batches, ForwardingStream } from "../core/batches.ts";
 import { errorFromProto, type SDKError, toSdkError } from "../core/errors.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../gen/outrigger/v1/stream_event_pb.ts";
@@ -27,16 +27,21 @@ export function watchStream(batches: Batches<StreamEvent>, watcher: StreamWatche
   return { [Symbol.asyncIterator]: () => watched };
 }
 
-/** Neither a generator nor an async function: a read of the source costs one promise and no closure. */
+/**
+ * Neither a generator nor an async function: a read of the source costs one promise and no closure. Where the source is
+ * watched as well, this stream tells its watchers too, so that the promise is one for all of them.
+ */
 class WatchedStream implements AsyncIterator<Batch> {
-  readonly #source: AsyncIterator<Batch>;
-  readonly #watcher: StreamWatcher;
+  #source: AsyncIterator<Batch>;
+  #watchers: readonly StreamWatcher[];
+  /** Whether the source may turn out to be watched. */
+  #mayJoin = true;
   #last: StreamEvent | undefined;
   #isOver = false;
 
   constructor(source: AsyncIterator<Batch>, watcher: StreamWatcher) {
     this.#source = source;
-    this.#watcher = watcher;
+    this.#watchers = [watcher];
   }
 
   next(): Promise<IteratorResult<Batch>> {
@@ -54,9 +59,10 @@ class WatchedStream implements AsyncIterator<Batch> {
       this.#end(undefined);
       return result;
     }
-    if (this.#last === undefined) this.#watcher.begin?.();
+    if (this.#last === undefined) for (const watcher of this.#watchers) watcher.begin?.();
     this.#last = result.value.at(-1) ?? this.#last;
     if (this.#last?.event.case === "finish") this.#end(undefined);
+    else if (this.#mayJoin) this.#join();
     return result;
   };
 
@@ -65,12 +71,35 @@ class WatchedStream implements AsyncIterator<Batch> {
     throw thrown;
   };
 
+  /** Takes the place of a watched source, now that all of its watchers have been told of the beginning. */
+  #join(): void {
+    const source = destinationOf(this.#source);
+    if (source === undefined) return;
+    this.#mayJoin = source instanceof WatchedStream;
+    if (!(source instanceof WatchedStream)) return;
+    this.#watchers = [...source.#watchers, ...this.#watchers];
+    this.#source = source.#source;
+    source.#watchers = [];
+  }
+
   #end(thrown: SDKError | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const event = this.#last?.event;
     const response = event?.case === "finish" ? event.value.response : undefined;
     const error = thrown ?? (event?.case === "error" ? errorFromProto(event.value) : undefined);
-    this.#watcher.end({ response, error, events: (this.#last?.sequence ?? -1) + 1 });
+    const end = { response, error, events: (this.#last?.sequence ?? -1) + 1 };
+    for (const watcher of this.#watchers) watcher.end(end);
   }
+}
+
+/** Where the reads of a stream finally go; undefined where that is not known yet. */
+function destinationOf(stream: AsyncIterator<Batch>): AsyncIterator<Batch> | undefined {
+  let destination: AsyncIterator<Batch> | undefined = stream;
+  while (destination !== undefined && isForwarding(destination)) destination = destination.forwardsTo;
+  return destination;
+}
+
+function isForwarding(stream: AsyncIterator<Batch>): stream is ForwardingStream<StreamEvent> {
+  return "forwardsTo" in stream;
 }

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { buildClient, loadConfig } from "../../src/config/index.ts";
 import { userMessage } from "../../src/core/message.ts";
+import { ErrorKind } from "../../src/gen/outrigger/v1/error_pb.ts";
 import { askedOf, requestFor } from "../middleware/support/providers.ts";
 import { useSimulator } from "../simulator/support.ts";
 import { partsOf } from "./support/client-parts.ts";
@@ -179,6 +180,31 @@ models: [{ id: "sim-text:status=502", provider: one, aliases: ["sim-text:status=
     expect((await client.complete(requestFor("sim-text"))).warnings).toMatchObject([{ code: "cache_hit" }]);
     await client.complete(requestFor("sim-text", { provider: "two" }));
     expect((await client.complete(requestFor("sim-text", { provider: "two" }))).warnings).toEqual([]);
+  });
+
+  it("applies everything at once, in an order in which each has its effect", async () => {
+    const client = await clientOf(
+      `
+middleware:
+  model_aliases:
+    fast: { provider: one, model: "sim-text:status=503", fallbacks: [{ provider: two, model: sim-text }] }
+  retries: { max_retries: 1, base_delay: 1ms }
+  circuit_breaker: { min_calls: 2 }
+  rate_limit: { requests_per_minute: 100 }
+  budget: { window: day, requests: 4 }
+  logging: {}
+`,
+      ", cache: {}",
+    );
+    const first = await client.complete(requestFor("fast"));
+    expect(first.attempts.map(({ provider }) => provider)).toEqual(["one", "one"]);
+    const second = await client.stream(requestFor("fast")).final();
+    expect(second.attempts).toMatchObject([{ provider: "one", error: { kind: ErrorKind.SERVER } }]);
+    expect(second.attempts[0]?.error?.message).toContain("circuit breaker");
+    expect(lines.map(([fields]) => Reflect.get(fields, "provider"))).toEqual(["one", "one", "two", "two"]);
+    await expect(client.complete(requestFor("sim-text"))).rejects.toThrow(
+      "4 requests per day for this sidecar",
+    );
   });
 
   it.each([
