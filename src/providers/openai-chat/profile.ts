@@ -59,7 +59,10 @@ export interface ServerProfile {
   readonly supportsJsonObject: boolean;
   /** Whether `parallel_tool_calls` is taken. Default true. */
   readonly supportsParallelToolCalls: boolean;
-  /** Values of `tool_choice` besides `auto`. Default all. */
+  /**
+   * Values of `tool_choice` besides `auto`. Without `named`, a request that names a tool sends that tool alone and
+   * `required`. Default all.
+   */
   readonly toolChoices: readonly ForcedToolChoice[];
   /** Maximum characters of a tool's name. Default 128, the maximum of the contract. */
   readonly maxToolNameChars: number;

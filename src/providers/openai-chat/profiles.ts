@@ -192,7 +192,9 @@ const PROFILES = {
   },
   vllm: LOCAL,
   sglang: LOCAL,
-  "llama-cpp": LOCAL,
+  // Takes `tool_choice` as a string only, and treats the object that names a tool as `auto` without saying so:
+  // https://github.com/ggml-org/llama.cpp/issues/26535
+  "llama-cpp": { ...LOCAL, toolChoices: ["none", "required"] },
   ollama: {
     ...LOCAL,
     supportsParallelToolCalls: false,

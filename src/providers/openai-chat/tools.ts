@@ -119,11 +119,15 @@ function choiceSettings(
   }
   if (profile.toolChoices.includes(forced))
     return { tools, tool_choice: wireChoice(forced, choice.toolName, tools) };
+  const named = () => tools.filter((tool) => nameOf(tool) === choice.toolName);
+  // A model that must call a tool and knows one calls that one.
+  if (forced === "named" && profile.toolChoices.includes("required"))
+    return { tools: named(), tool_choice: "required" };
   // A model cannot call tools that are not sent.
   if (forced === "none") return {};
   if (!relaxes) throw new UnsupportedToolChoiceError(unsupportedChoice(forced));
   loss.lose("tool_choice.mode", "adjusted_setting", `${unsupportedChoice(forced)}; the model may call none`);
-  return { tools: forced === "named" ? tools.filter((tool) => nameOf(tool) === choice.toolName) : tools };
+  return { tools: forced === "named" ? named() : tools };
 }
 
 const FORCED: ReadonlyMap<Mode, ForcedToolChoice> = new Map([
@@ -135,8 +139,9 @@ const FORCED: ReadonlyMap<Mode, ForcedToolChoice> = new Map([
 /** Whether a server supports a mode of tool choice. */
 export function takesToolChoice({ toolChoices }: ServerProfile, mode: Mode): boolean {
   const forced = FORCED.get(mode);
-  // Where the server has no `none`, the tools are left out.
-  return forced === undefined || forced === "none" || toolChoices.includes(forced);
+  // Where the server has no `none`, the tools are left out; where it has no `named`, all but that one.
+  if (forced === undefined || forced === "none") return true;
+  return toolChoices.includes(forced) || (forced === "named" && toolChoices.includes("required"));
 }
 
 function unsupportedChoice(forced: ForcedToolChoice): string {

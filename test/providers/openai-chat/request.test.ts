@@ -307,6 +307,14 @@ describe("tools", () => {
     },
   );
 
+  it("are the named one alone, which must be called, where the server cannot be told its name", async () => {
+    const toolChoice = { mode: Mode.NAMED, toolName: "g" };
+    const { settings, warnings } = await settingsOf({ tools, toolChoice }, "llama-cpp");
+    expect(settings.tools).toMatchObject([{ function: { name: "g" } }]);
+    expect(settings.tool_choice).toBe("required");
+    expect(warnings).toEqual([]);
+  });
+
   it("have the tool choices that supportsToolChoice reports", () => {
     const taken = (known: ServerProfile) =>
       [Mode.AUTO, Mode.NONE, Mode.REQUIRED, Mode.NAMED].filter((mode) => takesToolChoice(known, mode));
