@@ -1,6 +1,6 @@
 /**
- * Tests the sidecar against a real model server, without a key: llama.cpp with SmolLM2 (135 million parameters), over
- * the three wire APIs that llama.cpp speaks.
+ * Tests the sidecar and the library against a real model server, without a key: llama.cpp with SmolLM2 (135 million
+ * parameters), over the three wire APIs that llama.cpp speaks. Nothing depends on what so small a model happens to say.
  *
  *   node test/real/run.ts
  *
@@ -13,8 +13,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
+import {
+  GenerationService,
+  ObjectFormat_Strategy as Strategy,
+} from "../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { type Sidecar, startSidecar } from "../clients/runner/sidecar.ts";
+import {
+  checkEightGenerations,
+  checkGenerate,
+  checkObject,
+  checkObjectOrText,
+  checkStreamGenerate,
+  checkStreamObject,
+} from "./generation-checks.ts";
 import {
   checkCancellation,
   checkEightAtOnce,
@@ -25,9 +37,11 @@ import {
   checkTools,
   jsonSchemaFormat,
   jsonSchemaOption,
-  type Target,
-} from "./checks.ts";
+} from "./inference-checks.ts";
+import { checkLocalObject, checkLocalTool, checkTexts, overLibrary } from "./library-checks.ts";
 import { installLlama, type LlamaServer, startLlama } from "./llama-server.ts";
+import { type Target, TIMEOUT_MS } from "./target.ts";
+import { checkContinueTools, checkLeavingTools, checkRunTools } from "./tool-loop-checks.ts";
 
 type Check = (target: Target) => Promise<void>;
 
@@ -38,16 +52,42 @@ const everywhere: Readonly<Record<string, Check>> = {
   context_overflow: checkOverflow,
   cancellation: checkCancellation,
   eight_at_once: checkEightAtOnce,
+  generate: checkGenerate,
+  stream_generate: checkStreamGenerate,
+  eight_generations: checkEightGenerations,
+  object_by_prompt: (target) => checkObjectOrText(target, Strategy.PROMPT),
+  run_tools: checkRunTools,
+  cancelled_tools: checkLeavingTools,
 };
 
-/** The checks by provider. llama.cpp reads no schema in Anthropic's API, and no `text.format` in OpenAI's Responses. */
+/**
+ * The checks by provider. llama.cpp reads no schema in Anthropic's API, and no `text.format` in OpenAI's Responses, in
+ * which it does not read the name of the tool that must be called either.
+ */
 const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
-  chat: { ...everywhere, json_schema: (target) => checkJsonSchema(target, jsonSchemaFormat) },
+  chat: {
+    ...everywhere,
+    json_schema: (target) => checkJsonSchema(target, jsonSchemaFormat),
+    object: (target) => checkObject(target, Strategy.NATIVE),
+    stream_object: (target) => checkStreamObject(target, Strategy.NATIVE),
+    object_by_tool: (target) => checkObject(target, Strategy.TOOL),
+    stream_object_by_tool: (target) => checkStreamObject(target, Strategy.TOOL),
+    continue_tools: checkContinueTools,
+    library_text: overLibrary(checkTexts),
+    library_tool: overLibrary(checkLocalTool),
+    library_object: overLibrary(checkLocalObject),
+  },
   responses: {
     ...everywhere,
     json_schema: (target) => checkJsonSchema(target, jsonSchemaOption(target.provider)),
+    object: (target) => checkObjectOrText(target, Strategy.NATIVE),
   },
-  messages: everywhere,
+  messages: {
+    ...everywhere,
+    object: (target) => checkObjectOrText(target, Strategy.NATIVE),
+    object_by_tool: (target) => checkObject(target, Strategy.TOOL),
+    stream_object_by_tool: (target) => checkStreamObject(target, Strategy.TOOL),
+  },
 };
 
 function configOf({ url }: LlamaServer): string {
@@ -83,14 +123,15 @@ async function runChecks(
   { address }: Sidecar,
   server: LlamaServer,
 ): Promise<{ passed: number; failed: number }> {
-  const transport = createGrpcTransport({ baseUrl: `http://${address}` });
+  const transport = createGrpcTransport({ baseUrl: `http://${address}`, defaultTimeoutMs: TIMEOUT_MS });
   const inference = createClient(InferenceService, transport);
+  const generation = createClient(GenerationService, transport);
   let passed = 0;
   let failed = 0;
   for (const [provider, ofProvider] of Object.entries(checks)) {
     print(`${provider}:`);
     for (const [name, check] of Object.entries(ofProvider)) {
-      if (await passes(name, check, { inference, provider, server })) passed += 1;
+      if (await passes(name, check, { inference, generation, transport, provider, server })) passed += 1;
       else failed += 1;
     }
   }
