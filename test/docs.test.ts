@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const MAX_COLUMNS = 120;
 
 /** Most terms that the glossary may define. */
-const MAX_TERMS = 48;
+const MAX_TERMS = 64;
 
 /** Folders that hold other people's text, build output or dependencies. */
 const SKIPPED = new Set([
@@ -71,7 +71,7 @@ describe("the documentation", () => {
     expect(broken).toEqual([]);
   });
 
-  it("defines at most 48 terms in the glossary, each once", () => {
+  it("defines at most 64 terms in the glossary, each once", () => {
     const terms = [...textOf("docs/glossary.md").matchAll(/\*\*([^*]+)\*\*/g)].map(([, term]) => term);
     expect(terms.length).toBeGreaterThan(20);
     expect(terms.length).toBeLessThanOrEqual(MAX_TERMS);
