@@ -41,6 +41,12 @@ abstract class Answer {
     return toolCallsOf(this.response);
   }
 
+  /** The calls that have no result: those of passive tools, and those that a limit kept from being executed. */
+  get openCalls(): readonly ToolCall[] {
+    const answered = new Set(this.toolResults.map(({ toolCallId }) => toolCallId));
+    return this.toolCalls.filter(({ id }) => !answered.has(id));
+  }
+
   /** Why the model stopped. */
   get finishReason(): FinishReason {
     return this.response.finishReason;

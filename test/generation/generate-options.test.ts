@@ -7,6 +7,7 @@ import {
   InvalidRequestError,
   setDefaultClient,
   toJson,
+  toolResult,
   userMessage,
 } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
@@ -133,6 +134,19 @@ describe("The result of generate()", () => {
       messages: [userMessage("hi"), ...messages, userMessage("?")],
     });
     expect(model.requests[0]?.messages).toHaveLength(5);
+  });
+
+  it("has the calls that wait for the program, and goes on with their results", async () => {
+    const { client } = setUp([[{ name: "ask_person" }, { name: "a" }], "thanks"]);
+    const tools = [tool("a"), functionTool({ name: "ask_person" })];
+    const first = await generate({ model: "m", prompt: "hi", client, tools });
+    expect([first.stopReason, first.openCalls.map(({ name }) => name)]).toEqual([
+      "TOOL_CALLS",
+      ["ask_person"],
+    ]);
+    const answers = first.openCalls.map((call) => toolResult(call, "yes"));
+    const messages = [userMessage("hi"), ...first.messages, ...answers];
+    expect((await generate({ model: "m", client, tools, messages })).text).toBe("thanks");
   });
 
   it("can be written as JSON", async () => {
