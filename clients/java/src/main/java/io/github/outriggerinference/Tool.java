@@ -14,6 +14,8 @@ public final class Tool {
     Object execute(ToolCall call, ToolContext context) throws Exception;
   }
 
+  private static final JsonType TEXT_INPUT = JsonTypes.ofRecord(TextInput.class);
+
   private final io.github.outriggerinference.v1.Tool definition;
   private final Executor executor;
 
@@ -124,8 +126,7 @@ public final class Tool {
     if (call.hasText()) {
       return call.getText();
     }
-    JsonType type = JsonTypes.ofRecord(TextInput.class);
-    return ((TextInput) type.read(Json.parse(call.getArgumentsJson()), "")).input();
+    return ((TextInput) TEXT_INPUT.read(Json.parse(call.getArgumentsJson()), "")).input();
   }
 
   private record TextInput(String input) {}

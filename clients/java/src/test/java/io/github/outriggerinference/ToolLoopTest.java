@@ -199,6 +199,7 @@ class ToolLoopTest {
   @Test
   void executesNoMoreCallsAtOnceThanItMay() throws Exception {
     int calls = 20;
+    CountDownLatch full = new CountDownLatch(3);
     AtomicInteger running = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
     sidecar.runTools =
@@ -216,6 +217,8 @@ class ToolLoopTest {
         weather(
             city -> {
               most.accumulateAndGet(running.incrementAndGet(), Math::max);
+              full.countDown();
+              assertTrue(full.await(10, TimeUnit.SECONDS), "too few calls at once");
               Thread.sleep(5);
               running.decrementAndGet();
               return "x";
