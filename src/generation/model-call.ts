@@ -37,7 +37,8 @@ export class ModelCall {
   readonly #signal: AbortSignal;
   #target: CallTarget;
 
-  constructor({ provider, model }: Request, { step, signal, maxMs }: StepScope, log: AttemptLog) {
+  constructor({ provider, model }: Request, scope: StepScope, log: AttemptLog) {
+    const { step, signal, maxMs } = scope;
     this.#log = log;
     this.#step = step;
     this.#target = { provider, model };
@@ -47,7 +48,9 @@ export class ModelCall {
     const onTarget = (target: CallTarget) => {
       this.#target = target;
     };
-    this.options = { signal: this.#signal, inferenceId: inferenceIdOf(), onTarget };
+    const ownDeadline = maxMs > 0 ? performance.now() + maxMs : Infinity;
+    const deadline = Math.min(scope.deadline, ownDeadline);
+    this.options = { signal: this.#signal, deadline, inferenceId: inferenceIdOf(), onTarget };
   }
 
   /** The call gave an answer. Calls that failed before it, and that a middleware repeated, are in the response. */

@@ -144,8 +144,9 @@ function resultOf(error: SDKError, request: Request, { signal }: CallOptions): C
   return error instanceof ProviderError && error.provider !== "" ? "success" : "unknown";
 }
 
-/** Whether a time limit may have run out that the caller chose. */
-function isOwnLimit({ kind }: SDKError, { timeouts }: Request): boolean {
+/** Whether a time limit may have run out that the caller chose, or the answer was larger than this process takes. */
+function isOwnLimit({ kind, retryable }: SDKError, { timeouts }: Request): boolean {
+  if (kind === ErrorKind.STREAM) return !retryable;
   if (kind === ErrorKind.NETWORK) return timeouts?.connect !== undefined;
   if (kind !== ErrorKind.REQUEST_TIMEOUT) return false;
   return timeouts?.request !== undefined || timeouts?.betweenBytes !== undefined;

@@ -1,6 +1,6 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
-import { ConfigurationError } from "../core/errors.ts";
+import { ConfigurationError, type SDKError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
 import type { MiddlewareObserver } from "./observer.ts";
@@ -68,7 +68,7 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
     const waiting = requestsFor(first, targets);
     let current = first;
     return (error) => {
-      if (!kinds.has(error.kind) || error.outputStarted) return undefined;
+      if (!kinds.has(error.kind) || error.outputStarted || isTooLarge(error)) return undefined;
       const request = waiting.shift();
       if (request === undefined) return undefined;
       observer?.fallback?.(current, request, error);
@@ -88,6 +88,11 @@ export function createFallback(options: FallbackOptions): Required<MiddlewareMet
       return chain.stream(request, (changed) => next(changed, marked), marked);
     },
   };
+}
+
+/** A stream that cannot be retried was over a limit of this process: another model would be asked for as much. */
+function isTooLarge({ kind, retryable }: SDKError): boolean {
+  return kind === ErrorKind.STREAM && !retryable;
 }
 
 function mark(options: CallOptions): CallOptions {

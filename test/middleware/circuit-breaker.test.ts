@@ -5,6 +5,7 @@ import {
   createFallback,
   createRetry,
   ServerError,
+  StreamError,
   userMessage,
 } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
@@ -57,6 +58,14 @@ describe.each(calls)("createCircuitBreaker() around %s", (_kind, call) => {
     const error = await failureOf(call(client, requestFor(slow), { signal: AbortSignal.timeout(50) }));
     expect(error.kindName).toBe("REQUEST_TIMEOUT");
     await client.close();
+  });
+
+  it("does not open for answers that are larger than this process takes", async () => {
+    const failures = [1, 2, 3].map(() => new StreamError("too large", { retryable: false }));
+    const one = new ScriptedAdapter("one", { failures });
+    const client = new Client({ providers: { one }, middleware: [createCircuitBreaker({ minCalls: 1 })] });
+    for (let count = 0; count < 3; count += 1) await failureOf(call(client, requestFor("m")));
+    expect((await call(client, requestFor("m"))).model).toBe("m");
   });
 
   it("lets one call through after its time, and closes where the provider answers", async () => {

@@ -13,6 +13,7 @@ import {
   OpenAIAdapter,
   onlyFor,
   SDKError,
+  StreamError,
   textOf,
   userMessage,
 } from "outrigger";
@@ -141,6 +142,14 @@ describe.each(calls)("createFallback() around %s", (kind, call) => {
       provider: "two",
     });
     await Promise.all([client.close(), told.close()]);
+  });
+
+  it("asks nobody else where the answer is larger than this process takes", async () => {
+    const failures = [new StreamError("too large", { retryable: false })];
+    const providers = { one: new ScriptedAdapter("one", { failures }), two: new ScriptedAdapter("two") };
+    const client = new Client({ providers, defaultProvider: "one", middleware: [createFallback(toTwo)] });
+    expect((await failureOf(call(client, requestFor("m")))).message).toBe("too large");
+    expect(providers.two.requests).toEqual([]);
   });
 
   it("does not hide a bug of an adapter", async () => {
