@@ -11,6 +11,8 @@ import io.github.outriggerinference.v1.ToolResult;
 import io.github.outriggerinference.v1.Usage;
 import io.github.outriggerinference.v1.Warning;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * What a generation gave.
@@ -36,6 +38,13 @@ public record GenerationResult(GenerateResult toProto) {
   /** The results of the tools that the last answer called, in the order of the calls. */
   public List<ToolResult> toolResults() {
     return lastStep().getToolResultsList();
+  }
+
+  /** The calls without a result: those of passive tools, and those that a limit held back. */
+  public List<ToolCall> openCalls() {
+    Set<String> answered =
+        toolResults().stream().map(ToolResult::getToolCallId).collect(Collectors.toSet());
+    return toolCalls().stream().filter(call -> !answered.contains(call.getId())).toList();
   }
 
   /** Why the model stopped. */

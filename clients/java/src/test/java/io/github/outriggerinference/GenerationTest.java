@@ -116,6 +116,11 @@ class GenerationTest {
         new GenerationResult(GenerateResult.newBuilder().addSteps(FIRST_STEP).build());
     assertEquals(List.of(CALL), open.toolCalls());
     assertEquals(List.of(TOOL_RESULT), open.toolResults());
+    assertEquals(List.of(), open.openCalls());
+    StepResult unanswered = FIRST_STEP.toBuilder().clearToolResults().build();
+    assertEquals(
+        List.of(CALL),
+        new GenerationResult(GenerateResult.newBuilder().addSteps(unanswered).build()).openCalls());
   }
 
   @Test
