@@ -1,18 +1,22 @@
 /** The specification's checklist for tool calling: generate() and stream() with tools, over every wire API. */
 import {
   type ActiveTool,
+  argumentsOf,
+  FinalResponse,
+  FinishReason_Reason,
   functionTool,
   type GenerateOptions,
   type GenerateResult,
   generate,
   type ModelClient,
+  StreamError,
   stream,
   type ToolChoiceInput,
   toolChoice,
 } from "outrigger";
 import { expect } from "vitest";
 import * as z from "zod";
-import { weatherTool } from "../providers/support/calls.ts";
+import { failureOf, weatherTool } from "../providers/support/calls.ts";
 import { type Column, createFixture, type Fixture } from "../providers/support/columns.ts";
 import { testTable } from "../providers/support/table.ts";
 import { createWeather, optionsFor } from "./support/weather.ts";
@@ -241,6 +245,76 @@ testTable("Tool calling", [
         },
       ),
   },
+  {
+    title: "Call ids that the provider repeats or leaves out do not mix up results",
+    async verify(column) {
+      for (const fault of ["repeat_ids=1", "no_ids=1"])
+        await eachWay(
+          column,
+          `sim-tools:calls=3,rounds=2,${fault}`,
+          () => ({ prompt, tools: [answeringInReverse()], maxToolRounds: 2 }),
+          ({ steps, stopReason }) => {
+            const ids = steps.flatMap(({ toolCalls }) => toolCalls.map(({ id }) => id));
+            expect([new Set(ids).size, stopReason]).toEqual([6, "COMPLETED"]);
+            for (const { toolCalls, toolResults } of steps) {
+              const places = toolCalls.map((call) => argumentsOf(call, z.object({ city: z.string() })));
+              expect(toolResults.map(textIn)).toEqual(places.map((place) => place.ok && place.value.city));
+            }
+          },
+        );
+    },
+  },
+  {
+    title: "Calls of an answer that was cut at its token limit are not executed",
+    async verify(column) {
+      const weather = createWeather();
+      await eachWay(
+        column,
+        "sim-tools:calls=2,stop=length",
+        () => ({ prompt, tools: [weather.tool] }),
+        (result, { requests }) => {
+          expect(result.finishReason.reason).toBe(FinishReason_Reason.LENGTH);
+          expect([result.stopReason, requests.length]).toEqual(["COMPLETED", 1]);
+        },
+      );
+      expect(weather.asked).toEqual([]);
+    },
+  },
+  {
+    title: "A stream that breaks in a later step fails with the usage of all, and executes nothing twice",
+    async verify(column) {
+      await using fixture = await createFixture("sim-tools:calls=2");
+      const { tool, asked } = createWeather();
+      const client: ModelClient = {
+        complete: (request, options) => fixture.client.complete(request, options),
+        stream(request, options) {
+          const model = asked.length === 0 ? request.model : "sim-text:cut_events=6";
+          return fixture.client.stream({ ...request, model }, options);
+        },
+      };
+      const result = stream(optionsFor(column, fixture, { prompt, tools: [tool], client }));
+      const failure = await failureOf(() => result.result());
+      expect(failure).toBeInstanceOf(StreamError);
+      expect(failure).toMatchObject({ outputStarted: true, usage: { outputTokens: expect.any(Number) } });
+      expect(asked).toEqual(["Paris", "Osaka"]);
+      expect(fixture.requests).toHaveLength(2);
+    },
+  },
+  {
+    title: "Streams that carry the content once give the same result",
+    async verify(column) {
+      const results: GenerateResult[] = [];
+      for (const finalResponse of [FinalResponse.FULL, FinalResponse.WITHOUT_CONTENT]) {
+        await using fixture = await createFixture("sim-tools:calls=2,preamble=1");
+        const options = { prompt, tools: [createWeather().tool], finalResponse };
+        results.push(await stream(optionsFor(column, fixture, options)).result());
+      }
+      const [full, once] = results;
+      expect(once?.text).toBe(full?.text);
+      expect(once?.steps.map(({ text }) => text)).toEqual(full?.steps.map(({ text }) => text));
+      expect(once?.steps[0]?.toolCalls).toHaveLength(2);
+    },
+  },
 ]);
 
 /** A tool that answers later calls sooner. */
@@ -252,10 +326,14 @@ function answeringInReverse(): ActiveTool {
     parameters: z.object({ city: z.string() }),
     async execute({ city }) {
       began += 1;
-      await new Promise((resolve) => setTimeout(resolve, 60 - 20 * began));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, 60 - 20 * began)));
       return city;
     },
   });
+}
+
+function textIn({ content }: GenerateResult["toolResults"][number]): string {
+  return content.map(({ part }) => (part.case === "text" ? part.value : "")).join("");
 }
 
 function failingFor(place: string): ActiveTool {
