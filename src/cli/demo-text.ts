@@ -17,19 +17,22 @@ export function demoText({ addresses, adminAddress, simulatorUrl }: DemoAddresse
 Try in another terminal:
 
   # A whole answer, as plain JSON
-  ${tools.curl("Complete", "sim-text")}
+  ${tools.curl("InferenceService/Complete", askOf("sim-text"))}
 
   # Token by token, as server-sent events
-  ${tools.curlStream("Stream", "sim-long:tokens=60,rate=20")}
+  ${tools.curlStream("InferenceService/Stream", askOf("sim-long:tokens=60,rate=20"))}
+
+  # An object that matches a JSON Schema
+  ${tools.curl("GenerationService/GenerateObject", objectOf("sim-text"))}
 
   # What there is, for any gRPC client
-  ${tools.grpcurl("list")}
+  ${tools.grpcurlCommand("list")}
 
   # The same answer, over gRPC
-  ${tools.grpcurl("Complete", "sim-text")}
+  ${tools.grpcurl("InferenceService/Complete", askOf("sim-text"))}
 
   # Token by token, over gRPC
-  ${tools.grpcurl("Stream", "sim-long:tokens=60,rate=20")}
+  ${tools.grpcurl("InferenceService/Stream", askOf("sim-long:tokens=60,rate=20"))}
 
 The simulator speaks four protocols: add "provider":"anthropic", "gemini" or "compatible" to a
 request, and the same call goes another way. Without it, OpenAI's Responses API is spoken.
@@ -43,43 +46,52 @@ From a program, with stubs generated from proto/outrigger/v1:
            client := outriggerv1.NewInferenceServiceClient(connection)
   Python   stub = inference_service_pb2_grpc.InferenceServiceStub(grpc.insecure_channel("${tools.target}"))
 
+Or with the packages in clients, which also run your own functions as the tools of a model.
+
 Ctrl-C stops it. With a provider's key set, "outrigger serve" does the same with that provider behind it.
 `;
 }
 
-/** Prints command lines for an address. */
+/** Prints command lines for an address. A method has its service before it, a body is JSON text. */
 interface CommandLines {
   /** The address in the form of gRPC libraries. */
   readonly target: string;
-  curl(method: string, model: string): string;
-  curlStream(method: string, model: string): string;
-  /** Without a model: a command of grpcurl itself. */
-  grpcurl(method: string, model?: string): string;
+  curl(method: string, body: string): string;
+  curlStream(method: string, body: string): string;
+  grpcurl(method: string, body: string): string;
+  /** A command of grpcurl itself. */
+  grpcurlCommand(name: string): string;
 }
 
 function toolsFor(address: string): CommandLines {
   const path = address.startsWith("unix:") ? address.replace(/^unix:(\/\/)?/, "") : undefined;
   const target = path === undefined ? reachable(address) : address;
-  const url = `http://${path === undefined ? target : "localhost"}/${SERVICE}`;
+  const url = `http://${path === undefined ? target : "localhost"}/${PACKAGE}`;
   const socket = path === undefined ? "" : ` --unix-socket ${path}`;
+  const grpcurl = `grpcurl -plaintext${path === undefined ? "" : " -unix"}`;
   return {
     target,
-    curl: (method, model) => `curl -sS${socket} ${url}/${method} ${JSON_TYPE} \\\n    -d '${bodyOf(model)}'`,
-    curlStream: (method, model) =>
-      `curl -sSN${socket} ${url}/${method} ${JSON_TYPE} \\\n    -H 'accept: text/event-stream' -d '${bodyOf(model)}'`,
-    grpcurl: (method, model) => {
-      const start = `grpcurl -plaintext${path === undefined ? "" : " -unix"}`;
-      if (model === undefined) return `${start} ${path ?? target} ${method}`;
-      return `${start} -d '${bodyOf(model)}' \\\n    ${path ?? target} ${SERVICE}/${method}`;
-    },
+    curl: (method, body) => `curl -sS${socket} ${url}.${method} ${JSON_TYPE} \\\n    -d '${body}'`,
+    curlStream: (method, body) =>
+      `curl -sSN${socket} ${url}.${method} ${JSON_TYPE} \\\n    -H 'accept: text/event-stream' -d '${body}'`,
+    grpcurl: (method, body) => `${grpcurl} -d '${body}' \\\n    ${path ?? target} ${PACKAGE}.${method}`,
+    grpcurlCommand: (name) => `${grpcurl} ${path ?? target} ${name}`,
   };
 }
 
-const SERVICE = "outrigger.v1.InferenceService";
+const PACKAGE = "outrigger.v1";
 const JSON_TYPE = "-H 'content-type: application/json'";
 
-function bodyOf(model: string): string {
+function askOf(model: string): string {
   return JSON.stringify({ model, messages: [{ role: "ROLE_USER", content: [{ text: "Say hello." }] }] });
+}
+
+function objectOf(model: string): string {
+  const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+  return JSON.stringify({
+    options: { request: { model }, prompt: "Name a city." },
+    object: { schema_json: JSON.stringify(schema) },
+  });
 }
 
 /** Clients reach an address on all interfaces by loopback. */

@@ -27,7 +27,11 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
   // The simulator is on loopback: the proxy of this machine must not be used for it.
   process.env.no_proxy = "*";
   const simulator = await startSimulator();
-  const client = new Client({ providers: providersOf(simulator), defaultProvider: "openai" });
+  const client = new Client({
+    providers: providersOf(simulator),
+    defaultProvider: "openai",
+    fieldPaths: "contract",
+  });
   const sidecar = await startSidecar({
     config,
     client,

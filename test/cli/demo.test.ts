@@ -40,6 +40,14 @@ describe("outrigger demo", () => {
     expect(outrigger.stderr()).toBe("");
   });
 
+  it("names the fields of a request in errors as the contract does", async () => {
+    const outrigger = spawnOutrigger(["demo", ...anyPort]);
+    const [, address] = await outrigger.printed(/calls +(\S+)[\s\S]*Ctrl-C/);
+    const client = createClient(InferenceService, createGrpcTransport({ baseUrl: `http://${address}` }));
+    const request = { model: "sim-text", messages: [userMessage("Hello")], maxTokens: -1 };
+    await expect(client.complete(request)).rejects.toThrow("max_tokens: expected at least 1, found -1");
+  });
+
   it("prints curl commands that work as they stand", async () => {
     const outrigger = spawnOutrigger(["demo"], {
       OUTRIGGER_LISTEN: "127.0.0.1:0",
@@ -56,6 +64,12 @@ describe("outrigger demo", () => {
       commandBelow("Token by token, as server-sent events", text),
     ]);
     expect(streamed.stdout).toMatch(/^event: streamStart\n[\s\S]*\n\nevent: finish\ndata: .*\n\n$/);
+    const object = await promisify(execFile)("sh", [
+      "-c",
+      commandBelow("An object that matches a JSON Schema", text),
+    ]);
+    const { result } = JSON.parse(object.stdout);
+    expect(JSON.parse(result.outputJson)).toEqual({ city: expect.any(String) });
     outrigger.child.kill("SIGINT");
     expect(await outrigger.ended).toBe(0);
   });

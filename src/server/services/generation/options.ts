@@ -50,6 +50,8 @@ export async function readOptions(
   const { request, prompt, maxToolRounds, retry, timeouts, limits } = options;
   if (prompt !== "" && request.messages.length > 0)
     violations.add(`${path}.prompt`, `expected nothing beside the messages of ${path}.request`);
+  if (prompt === "" && request.messages.length === 0)
+    violations.add(`${path}.prompt`, `is empty, and so is ${path}.request.messages; expected one of them`);
   checkTexts(options, path, violations);
   checkNumber(maxToolRounds, 0, `${path}.max_tool_rounds`, violations);
   checkRetry(retry, `${path}.retry`, violations);

@@ -139,7 +139,7 @@ describe("options", () => {
       { request: { ...request, messages: [userMessage("a")] }, prompt: "b" },
       ["options.prompt"],
     ],
-    ["have no conversation", { request }, ["options.request.messages"]],
+    ["have no conversation", { request, system: "s" }, ["options.prompt"]],
     ["have no model", { request: {}, prompt: "hi" }, ["options.request.model"]],
     [
       "have negative numbers",
