@@ -60,7 +60,8 @@ export function rejectionOf(status: number, handler: UniversalHandler): Rejectio
     case 505: {
       // A client that expects full duplex would go on waiting on this connection.
       const headers = { connection: "close" };
-      return { status, code: Code.Unimplemented, message: `${rpc} needs HTTP/2`, headers, plain: true };
+      const message = `${rpc} streams in both directions, which needs HTTP/2`;
+      return { status, code: Code.Unimplemented, message, headers, plain: true };
     }
     default: {
       const message = `${rpc} was rejected with HTTP status ${status}`;
