@@ -23,26 +23,25 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// One call of a provider's API on the way to an answer: the first try, a retry, or a call of the
-// next provider of a fallback chain.
+// One call of a provider's API: the first attempt, a retry, or a fallback.
 type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the provider that was called. Empty where the call failed before a provider was chosen.
+	// Name of the provider that was called. Empty if the call failed before a provider was chosen.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The model that was asked for, after aliases were resolved.
+	// The requested model, after aliases were resolved.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-	// same one.
+	// Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+	// one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
 	InferenceId string `protobuf:"bytes,3,opt,name=inference_id,json=inferenceId,proto3" json:"inference_id,omitempty"`
-	// Number of the step to which the attempt belongs, from 1. 0 outside of GenerationService.
+	// Number of the step that the attempt belongs to, from 1. 0 in InferenceService.
 	Step int32 `protobuf:"varint,4,opt,name=step,proto3" json:"step,omitempty"`
 	// When the attempt began, by the sidecar's clock.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// How long the attempt took, up to its answer or failure. For a stream, up to its end.
+	// How long the attempt took, until its answer was complete or it failed.
 	Elapsed *durationpb.Duration `protobuf:"bytes,6,opt,name=elapsed,proto3" json:"elapsed,omitempty"`
-	// How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+	// How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
 	RetryDelay *durationpb.Duration `protobuf:"bytes,7,opt,name=retry_delay,json=retryDelay,proto3" json:"retry_delay,omitempty"`
-	// Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+	// Why the attempt failed, without the provider's response body. Unset if it succeeded.
 	Error         *InferenceError `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

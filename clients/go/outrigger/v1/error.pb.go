@@ -148,7 +148,7 @@ func (ErrorKind) EnumDescriptor() ([]byte, []int) {
 }
 
 // Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
-// Holds no prompt, no key, and no answer but that of `no_object`.
+// Contains no prompt and no key, and no text of the model except in `no_object`.
 type InferenceError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What kind of failure it is.
@@ -168,7 +168,7 @@ type InferenceError struct {
 	Usage *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	// The failure that caused this one. Unset where there is none.
 	Cause *InferenceError `protobuf:"bytes,8,opt,name=cause,proto3" json:"cause,omitempty"`
-	// The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+	// The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
 	NoObject      *NoObject `protobuf:"bytes,9,opt,name=no_object,json=noObject,proto3" json:"no_object,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -267,13 +267,13 @@ func (x *InferenceError) GetNoObject() *NoObject {
 	return nil
 }
 
-// An answer that should have been an object that matches a schema.
+// An answer that is not the requested object.
 type NoObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model's text, at most its first 1536 bytes in UTF-8.
+	// The model's text, at most the first 1536 bytes in UTF-8.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-	// string`. At most 20, in at most 768 bytes.
+	// Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+	// integer, found a string`. At most 20 entries, together at most 768 bytes.
 	Violations    []string `protobuf:"bytes,2,rep,name=violations,proto3" json:"violations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -28,9 +28,10 @@ type GenerateResult_StopReason int32
 const (
 	// Not set.
 	GenerateResult_STOP_REASON_UNSPECIFIED GenerateResult_StopReason = 0
-	// The model gave its answer and called no tool.
+	// The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+	// reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
 	GenerateResult_STOP_REASON_COMPLETED GenerateResult_StopReason = 1
-	// The model called tools that the caller has to execute.
+	// The model called tools that are left to the caller.
 	GenerateResult_STOP_REASON_TOOL_CALLS GenerateResult_StopReason = 2
 	// The model called tools again after `max_tool_rounds` rounds.
 	GenerateResult_STOP_REASON_MAX_TOOL_ROUNDS GenerateResult_StopReason = 3
@@ -99,35 +100,36 @@ func (GenerateResult_StopReason) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_generation_proto_rawDescGZIP(), []int{6, 0}
 }
 
-// What a generation does: one call of a model, or several with the results of tools between them.
-// One call of the model and the tools that it asks for are a step.
+// What a generation does. A generation is one model call, or several with tool results in between.
+// One model call and the execution of the tools that it called are a step.
 type GenerationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is sent to the model. `messages` are the conversation before the generation; they may be
-	// empty where `prompt` is given.
+	// The request to the model. Required. `messages` is the conversation before the generation, and may
+	// be empty if `prompt` is set.
 	Request *Request `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
-	// Text of one user message, in place of `request.messages`. Giving both is an error.
+	// Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
 	Prompt string `protobuf:"bytes,2,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	// Text of a system message, put before the conversation.
+	// Text of a system message that is put before all other messages.
 	System string `protobuf:"bytes,3,opt,name=system,proto3" json:"system,omitempty"`
-	// How many times tools may be executed and their results sent to the model, at most. The model is
-	// called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+	// Maximum number of rounds: how often tools are executed and their results sent to the model. The
+	// model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+	// generation with STOP_REASON_TOOL_CALLS. Default 1.
 	MaxToolRounds *int32 `protobuf:"varint,4,opt,name=max_tool_rounds,json=maxToolRounds,proto3,oneof" json:"max_tool_rounds,omitempty"`
-	// Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-	// after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+	// Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+	// each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
 	// so far, for instance `steps.size() >= 3` or
 	// `steps[steps.size() - 1].response.usage.total_tokens > 10000`. Enums are written as
-	// `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-	// the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-	// expression that does not compile is an INVALID_REQUEST with its position before anything is
-	// sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-	// INVALID_REQUEST.
+	// `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+	// and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+	// An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+	// before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+	// generation with INVALID_REQUEST.
 	StopWhen string `protobuf:"bytes,5,opt,name=stop_when,json=stopWhen,proto3" json:"stop_when,omitempty"`
-	// When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+	// When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
 	Retry *RetryPolicy `protobuf:"bytes,6,opt,name=retry,proto3" json:"retry,omitempty"`
 	// Time limits. The caller's deadline bounds all of them.
 	Timeouts *GenerationTimeouts `protobuf:"bytes,7,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
-	// What the generation may use, over all steps.
+	// Limits on what all steps together may use.
 	Limits        *GenerationLimits `protobuf:"bytes,8,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -219,24 +221,24 @@ func (x *GenerationOptions) GetLimits() *GenerationLimits {
 	return nil
 }
 
-// When and how often a call of the model is repeated. Each step's call is retried on its own: a
-// retry never executes a tool again, and a stream is never retried after output began. Errors are
-// retried where their `retryable` is true. Where a provider says when to come back, that delay
-// replaces the computed one; a delay over `max_delay`, or one that would end after the deadline,
-// ends the retries.
+// When and how often a model call is retried. The call of each step is retried on its own: a retry
+// never executes a tool again, and a stream is never retried after output began. An error is retried
+// if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
+// that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
+// one whose delay would end after the deadline.
 type RetryPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Retries after the first attempt, at most. 0 disables retries. Default 2.
+	// Maximum number of retries after the first attempt. 0 disables retries. Default 2.
 	MaxRetries *int32 `protobuf:"varint,1,opt,name=max_retries,json=maxRetries,proto3,oneof" json:"max_retries,omitempty"`
 	// Delay before the first retry. Default 1 s.
 	BaseDelay *durationpb.Duration `protobuf:"bytes,2,opt,name=base_delay,json=baseDelay,proto3" json:"base_delay,omitempty"`
-	// Longest delay before jitter. Default 60 s.
+	// Maximum delay, before jitter. Default 60 s.
 	MaxDelay *durationpb.Duration `protobuf:"bytes,3,opt,name=max_delay,json=maxDelay,proto3" json:"max_delay,omitempty"`
 	// Factor between one delay and the next. Default 2.
 	BackoffMultiplier *float64 `protobuf:"fixed64,4,opt,name=backoff_multiplier,json=backoffMultiplier,proto3,oneof" json:"backoff_multiplier,omitempty"`
-	// Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+	// Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
 	Jitter *bool `protobuf:"varint,5,opt,name=jitter,proto3,oneof" json:"jitter,omitempty"`
-	// Whether an error of kind REQUEST_TIMEOUT is retried too. Default false.
+	// Also retries errors of kind REQUEST_TIMEOUT. Default false.
 	RetryTimeouts bool `protobuf:"varint,6,opt,name=retry_timeouts,json=retryTimeouts,proto3" json:"retry_timeouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -314,17 +316,18 @@ func (x *RetryPolicy) GetRetryTimeouts() bool {
 	return false
 }
 
-// Time limits of a generation. An unset limit is none, except where a default is given; zero is none.
+// Time limits of a generation. Zero disables a limit. An unset one is disabled too, unless a default
+// is given here.
 type GenerationTimeouts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-	// that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+	// Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+	// applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
 	Total *durationpb.Duration `protobuf:"bytes,1,opt,name=total,proto3" json:"total,omitempty"`
-	// Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+	// Maximum duration of each attempt to call the model. Exceeding it is an error of kind
 	// REQUEST_TIMEOUT.
 	PerStep *durationpb.Duration `protobuf:"bytes,2,opt,name=per_step,json=perStep,proto3" json:"per_step,omitempty"`
-	// Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-	// generation goes on. Default 300 s in RunTools; without effect in the other methods.
+	// Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+	// and the generation goes on. Default 300 s. Only for RunTools.
 	PerTool       *durationpb.Duration `protobuf:"bytes,3,opt,name=per_tool,json=perTool,proto3" json:"per_tool,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -381,19 +384,21 @@ func (x *GenerationTimeouts) GetPerTool() *durationpb.Duration {
 	return nil
 }
 
-// What a generation may use. A limit is checked between steps, so that the last step may exceed it;
-// no tool is executed and no further call is made once it is reached. An unset limit is none.
+// Limits on what a generation may use. They are checked after each model call, so that the last call
+// may exceed them. Once a limit is reached, no tool is executed and the model is not called again.
+// Unset means no limit.
 type GenerationLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-	// of its configuration.
+	// Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+	// `limits.max_generation_steps`; the lower one applies.
 	MaxSteps *int32 `protobuf:"varint,1,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
-	// Total tokens of all steps, at most.
+	// Maximum number of tokens of all steps (`Usage.total_tokens`).
 	MaxTotalTokens *int64 `protobuf:"varint,2,opt,name=max_total_tokens,json=maxTotalTokens,proto3,oneof" json:"max_total_tokens,omitempty"`
-	// Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+	// Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
 	// free.
 	MaxCostNanoUsd *int64 `protobuf:"varint,3,opt,name=max_cost_nano_usd,json=maxCostNanoUsd,proto3,oneof" json:"max_cost_nano_usd,omitempty"`
-	// Tool calls that are executed, at most.
+	// Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+	// is executed.
 	MaxToolCalls  *int32 `protobuf:"varint,4,opt,name=max_tool_calls,json=maxToolCalls,proto3,oneof" json:"max_tool_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -457,16 +462,16 @@ func (x *GenerationLimits) GetMaxToolCalls() int32 {
 	return 0
 }
 
-// One call of the model and the tools that it asked for.
+// One model call and the execution of the tools that it called.
 type StepResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model's answer: message, finish reason, usage and warnings of this step.
+	// The model's answer, with the finish reason, usage and warnings of this step.
 	Response *Response `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
-	// Results of the tools that were executed, in the order of the calls in `response`. Empty where
-	// none was executed.
+	// Results of tool calls, in the order of the calls in `response`. A call that was not executed
+	// has an error result if the model was told so, and otherwise none.
 	ToolResults []*ToolResult `protobuf:"bytes,2,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
-	// Calls whose arguments were repaired before they were executed, as executed. `response` holds
-	// them as the model wrote them.
+	// Calls whose arguments were repaired, as they were executed. `response` has them as the model
+	// wrote them.
 	RepairedCalls []*ToolCall `protobuf:"bytes,3,rep,name=repaired_calls,json=repairedCalls,proto3" json:"repaired_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -523,7 +528,7 @@ func (x *StepResult) GetRepairedCalls() []*ToolCall {
 	return nil
 }
 
-// A step is complete: the model answered, and its tools were executed.
+// The end of a step: the model has answered, and its tools have been executed.
 type StepFinish struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step.
@@ -569,20 +574,20 @@ func (x *StepFinish) GetResult() *StepResult {
 	return nil
 }
 
-// What a generation gave.
+// The result of a generation.
 type GenerateResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All steps, in their order. At least one.
+	// All steps, in order. At least one.
 	Steps []*StepResult `protobuf:"bytes,1,rep,name=steps,proto3" json:"steps,omitempty"`
-	// The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-	// its message has no content, the last step's has.
+	// The model's last answer, equal to `response` of the last step. With
+	// FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
 	Response *Response `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
-	// Sum of the usage of all steps. Unset where no step reported any.
+	// Sum of the usage of all steps. Unset if no provider reported any.
 	TotalUsage *Usage `protobuf:"bytes,3,opt,name=total_usage,json=totalUsage,proto3" json:"total_usage,omitempty"`
-	// The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+	// The generated object, as JSON text that matches the schema. Set only by GenerateObject and
 	// StreamObject.
 	OutputJson string `protobuf:"bytes,4,opt,name=output_json,json=outputJson,proto3" json:"output_json,omitempty"`
-	// All calls of providers, in their order, failed ones included. At most 256: the latest.
+	// All provider calls, in order, failed ones included. At most the latest 256.
 	Attempts []*Attempt `protobuf:"bytes,5,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	// Why the generation ended.
 	StopReason    GenerateResult_StopReason `protobuf:"varint,6,opt,name=stop_reason,json=stopReason,proto3,enum=outrigger.v1.GenerateResult_StopReason" json:"stop_reason,omitempty"`

@@ -22,20 +22,21 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How the model is made to write the object. Values may be added.
+// How the model is asked for the object. Values may be added.
 type ObjectFormat_Strategy int32
 
 const (
 	// Treated as AUTO.
 	ObjectFormat_STRATEGY_UNSPECIFIED ObjectFormat_Strategy = 0
-	// NATIVE where the model is known to have it, otherwise TOOL where it can be made to call one,
-	// otherwise PROMPT.
+	// NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
+	// schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
 	ObjectFormat_STRATEGY_AUTO ObjectFormat_Strategy = 1
 	// The provider's structured output.
 	ObjectFormat_STRATEGY_NATIVE ObjectFormat_Strategy = 2
-	// A tool whose parameters are the schema, and which the model must call.
+	// A tool that the model is forced to call and whose parameters are the schema. A schema whose root
+	// does not have the type `object` is an INVALID_REQUEST.
 	ObjectFormat_STRATEGY_TOOL ObjectFormat_Strategy = 3
-	// The schema in the system message.
+	// The schema in a system message.
 	ObjectFormat_STRATEGY_PROMPT ObjectFormat_Strategy = 4
 )
 
@@ -84,7 +85,7 @@ func (ObjectFormat_Strategy) EnumDescriptor() ([]byte, []int) {
 	return file_outrigger_v1_generation_service_proto_rawDescGZIP(), []int{4, 0}
 }
 
-// Why an output is not used. Values may be added.
+// Why an output was not used. Values may be added.
 type RejectedOutput_Reason int32
 
 const (
@@ -92,12 +93,12 @@ const (
 	RejectedOutput_REASON_UNSPECIFIED RejectedOutput_Reason = 0
 	// No `execute` named this call.
 	RejectedOutput_REASON_UNKNOWN_CALL RejectedOutput_Reason = 1
-	// The call has its output already.
+	// The call has its result already.
 	RejectedOutput_REASON_ALREADY_ANSWERED RejectedOutput_Reason = 2
-	// The tool's time limit had passed.
+	// The output came after `ExecuteTool.timeout`.
 	RejectedOutput_REASON_TOO_LATE RejectedOutput_Reason = 3
-	// A repaired call for an `execute` without a `problem`, or a result for one with a `problem`.
-	// The call still waits for its output.
+	// The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
+	// with a `problem`. The call still needs an output.
 	RejectedOutput_REASON_WRONG_KIND RejectedOutput_Reason = 4
 )
 
@@ -195,7 +196,7 @@ func (x *GenerateRequest) GetOptions() *GenerationOptions {
 // The answer of Generate.
 type GenerateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the generation gave.
+	// The result of the generation.
 	Result        *GenerateResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -284,7 +285,7 @@ func (x *StreamGenerateRequest) GetOptions() *GenerationOptions {
 	return nil
 }
 
-// One message of StreamGenerate. Exactly one of `result` and `error` is last.
+// One message of StreamGenerate. The last one is a `result` or an `error`.
 type StreamGenerateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position in the stream: 0, 1, 2, ...
@@ -423,16 +424,16 @@ func (*StreamGenerateResponse_Result) isStreamGenerateResponse_Message() {}
 
 func (*StreamGenerateResponse_Error) isStreamGenerateResponse_Message() {}
 
-// The object that is to be generated.
+// The object to generate.
 type ObjectFormat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// JSON Schema of the object, JSON text. Required.
+	// JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
 	SchemaJson string `protobuf:"bytes,1,opt,name=schema_json,json=schemaJson,proto3" json:"schema_json,omitempty"`
-	// Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+	// Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What the object is, for the model.
+	// Description of the object, sent to the model.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// How the model is made to write it.
+	// How the model is asked for the object. Default AUTO.
 	Strategy      ObjectFormat_Strategy `protobuf:"varint,4,opt,name=strategy,proto3,enum=outrigger.v1.ObjectFormat_Strategy" json:"strategy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -499,7 +500,8 @@ func (x *ObjectFormat) GetStrategy() ObjectFormat_Strategy {
 // The request of GenerateObject.
 type GenerateObjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate. `request.response_format` must be unset.
+	// What to generate. `request.response_format` must be unset, and `request.tools` may have only
+	// hosted tools.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// The object.
 	Object        *ObjectFormat `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
@@ -554,7 +556,7 @@ func (x *GenerateObjectRequest) GetObject() *ObjectFormat {
 // The answer of GenerateObject.
 type GenerateObjectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the generation gave; `output_json` is the object.
+	// The result of the generation. `output_json` has the object.
 	Result        *GenerateResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -600,11 +602,12 @@ func (x *GenerateObjectResponse) GetResult() *GenerateResult {
 // The request of StreamObject.
 type StreamObjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate. `request.response_format` must be unset.
+	// What to generate. `request.response_format` must be unset, and `request.tools` may have only
+	// hosted tools.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// The object.
 	Object *ObjectFormat `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
-	// Whether the model's events are sent too. Default false.
+	// Also sends the model's events. Default false.
 	IncludeEvents bool `protobuf:"varint,3,opt,name=include_events,json=includeEvents,proto3" json:"include_events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -661,7 +664,7 @@ func (x *StreamObjectRequest) GetIncludeEvents() bool {
 	return false
 }
 
-// One message of StreamObject. Exactly one of `result` and `error` is last.
+// One message of StreamObject. The last one is a `result` or an `error`.
 type StreamObjectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position in the stream: 0, 1, 2, ...
@@ -783,12 +786,12 @@ type isStreamObjectResponse_Message interface {
 }
 
 type StreamObjectResponse_Event struct {
-	// An event of the model, where they were asked for.
+	// An event of the model. Sent only with `include_events`.
 	Event *StreamEvent `protobuf:"bytes,10,opt,name=event,proto3,oneof"`
 }
 
 type StreamObjectResponse_PartialObject struct {
-	// The object has grown.
+	// More of the object has arrived.
 	PartialObject *PartialObject `protobuf:"bytes,11,opt,name=partial_object,json=partialObject,proto3,oneof"`
 }
 
@@ -798,7 +801,7 @@ type StreamObjectResponse_StepFinish struct {
 }
 
 type StreamObjectResponse_Result struct {
-	// The object is complete; `output_json` is the object.
+	// The object is complete. `output_json` has it.
 	Result *GenerateResult `protobuf:"bytes,13,opt,name=result,proto3,oneof"`
 }
 
@@ -817,14 +820,14 @@ func (*StreamObjectResponse_Result) isStreamObjectResponse_Message() {}
 
 func (*StreamObjectResponse_Error) isStreamObjectResponse_Message() {}
 
-// The part of an object that has arrived. Strings may still grow, lists and objects may still get
-// members; nothing that was there is taken away. It need not match the schema yet.
+// The object as far as it has arrived. Later ones only add to it: strings grow longer, arrays and
+// objects get more members. It may not match the schema yet.
 //
-// Sent when the object has changed, and either the text has grown by a sixteenth since the last one
-// or a quarter of a second has passed, so that the bytes of a stream stay in proportion to the object.
+// Sent when the object has changed and either the model's text has grown by 1/16 since the last
+// partial object or 250 ms have passed. So the size of a stream stays in proportion to the object.
 type PartialObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The object so far: complete, valid JSON text.
+	// The object so far, as valid JSON text: open strings, arrays and objects are closed.
 	ObjectJson    string `protobuf:"bytes,1,opt,name=object_json,json=objectJson,proto3" json:"object_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -870,7 +873,7 @@ func (x *PartialObject) GetObjectJson() string {
 // A message of the caller in RunTools.
 type RunToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the caller says.
+	// The message.
 	//
 	// Types that are valid to be assigned to Message:
 	//
@@ -941,7 +944,7 @@ type isRunToolsRequest_Message interface {
 }
 
 type RunToolsRequest_Start struct {
-	// Opens the loop. First message, sent once.
+	// Starts the loop. The first message, sent once.
 	Start *RunToolsStart `protobuf:"bytes,10,opt,name=start,proto3,oneof"`
 }
 
@@ -954,19 +957,18 @@ func (*RunToolsRequest_Start) isRunToolsRequest_Message() {}
 
 func (*RunToolsRequest_Output) isRunToolsRequest_Message() {}
 
-// Opens a tool loop.
+// Starts a tool loop.
 type RunToolsStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to generate. The function and custom tools of `request.tools` are executed by the caller.
+	// What to generate. The caller executes the function tools and custom tools of `request.tools`.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
-	// Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-	// STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+	// Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+	// with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
 	PassiveTools []string `protobuf:"bytes,2,rep,name=passive_tools,json=passiveTools,proto3" json:"passive_tools,omitempty"`
-	// Leaves out the `event` messages, for callers that want the result only. Default false.
+	// Sends no `event` messages, for callers that need only the result. Default false.
 	OmitEvents bool `protobuf:"varint,3,opt,name=omit_events,json=omitEvents,proto3" json:"omit_events,omitempty"`
-	// Whether calls with arguments that do not parse or do not match the tool's schema are sent to the
-	// caller for repair, as `execute` with a `problem`. Otherwise the model gets an error result for
-	// them at once. Default false.
+	// Sends calls whose arguments do not parse or do not match the tool's schema to the caller for
+	// repair, as an `execute` with a `problem`. By default such a call gets an error result at once.
 	RepairCalls   bool `protobuf:"varint,4,opt,name=repair_calls,json=repairCalls,proto3" json:"repair_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1167,7 +1169,7 @@ type RunToolsResponse_Event struct {
 }
 
 type RunToolsResponse_Execute struct {
-	// A tool is to be executed, or a call to be repaired.
+	// The caller is to execute a tool, or to repair a call.
 	Execute *ExecuteTool `protobuf:"bytes,11,opt,name=execute,proto3,oneof"`
 }
 
@@ -1203,16 +1205,17 @@ func (*RunToolsResponse_Error) isRunToolsResponse_Message() {}
 
 func (*RunToolsResponse_RejectedOutput) isRunToolsResponse_Message() {}
 
-// A tool call that the caller is to execute, or to repair.
+// A tool call that the caller is to execute or repair.
 type ExecuteTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call. Its arguments match the tool's schema, unless there is a `problem`.
+	// The call. Its arguments match the tool's schema unless `problem` is set.
 	ToolCall *ToolCall `protobuf:"bytes,1,opt,name=tool_call,json=toolCall,proto3" json:"tool_call,omitempty"`
-	// What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-	// `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-	// execution; one that is not becomes an error result.
+	// What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+	// `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+	// invalid arguments gets an error result.
 	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
-	// Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+	// How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+	// is always so in ContinueTools.
 	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1272,9 +1275,9 @@ func (x *ExecuteTool) GetTimeout() *durationpb.Duration {
 // The caller's answer to an `execute`.
 type ToolOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the call. Required.
+	// Id of the tool call. Required.
 	ToolCallId string `protobuf:"bytes,1,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
-	// What became of it. Required.
+	// The outcome of the call. Required.
 	//
 	// Types that are valid to be assigned to Output:
 	//
@@ -1372,24 +1375,24 @@ type isToolOutput_Output interface {
 }
 
 type ToolOutput_Result struct {
-	// The tool's result. Its `tool_call_id` may be left empty.
+	// The tool's result. Its own `tool_call_id` may be empty.
 	Result *ToolResult `protobuf:"bytes,10,opt,name=result,proto3,oneof"`
 }
 
 type ToolOutput_Error struct {
-	// The tool failed. The model gets the message as an error result.
+	// The tool failed. The model gets the message as an error result, its first 2048 characters.
 	Error *ToolFailure `protobuf:"bytes,11,opt,name=error,proto3,oneof"`
 }
 
 type ToolOutput_RepairedCall struct {
-	// The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-	// name may be left empty; they do not change.
+	// The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+	// be empty and must not differ from those of the call.
 	RepairedCall *ToolCall `protobuf:"bytes,12,opt,name=repaired_call,json=repairedCall,proto3,oneof"`
 }
 
 type ToolOutput_Refusal struct {
-	// The caller does not execute the call, for instance because a person said no. The model gets
-	// the reason as an error result.
+	// The caller declines to execute the call, for instance because a user did not approve it. The
+	// model gets the reason as an error result, its first 2048 characters.
 	Refusal *ToolRefusal `protobuf:"bytes,13,opt,name=refusal,proto3,oneof"`
 }
 
@@ -1401,10 +1404,10 @@ func (*ToolOutput_RepairedCall) isToolOutput_Output() {}
 
 func (*ToolOutput_Refusal) isToolOutput_Output() {}
 
-// A tool failed.
+// The failure of a tool.
 type ToolFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What went wrong, for the model.
+	// What went wrong, in words for the model. Empty: `the tool failed`.
 	Message       string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1447,10 +1450,10 @@ func (x *ToolFailure) GetMessage() string {
 	return ""
 }
 
-// A tool call was not executed on purpose.
+// The caller's decision not to execute a tool call.
 type ToolRefusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why, for the model.
+	// The reason, in words for the model. Empty: `the call was refused`.
 	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1496,9 +1499,9 @@ func (x *ToolRefusal) GetReason() string {
 // An output that was not used.
 type RejectedOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call that the output named, at most its first 256 characters.
+	// The tool call id of the output, at most its first 256 characters.
 	ToolCallId string `protobuf:"bytes,1,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
-	// Why it was not used.
+	// Why the output was not used.
 	Reason        RejectedOutput_Reason `protobuf:"varint,2,opt,name=reason,proto3,enum=outrigger.v1.RejectedOutput_Reason" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1551,12 +1554,14 @@ func (x *RejectedOutput) GetReason() RejectedOutput_Reason {
 // The next step of a tool loop.
 type ContinueToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What opened the loop; the same in each call of one loop.
+	// The start of the loop, the same in each call of one loop.
 	Start *RunToolsStart `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
-	// The `result` of the call before, unchanged. Unset in the first call.
+	// The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+	// STOP_REASON_TOOL_CALLS.
 	Previous *GenerateResult `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
-	// One output for each call of the last step of `previous` that has no result, in any order, also
-	// for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+	// One output for each call without a result in the last step of `previous`, calls of passive tools
+	// included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+	// `REASON_WRONG_KIND`), is an INVALID_REQUEST.
 	Outputs       []*ToolOutput `protobuf:"bytes,3,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

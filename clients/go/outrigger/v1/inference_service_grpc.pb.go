@@ -27,8 +27,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-// makes exactly one call of the provider's API.
+// Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+// one call of the provider's API, unless the sidecar is configured with middleware that retries a
+// call, sends it to another provider, refuses it or answers it from a cache.
 //
 // A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
 // an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
@@ -86,8 +87,9 @@ type InferenceService_StreamClient = grpc.ServerStreamingClient[StreamEvent]
 // All implementations must embed UnimplementedInferenceServiceServer
 // for forward compatibility.
 //
-// Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-// makes exactly one call of the provider's API.
+// Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+// one call of the provider's API, unless the sidecar is configured with middleware that retries a
+// call, sends it to another provider, refuses it or answers it from a cache.
 //
 // A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
 // an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is

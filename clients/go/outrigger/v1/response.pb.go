@@ -120,8 +120,8 @@ type Response struct {
 	// When the provider accepted the request, by the sidecar's clock; for a stream, the same as
 	// `StreamStart.started_at`.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Calls of providers that failed before this answer, in their order: retries and fallbacks that
-	// the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+	// Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+	// or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
 	Attempts      []*Attempt `protobuf:"bytes,13,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -17,36 +17,35 @@ export const file_outrigger_v1_attempt: GenFile = /*@__PURE__*/
   fileDesc("ChpvdXRyaWdnZXIvdjEvYXR0ZW1wdC5wcm90bxIMb3V0cmlnZ2VyLnYxIocCCgdBdHRlbXB0EhAKCHByb3ZpZGVyGAEgASgJEg0KBW1vZGVsGAIgASgJEhQKDGluZmVyZW5jZV9pZBgDIAEoCRIMCgRzdGVwGAQgASgFEi4KCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKB2VsYXBzZWQYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLgoLcmV0cnlfZGVsYXkYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoFZXJyb3IYCCABKAsyHC5vdXRyaWdnZXIudjEuSW5mZXJlbmNlRXJyb3JCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_outrigger_v1_error]);
 
 /**
- * One call of a provider's API on the way to an answer: the first try, a retry, or a call of the
- * next provider of a fallback chain.
+ * One call of a provider's API: the first attempt, a retry, or a fallback.
  *
  * @generated from message outrigger.v1.Attempt
  */
 export type Attempt = Message<"outrigger.v1.Attempt"> & {
   /**
-   * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+   * Name of the provider that was called. Empty if the call failed before a provider was chosen.
    *
    * @generated from field: string provider = 1;
    */
   provider: string;
 
   /**
-   * The model that was asked for, after aliases were resolved.
+   * The requested model, after aliases were resolved.
    *
    * @generated from field: string model = 2;
    */
   model: string;
 
   /**
-   * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-   * same one.
+   * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+   * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
    *
    * @generated from field: string inference_id = 3;
    */
   inferenceId: string;
 
   /**
-   * Number of the step to which the attempt belongs, from 1. 0 outside of GenerationService.
+   * Number of the step that the attempt belongs to, from 1. 0 in InferenceService.
    *
    * @generated from field: int32 step = 4;
    */
@@ -60,21 +59,21 @@ export type Attempt = Message<"outrigger.v1.Attempt"> & {
   startedAt?: Timestamp | undefined;
 
   /**
-   * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+   * How long the attempt took, until its answer was complete or it failed.
    *
    * @generated from field: google.protobuf.Duration elapsed = 6;
    */
   elapsed?: Duration | undefined;
 
   /**
-   * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+   * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
    *
    * @generated from field: google.protobuf.Duration retry_delay = 7;
    */
   retryDelay?: Duration | undefined;
 
   /**
-   * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+   * Why the attempt failed, without the provider's response body. Unset if it succeeded.
    *
    * @generated from field: outrigger.v1.InferenceError error = 8;
    */

@@ -18,7 +18,7 @@ export const file_outrigger_v1_error: GenFile = /*@__PURE__*/
 
 /**
  * Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
- * Holds no prompt, no key, and no answer but that of `no_object`.
+ * Contains no prompt and no key, and no text of the model except in `no_object`.
  *
  * @generated from message outrigger.v1.InferenceError
  */
@@ -81,7 +81,7 @@ export type InferenceError = Message<"outrigger.v1.InferenceError"> & {
   cause?: InferenceError | undefined;
 
   /**
-   * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+   * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
    *
    * @generated from field: outrigger.v1.NoObject no_object = 9;
    */
@@ -96,21 +96,21 @@ export const InferenceErrorSchema: GenMessage<InferenceError> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_error, 0);
 
 /**
- * An answer that should have been an object that matches a schema.
+ * An answer that is not the requested object.
  *
  * @generated from message outrigger.v1.NoObject
  */
 export type NoObject = Message<"outrigger.v1.NoObject"> & {
   /**
-   * The model's text, at most its first 1536 bytes in UTF-8.
+   * The model's text, at most the first 1536 bytes in UTF-8.
    *
    * @generated from field: string text = 1;
    */
   text: string;
 
   /**
-   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 768 bytes.
+   * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+   * integer, found a string`. At most 20 entries, together at most 768 bytes.
    *
    * @generated from field: repeated string violations = 2;
    */

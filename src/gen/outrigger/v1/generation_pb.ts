@@ -25,59 +25,60 @@ export const file_outrigger_v1_generation: GenFile = /*@__PURE__*/
   fileDesc("Ch1vdXRyaWdnZXIvdjEvZ2VuZXJhdGlvbi5wcm90bxIMb3V0cmlnZ2VyLnYxIq4CChFHZW5lcmF0aW9uT3B0aW9ucxImCgdyZXF1ZXN0GAEgASgLMhUub3V0cmlnZ2VyLnYxLlJlcXVlc3QSDgoGcHJvbXB0GAIgASgJEg4KBnN5c3RlbRgDIAEoCRIcCg9tYXhfdG9vbF9yb3VuZHMYBCABKAVIAIgBARIRCglzdG9wX3doZW4YBSABKAkSKAoFcmV0cnkYBiABKAsyGS5vdXRyaWdnZXIudjEuUmV0cnlQb2xpY3kSMgoIdGltZW91dHMYByABKAsyIC5vdXRyaWdnZXIudjEuR2VuZXJhdGlvblRpbWVvdXRzEi4KBmxpbWl0cxgIIAEoCzIeLm91dHJpZ2dlci52MS5HZW5lcmF0aW9uTGltaXRzQhIKEF9tYXhfdG9vbF9yb3VuZHMihAIKC1JldHJ5UG9saWN5EhgKC21heF9yZXRyaWVzGAEgASgFSACIAQESLQoKYmFzZV9kZWxheRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIsCgltYXhfZGVsYXkYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SHwoSYmFja29mZl9tdWx0aXBsaWVyGAQgASgBSAGIAQESEwoGaml0dGVyGAUgASgISAKIAQESFgoOcmV0cnlfdGltZW91dHMYBiABKAhCDgoMX21heF9yZXRyaWVzQhUKE19iYWNrb2ZmX211bHRpcGxpZXJCCQoHX2ppdHRlciKYAQoSR2VuZXJhdGlvblRpbWVvdXRzEigKBXRvdGFsGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHBlcl9zdGVwGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHBlcl90b29sGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uItIBChBHZW5lcmF0aW9uTGltaXRzEhYKCW1heF9zdGVwcxgBIAEoBUgAiAEBEh0KEG1heF90b3RhbF90b2tlbnMYAiABKANIAYgBARIeChFtYXhfY29zdF9uYW5vX3VzZBgDIAEoA0gCiAEBEhsKDm1heF90b29sX2NhbGxzGAQgASgFSAOIAQFCDAoKX21heF9zdGVwc0ITChFfbWF4X3RvdGFsX3Rva2Vuc0IUChJfbWF4X2Nvc3RfbmFub191c2RCEQoPX21heF90b29sX2NhbGxzIpYBCgpTdGVwUmVzdWx0EigKCHJlc3BvbnNlGAEgASgLMhYub3V0cmlnZ2VyLnYxLlJlc3BvbnNlEi4KDHRvb2xfcmVzdWx0cxgCIAMoCzIYLm91dHJpZ2dlci52MS5Ub29sUmVzdWx0Ei4KDnJlcGFpcmVkX2NhbGxzGAMgAygLMhYub3V0cmlnZ2VyLnYxLlRvb2xDYWxsIjYKClN0ZXBGaW5pc2gSKAoGcmVzdWx0GAEgASgLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQinwQKDkdlbmVyYXRlUmVzdWx0EicKBXN0ZXBzGAEgAygLMhgub3V0cmlnZ2VyLnYxLlN0ZXBSZXN1bHQSKAoIcmVzcG9uc2UYAiABKAsyFi5vdXRyaWdnZXIudjEuUmVzcG9uc2USKAoLdG90YWxfdXNhZ2UYAyABKAsyEy5vdXRyaWdnZXIudjEuVXNhZ2USEwoLb3V0cHV0X2pzb24YBCABKAkSJwoIYXR0ZW1wdHMYBSADKAsyFS5vdXRyaWdnZXIudjEuQXR0ZW1wdBI8CgtzdG9wX3JlYXNvbhgGIAEoDjInLm91dHJpZ2dlci52MS5HZW5lcmF0ZVJlc3VsdC5TdG9wUmVhc29uIpMCCgpTdG9wUmVhc29uEhsKF1NUT1BfUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVU1RPUF9SRUFTT05fQ09NUExFVEVEEAESGgoWU1RPUF9SRUFTT05fVE9PTF9DQUxMUxACEh8KG1NUT1BfUkVBU09OX01BWF9UT09MX1JPVU5EUxADEhkKFVNUT1BfUkVBU09OX1NUT1BfV0hFThAEEhkKFVNUT1BfUkVBU09OX01BWF9TVEVQUxAFEiAKHFNUT1BfUkVBU09OX01BWF9UT1RBTF9UT0tFTlMQBhIYChRTVE9QX1JFQVNPTl9NQVhfQ09TVBAHEh4KGlNUT1BfUkVBU09OX01BWF9UT09MX0NBTExTEAhCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_google_protobuf_duration, file_outrigger_v1_attempt, file_outrigger_v1_message, file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_usage]);
 
 /**
- * What a generation does: one call of a model, or several with the results of tools between them.
- * One call of the model and the tools that it asks for are a step.
+ * What a generation does. A generation is one model call, or several with tool results in between.
+ * One model call and the execution of the tools that it called are a step.
  *
  * @generated from message outrigger.v1.GenerationOptions
  */
 export type GenerationOptions = Message<"outrigger.v1.GenerationOptions"> & {
   /**
-   * What is sent to the model. `messages` are the conversation before the generation; they may be
-   * empty where `prompt` is given.
+   * The request to the model. Required. `messages` is the conversation before the generation, and may
+   * be empty if `prompt` is set.
    *
    * @generated from field: outrigger.v1.Request request = 1;
    */
   request?: Request | undefined;
 
   /**
-   * Text of one user message, in place of `request.messages`. Giving both is an error.
+   * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
    *
    * @generated from field: string prompt = 2;
    */
   prompt: string;
 
   /**
-   * Text of a system message, put before the conversation.
+   * Text of a system message that is put before all other messages.
    *
    * @generated from field: string system = 3;
    */
   system: string;
 
   /**
-   * How many times tools may be executed and their results sent to the model, at most. The model is
-   * called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+   * Maximum number of rounds: how often tools are executed and their results sent to the model. The
+   * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+   * generation with STOP_REASON_TOOL_CALLS. Default 1.
    *
    * @generated from field: optional int32 max_tool_rounds = 4;
    */
   maxToolRounds?: number | undefined;
 
   /**
-   * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-   * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+   * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+   * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
    * so far, for instance `steps.size() >= 3` or
    * `steps[steps.size() - 1].response.usage.total_tokens > 10000`. Enums are written as
-   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-   * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-   * expression that does not compile is an INVALID_REQUEST with its position before anything is
-   * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-   * INVALID_REQUEST.
+   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+   * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+   * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+   * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+   * generation with INVALID_REQUEST.
    *
    * @generated from field: string stop_when = 5;
    */
   stopWhen: string;
 
   /**
-   * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+   * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
    *
    * @generated from field: outrigger.v1.RetryPolicy retry = 6;
    */
@@ -91,7 +92,7 @@ export type GenerationOptions = Message<"outrigger.v1.GenerationOptions"> & {
   timeouts?: GenerationTimeouts | undefined;
 
   /**
-   * What the generation may use, over all steps.
+   * Limits on what all steps together may use.
    *
    * @generated from field: outrigger.v1.GenerationLimits limits = 8;
    */
@@ -106,17 +107,17 @@ export const GenerationOptionsSchema: GenMessage<GenerationOptions> = /*@__PURE_
   messageDesc(file_outrigger_v1_generation, 0);
 
 /**
- * When and how often a call of the model is repeated. Each step's call is retried on its own: a
- * retry never executes a tool again, and a stream is never retried after output began. Errors are
- * retried where their `retryable` is true. Where a provider says when to come back, that delay
- * replaces the computed one; a delay over `max_delay`, or one that would end after the deadline,
- * ends the retries.
+ * When and how often a model call is retried. The call of each step is retried on its own: a retry
+ * never executes a tool again, and a stream is never retried after output began. An error is retried
+ * if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
+ * that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
+ * one whose delay would end after the deadline.
  *
  * @generated from message outrigger.v1.RetryPolicy
  */
 export type RetryPolicy = Message<"outrigger.v1.RetryPolicy"> & {
   /**
-   * Retries after the first attempt, at most. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
    *
    * @generated from field: optional int32 max_retries = 1;
    */
@@ -130,7 +131,7 @@ export type RetryPolicy = Message<"outrigger.v1.RetryPolicy"> & {
   baseDelay?: Duration | undefined;
 
   /**
-   * Longest delay before jitter. Default 60 s.
+   * Maximum delay, before jitter. Default 60 s.
    *
    * @generated from field: google.protobuf.Duration max_delay = 3;
    */
@@ -144,14 +145,14 @@ export type RetryPolicy = Message<"outrigger.v1.RetryPolicy"> & {
   backoffMultiplier?: number | undefined;
 
   /**
-   * Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+   * Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
    *
    * @generated from field: optional bool jitter = 5;
    */
   jitter?: boolean | undefined;
 
   /**
-   * Whether an error of kind REQUEST_TIMEOUT is retried too. Default false.
+   * Also retries errors of kind REQUEST_TIMEOUT. Default false.
    *
    * @generated from field: bool retry_timeouts = 6;
    */
@@ -166,21 +167,22 @@ export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation, 1);
 
 /**
- * Time limits of a generation. An unset limit is none, except where a default is given; zero is none.
+ * Time limits of a generation. Zero disables a limit. An unset one is disabled too, unless a default
+ * is given here.
  *
  * @generated from message outrigger.v1.GenerationTimeouts
  */
 export type GenerationTimeouts = Message<"outrigger.v1.GenerationTimeouts"> & {
   /**
-   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+   * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    *
    * @generated from field: google.protobuf.Duration total = 1;
    */
   total?: Duration | undefined;
 
   /**
-   * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+   * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
    * REQUEST_TIMEOUT.
    *
    * @generated from field: google.protobuf.Duration per_step = 2;
@@ -188,8 +190,8 @@ export type GenerationTimeouts = Message<"outrigger.v1.GenerationTimeouts"> & {
   perStep?: Duration | undefined;
 
   /**
-   * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+   * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+   * and the generation goes on. Default 300 s. Only for RunTools.
    *
    * @generated from field: google.protobuf.Duration per_tool = 3;
    */
@@ -204,29 +206,30 @@ export const GenerationTimeoutsSchema: GenMessage<GenerationTimeouts> = /*@__PUR
   messageDesc(file_outrigger_v1_generation, 2);
 
 /**
- * What a generation may use. A limit is checked between steps, so that the last step may exceed it;
- * no tool is executed and no further call is made once it is reached. An unset limit is none.
+ * Limits on what a generation may use. They are checked after each model call, so that the last call
+ * may exceed them. Once a limit is reached, no tool is executed and the model is not called again.
+ * Unset means no limit.
  *
  * @generated from message outrigger.v1.GenerationLimits
  */
 export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
   /**
-   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-   * of its configuration.
+   * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+   * `limits.max_generation_steps`; the lower one applies.
    *
    * @generated from field: optional int32 max_steps = 1;
    */
   maxSteps?: number | undefined;
 
   /**
-   * Total tokens of all steps, at most.
+   * Maximum number of tokens of all steps (`Usage.total_tokens`).
    *
    * @generated from field: optional int64 max_total_tokens = 2;
    */
   maxTotalTokens?: bigint | undefined;
 
   /**
-   * Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
    * free.
    *
    * @generated from field: optional int64 max_cost_nano_usd = 3;
@@ -234,7 +237,8 @@ export type GenerationLimits = Message<"outrigger.v1.GenerationLimits"> & {
   maxCostNanoUsd?: bigint | undefined;
 
   /**
-   * Tool calls that are executed, at most.
+   * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+   * is executed.
    *
    * @generated from field: optional int32 max_tool_calls = 4;
    */
@@ -249,29 +253,29 @@ export const GenerationLimitsSchema: GenMessage<GenerationLimits> = /*@__PURE__*
   messageDesc(file_outrigger_v1_generation, 3);
 
 /**
- * One call of the model and the tools that it asked for.
+ * One model call and the execution of the tools that it called.
  *
  * @generated from message outrigger.v1.StepResult
  */
 export type StepResult = Message<"outrigger.v1.StepResult"> & {
   /**
-   * The model's answer: message, finish reason, usage and warnings of this step.
+   * The model's answer, with the finish reason, usage and warnings of this step.
    *
    * @generated from field: outrigger.v1.Response response = 1;
    */
   response?: Response | undefined;
 
   /**
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    *
    * @generated from field: repeated outrigger.v1.ToolResult tool_results = 2;
    */
   toolResults: ToolResult[];
 
   /**
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    *
    * @generated from field: repeated outrigger.v1.ToolCall repaired_calls = 3;
    */
@@ -286,7 +290,7 @@ export const StepResultSchema: GenMessage<StepResult> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation, 4);
 
 /**
- * A step is complete: the model answered, and its tools were executed.
+ * The end of a step: the model has answered, and its tools have been executed.
  *
  * @generated from message outrigger.v1.StepFinish
  */
@@ -307,35 +311,35 @@ export const StepFinishSchema: GenMessage<StepFinish> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation, 5);
 
 /**
- * What a generation gave.
+ * The result of a generation.
  *
  * @generated from message outrigger.v1.GenerateResult
  */
 export type GenerateResult = Message<"outrigger.v1.GenerateResult"> & {
   /**
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    *
    * @generated from field: repeated outrigger.v1.StepResult steps = 1;
    */
   steps: StepResult[];
 
   /**
-   * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-   * its message has no content, the last step's has.
+   * The model's last answer, equal to `response` of the last step. With
+   * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
    *
    * @generated from field: outrigger.v1.Response response = 2;
    */
   response?: Response | undefined;
 
   /**
-   * Sum of the usage of all steps. Unset where no step reported any.
+   * Sum of the usage of all steps. Unset if no provider reported any.
    *
    * @generated from field: outrigger.v1.Usage total_usage = 3;
    */
   totalUsage?: Usage | undefined;
 
   /**
-   * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+   * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
    * StreamObject.
    *
    * @generated from field: string output_json = 4;
@@ -343,7 +347,7 @@ export type GenerateResult = Message<"outrigger.v1.GenerateResult"> & {
   outputJson: string;
 
   /**
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    *
    * @generated from field: repeated outrigger.v1.Attempt attempts = 5;
    */
@@ -378,14 +382,15 @@ export const GenerateResult_StopReason = {
   UNSPECIFIED: 0,
 
   /**
-   * The model gave its answer and called no tool.
+   * The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+   * reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
    *
    * @generated from enum value: STOP_REASON_COMPLETED = 1;
    */
   COMPLETED: 1,
 
   /**
-   * The model called tools that the caller has to execute.
+   * The model called tools that are left to the caller.
    *
    * @generated from enum value: STOP_REASON_TOOL_CALLS = 2;
    */

@@ -50,7 +50,7 @@ export const GenerateRequestSchema: GenMessage<GenerateRequest> = /*@__PURE__*/
  */
 export type GenerateResponse = Message<"outrigger.v1.GenerateResponse"> & {
   /**
-   * What the generation gave.
+   * The result of the generation.
    *
    * @generated from field: outrigger.v1.GenerateResult result = 1;
    */
@@ -86,7 +86,7 @@ export const StreamGenerateRequestSchema: GenMessage<StreamGenerateRequest> = /*
   messageDesc(file_outrigger_v1_generation_service, 2);
 
 /**
- * One message of StreamGenerate. Exactly one of `result` and `error` is last.
+ * One message of StreamGenerate. The last one is a `result` or an `error`.
  *
  * @generated from message outrigger.v1.StreamGenerateResponse
  */
@@ -153,34 +153,34 @@ export const StreamGenerateResponseSchema: GenMessage<StreamGenerateResponse> = 
   messageDesc(file_outrigger_v1_generation_service, 3);
 
 /**
- * The object that is to be generated.
+ * The object to generate.
  *
  * @generated from message outrigger.v1.ObjectFormat
  */
 export type ObjectFormat = Message<"outrigger.v1.ObjectFormat"> & {
   /**
-   * JSON Schema of the object, JSON text. Required.
+   * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
    *
    * @generated from field: string schema_json = 1;
    */
   schemaJson: string;
 
   /**
-   * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+   * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the object is, for the model.
+   * Description of the object, sent to the model.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * How the model is made to write it.
+   * How the model is asked for the object. Default AUTO.
    *
    * @generated from field: outrigger.v1.ObjectFormat.Strategy strategy = 4;
    */
@@ -195,7 +195,7 @@ export const ObjectFormatSchema: GenMessage<ObjectFormat> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation_service, 4);
 
 /**
- * How the model is made to write the object. Values may be added.
+ * How the model is asked for the object. Values may be added.
  *
  * @generated from enum outrigger.v1.ObjectFormat.Strategy
  */
@@ -208,8 +208,8 @@ export const ObjectFormat_Strategy = {
   UNSPECIFIED: 0,
 
   /**
-   * NATIVE where the model is known to have it, otherwise TOOL where it can be made to call one,
-   * otherwise PROMPT.
+   * NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
+   * schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
    *
    * @generated from enum value: STRATEGY_AUTO = 1;
    */
@@ -223,14 +223,15 @@ export const ObjectFormat_Strategy = {
   NATIVE: 2,
 
   /**
-   * A tool whose parameters are the schema, and which the model must call.
+   * A tool that the model is forced to call and whose parameters are the schema. A schema whose root
+   * does not have the type `object` is an INVALID_REQUEST.
    *
    * @generated from enum value: STRATEGY_TOOL = 3;
    */
   TOOL: 3,
 
   /**
-   * The schema in the system message.
+   * The schema in a system message.
    *
    * @generated from enum value: STRATEGY_PROMPT = 4;
    */
@@ -238,7 +239,7 @@ export const ObjectFormat_Strategy = {
 } as const;
 
 /**
- * How the model is made to write the object. Values may be added.
+ * How the model is asked for the object. Values may be added.
  *
  * @generated from enum outrigger.v1.ObjectFormat.Strategy
  */
@@ -257,7 +258,8 @@ export const ObjectFormat_StrategySchema: GenEnum<ObjectFormat_Strategy> = /*@__
  */
 export type GenerateObjectRequest = Message<"outrigger.v1.GenerateObjectRequest"> & {
   /**
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
@@ -285,7 +287,7 @@ export const GenerateObjectRequestSchema: GenMessage<GenerateObjectRequest> = /*
  */
 export type GenerateObjectResponse = Message<"outrigger.v1.GenerateObjectResponse"> & {
   /**
-   * What the generation gave; `output_json` is the object.
+   * The result of the generation. `output_json` has the object.
    *
    * @generated from field: outrigger.v1.GenerateResult result = 1;
    */
@@ -306,7 +308,8 @@ export const GenerateObjectResponseSchema: GenMessage<GenerateObjectResponse> = 
  */
 export type StreamObjectRequest = Message<"outrigger.v1.StreamObjectRequest"> & {
   /**
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
@@ -320,7 +323,7 @@ export type StreamObjectRequest = Message<"outrigger.v1.StreamObjectRequest"> & 
   object?: ObjectFormat | undefined;
 
   /**
-   * Whether the model's events are sent too. Default false.
+   * Also sends the model's events. Default false.
    *
    * @generated from field: bool include_events = 3;
    */
@@ -335,7 +338,7 @@ export const StreamObjectRequestSchema: GenMessage<StreamObjectRequest> = /*@__P
   messageDesc(file_outrigger_v1_generation_service, 7);
 
 /**
- * One message of StreamObject. Exactly one of `result` and `error` is last.
+ * One message of StreamObject. The last one is a `result` or an `error`.
  *
  * @generated from message outrigger.v1.StreamObjectResponse
  */
@@ -361,7 +364,7 @@ export type StreamObjectResponse = Message<"outrigger.v1.StreamObjectResponse"> 
    */
   message: {
     /**
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      *
      * @generated from field: outrigger.v1.StreamEvent event = 10;
      */
@@ -369,7 +372,7 @@ export type StreamObjectResponse = Message<"outrigger.v1.StreamObjectResponse"> 
     case: "event";
   } | {
     /**
-     * The object has grown.
+     * More of the object has arrived.
      *
      * @generated from field: outrigger.v1.PartialObject partial_object = 11;
      */
@@ -385,7 +388,7 @@ export type StreamObjectResponse = Message<"outrigger.v1.StreamObjectResponse"> 
     case: "stepFinish";
   } | {
     /**
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      *
      * @generated from field: outrigger.v1.GenerateResult result = 13;
      */
@@ -410,17 +413,17 @@ export const StreamObjectResponseSchema: GenMessage<StreamObjectResponse> = /*@_
   messageDesc(file_outrigger_v1_generation_service, 8);
 
 /**
- * The part of an object that has arrived. Strings may still grow, lists and objects may still get
- * members; nothing that was there is taken away. It need not match the schema yet.
+ * The object as far as it has arrived. Later ones only add to it: strings grow longer, arrays and
+ * objects get more members. It may not match the schema yet.
  *
- * Sent when the object has changed, and either the text has grown by a sixteenth since the last one
- * or a quarter of a second has passed, so that the bytes of a stream stay in proportion to the object.
+ * Sent when the object has changed and either the model's text has grown by 1/16 since the last
+ * partial object or 250 ms have passed. So the size of a stream stays in proportion to the object.
  *
  * @generated from message outrigger.v1.PartialObject
  */
 export type PartialObject = Message<"outrigger.v1.PartialObject"> & {
   /**
-   * The object so far: complete, valid JSON text.
+   * The object so far, as valid JSON text: open strings, arrays and objects are closed.
    *
    * @generated from field: string object_json = 1;
    */
@@ -441,13 +444,13 @@ export const PartialObjectSchema: GenMessage<PartialObject> = /*@__PURE__*/
  */
 export type RunToolsRequest = Message<"outrigger.v1.RunToolsRequest"> & {
   /**
-   * What the caller says.
+   * The message.
    *
    * @generated from oneof outrigger.v1.RunToolsRequest.message
    */
   message: {
     /**
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      *
      * @generated from field: outrigger.v1.RunToolsStart start = 10;
      */
@@ -472,37 +475,36 @@ export const RunToolsRequestSchema: GenMessage<RunToolsRequest> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation_service, 10);
 
 /**
- * Opens a tool loop.
+ * Starts a tool loop.
  *
  * @generated from message outrigger.v1.RunToolsStart
  */
 export type RunToolsStart = Message<"outrigger.v1.RunToolsStart"> & {
   /**
-   * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+   * What to generate. The caller executes the function tools and custom tools of `request.tools`.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */
   options?: GenerationOptions | undefined;
 
   /**
-   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-   * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    *
    * @generated from field: repeated string passive_tools = 2;
    */
   passiveTools: string[];
 
   /**
-   * Leaves out the `event` messages, for callers that want the result only. Default false.
+   * Sends no `event` messages, for callers that need only the result. Default false.
    *
    * @generated from field: bool omit_events = 3;
    */
   omitEvents: boolean;
 
   /**
-   * Whether calls with arguments that do not parse or do not match the tool's schema are sent to the
-   * caller for repair, as `execute` with a `problem`. Otherwise the model gets an error result for
-   * them at once. Default false.
+   * Sends calls whose arguments do not parse or do not match the tool's schema to the caller for
+   * repair, as an `execute` with a `problem`. By default such a call gets an error result at once.
    *
    * @generated from field: bool repair_calls = 4;
    */
@@ -551,7 +553,7 @@ export type RunToolsResponse = Message<"outrigger.v1.RunToolsResponse"> & {
     case: "event";
   } | {
     /**
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      *
      * @generated from field: outrigger.v1.ExecuteTool execute = 11;
      */
@@ -600,29 +602,30 @@ export const RunToolsResponseSchema: GenMessage<RunToolsResponse> = /*@__PURE__*
   messageDesc(file_outrigger_v1_generation_service, 12);
 
 /**
- * A tool call that the caller is to execute, or to repair.
+ * A tool call that the caller is to execute or repair.
  *
  * @generated from message outrigger.v1.ExecuteTool
  */
 export type ExecuteTool = Message<"outrigger.v1.ExecuteTool"> & {
   /**
-   * The call. Its arguments match the tool's schema, unless there is a `problem`.
+   * The call. Its arguments match the tool's schema unless `problem` is set.
    *
    * @generated from field: outrigger.v1.ToolCall tool_call = 1;
    */
   toolCall?: ToolCall | undefined;
 
   /**
-   * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-   * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-   * execution; one that is not becomes an error result.
+   * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+   * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+   * invalid arguments gets an error result.
    *
    * @generated from field: string problem = 2;
    */
   problem: string;
 
   /**
-   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+   * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+   * is always so in ContinueTools.
    *
    * @generated from field: google.protobuf.Duration timeout = 3;
    */
@@ -643,20 +646,20 @@ export const ExecuteToolSchema: GenMessage<ExecuteTool> = /*@__PURE__*/
  */
 export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
   /**
-   * Id of the call. Required.
+   * Id of the tool call. Required.
    *
    * @generated from field: string tool_call_id = 1;
    */
   toolCallId: string;
 
   /**
-   * What became of it. Required.
+   * The outcome of the call. Required.
    *
    * @generated from oneof outrigger.v1.ToolOutput.output
    */
   output: {
     /**
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      *
      * @generated from field: outrigger.v1.ToolResult result = 10;
      */
@@ -664,7 +667,7 @@ export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
     case: "result";
   } | {
     /**
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      *
      * @generated from field: outrigger.v1.ToolFailure error = 11;
      */
@@ -672,8 +675,8 @@ export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
     case: "error";
   } | {
     /**
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      *
      * @generated from field: outrigger.v1.ToolCall repaired_call = 12;
      */
@@ -681,8 +684,8 @@ export type ToolOutput = Message<"outrigger.v1.ToolOutput"> & {
     case: "repairedCall";
   } | {
     /**
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      *
      * @generated from field: outrigger.v1.ToolRefusal refusal = 13;
      */
@@ -699,13 +702,13 @@ export const ToolOutputSchema: GenMessage<ToolOutput> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation_service, 14);
 
 /**
- * A tool failed.
+ * The failure of a tool.
  *
  * @generated from message outrigger.v1.ToolFailure
  */
 export type ToolFailure = Message<"outrigger.v1.ToolFailure"> & {
   /**
-   * What went wrong, for the model.
+   * What went wrong, in words for the model. Empty: `the tool failed`.
    *
    * @generated from field: string message = 1;
    */
@@ -720,13 +723,13 @@ export const ToolFailureSchema: GenMessage<ToolFailure> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation_service, 15);
 
 /**
- * A tool call was not executed on purpose.
+ * The caller's decision not to execute a tool call.
  *
  * @generated from message outrigger.v1.ToolRefusal
  */
 export type ToolRefusal = Message<"outrigger.v1.ToolRefusal"> & {
   /**
-   * Why, for the model.
+   * The reason, in words for the model. Empty: `the call was refused`.
    *
    * @generated from field: string reason = 1;
    */
@@ -747,14 +750,14 @@ export const ToolRefusalSchema: GenMessage<ToolRefusal> = /*@__PURE__*/
  */
 export type RejectedOutput = Message<"outrigger.v1.RejectedOutput"> & {
   /**
-   * The call that the output named, at most its first 256 characters.
+   * The tool call id of the output, at most its first 256 characters.
    *
    * @generated from field: string tool_call_id = 1;
    */
   toolCallId: string;
 
   /**
-   * Why it was not used.
+   * Why the output was not used.
    *
    * @generated from field: outrigger.v1.RejectedOutput.Reason reason = 2;
    */
@@ -769,7 +772,7 @@ export const RejectedOutputSchema: GenMessage<RejectedOutput> = /*@__PURE__*/
   messageDesc(file_outrigger_v1_generation_service, 17);
 
 /**
- * Why an output is not used. Values may be added.
+ * Why an output was not used. Values may be added.
  *
  * @generated from enum outrigger.v1.RejectedOutput.Reason
  */
@@ -789,22 +792,22 @@ export const RejectedOutput_Reason = {
   UNKNOWN_CALL: 1,
 
   /**
-   * The call has its output already.
+   * The call has its result already.
    *
    * @generated from enum value: REASON_ALREADY_ANSWERED = 2;
    */
   ALREADY_ANSWERED: 2,
 
   /**
-   * The tool's time limit had passed.
+   * The output came after `ExecuteTool.timeout`.
    *
    * @generated from enum value: REASON_TOO_LATE = 3;
    */
   TOO_LATE: 3,
 
   /**
-   * A repaired call for an `execute` without a `problem`, or a result for one with a `problem`.
-   * The call still waits for its output.
+   * The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
+   * with a `problem`. The call still needs an output.
    *
    * @generated from enum value: REASON_WRONG_KIND = 4;
    */
@@ -812,7 +815,7 @@ export const RejectedOutput_Reason = {
 } as const;
 
 /**
- * Why an output is not used. Values may be added.
+ * Why an output was not used. Values may be added.
  *
  * @generated from enum outrigger.v1.RejectedOutput.Reason
  */
@@ -831,22 +834,24 @@ export const RejectedOutput_ReasonSchema: GenEnum<RejectedOutput_Reason> = /*@__
  */
 export type ContinueToolsRequest = Message<"outrigger.v1.ContinueToolsRequest"> & {
   /**
-   * What opened the loop; the same in each call of one loop.
+   * The start of the loop, the same in each call of one loop.
    *
    * @generated from field: outrigger.v1.RunToolsStart start = 1;
    */
   start?: RunToolsStart | undefined;
 
   /**
-   * The `result` of the call before, unchanged. Unset in the first call.
+   * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+   * STOP_REASON_TOOL_CALLS.
    *
    * @generated from field: outrigger.v1.GenerateResult previous = 2;
    */
   previous?: GenerateResult | undefined;
 
   /**
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    *
    * @generated from field: repeated outrigger.v1.ToolOutput outputs = 3;
    */
@@ -861,19 +866,19 @@ export const ContinueToolsRequestSchema: GenMessage<ContinueToolsRequest> = /*@_
   messageDesc(file_outrigger_v1_generation_service, 18);
 
 /**
- * Generates with retries, time limits, validated objects and the tool loop.
+ * Generates text and objects, with retries, time limits, schema validation and a tool loop.
  *
- * A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
- * `InferenceError` among the status details. An error between steps carries the usage of all steps
- * so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
- * nothing further is sent.
+ * A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+ * `InferenceError` among the status details. The usage in that error covers all steps so far. When
+ * the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+ * sent.
  *
  * @generated from service outrigger.v1.GenerationService
  */
 export const GenerationService: GenService<{
   /**
-   * Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-   * the generation with STOP_REASON_TOOL_CALLS.
+   * Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+   * STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
    *
    * @generated from rpc outrigger.v1.GenerationService.Generate
    */
@@ -883,7 +888,7 @@ export const GenerationService: GenService<{
     output: typeof GenerateResponseSchema;
   },
   /**
-   * Like Generate, with the model's events while it generates.
+   * Like Generate, but also sends the model's events as they arrive.
    *
    * @generated from rpc outrigger.v1.GenerationService.StreamGenerate
    */
@@ -893,9 +898,10 @@ export const GenerationService: GenService<{
     output: typeof StreamGenerateResponseSchema;
   },
   /**
-   * Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-   * the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-   * wrong with it. Such an answer is not retried.
+   * Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+   * the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+   * and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+   * effect.
    *
    * @generated from rpc outrigger.v1.GenerationService.GenerateObject
    */
@@ -905,7 +911,7 @@ export const GenerationService: GenService<{
     output: typeof GenerateObjectResponseSchema;
   },
   /**
-   * Like GenerateObject, with partial objects while the model generates.
+   * Like GenerateObject, but also sends the object as far as it has arrived.
    *
    * @generated from rpc outrigger.v1.GenerationService.StreamObject
    */
@@ -917,32 +923,37 @@ export const GenerationService: GenService<{
   /**
    * Runs the tool loop with tools that the caller executes in its own process.
    *
-   * The messages follow one another as this state machine says. `>` is sent by the caller, `<` by
-   * the sidecar.
+   * This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
    *
    *   state      message                 next state
    *   OPENING    > start                 MODEL
-   *   MODEL      < event *               MODEL      events of one call of the model, under the laws
-   *                                                 of a stream; left out with `omit_events`
-   *   MODEL      < execute               TOOLS      one for each call, in the order of the calls
-   *   MODEL      < step_finish           FINISHED   the model called no tool that is to be executed
-   *   TOOLS      < execute               TOOLS      the next call; the repaired form of a call
+   *   MODEL      < event *               MODEL      events of one model call, which obey the laws of
+   *                                                 a stream; not sent with `omit_events`
+   *   MODEL      < execute               TOOLS      one per tool call, in the order of the calls
+   *   MODEL      < step_finish           MODEL      no call is sent to the caller, but all have error
+   *                                                 results (an unknown tool, invalid arguments);
+   *                                                 the next step begins
+   *   MODEL      < step_finish           FINISHED   there is no tool call to execute, or a limit,
+   *                                                 `stop_when` or a passive tool ends the loop
+   *   TOOLS      < execute               TOOLS      the next call, or a call that was repaired
    *   TOOLS      > output                TOOLS      in any order, also before the last `execute`
-   *   TOOLS      < step_finish           MODEL      each call has its result; the next step begins
-   *   TOOLS      < step_finish           FINISHED   ... and a limit or `stop_when` ends the loop
+   *   TOOLS      < step_finish           MODEL      every call has its result; the next step begins
+   *   TOOLS      < step_finish           FINISHED   `stop_when` or a passive tool ends the loop
    *   FINISHED   < result                ENDED      status OK follows
-   *   any        < error                 ENDED      the status of the error follows; before the
-   *                                                 first message of the sidecar the status alone
+   *   any        < error                 ENDED      the status of the error follows. If nothing has
+   *                                                 been sent yet, there is a status and no `error`
    *
-   * - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
-   * - An output for an id that was never announced, that has its output already, or that came after
-   *   the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-   * - A second `start`, a first message that is no start, or an output without an id or an outcome
-   *   ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
+   * - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
+   *   Each `execute` expects exactly one `output`.
+   * - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+   *   state before ENDED. `RejectedOutput.Reason` lists the reasons.
+   * - A second `start`, a first message other than `start`, or an output without an id or without a
+   *   value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
+   *   sidecar's `limits.stall_timeout` (30 s by default), the call ends.
    * - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-   * - The caller may close its side (half-close) at any time after `start`. Calls that have no output
-   *   yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
-   * - A caller that cancels or disconnects ends everything: the model's call is aborted.
+   * - The caller may close its side (half-close) at any time after `start`. Calls without an output,
+   *   and all later calls, then get error results. The loop goes on, so that the model can answer.
+   * - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
    *
    * @generated from rpc outrigger.v1.GenerationService.RunTools
    */
@@ -953,16 +964,16 @@ export const GenerationService: GenService<{
   },
   /**
    * The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
-   * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
-   * each, `step_finish` without the results of these calls, and a `result` with
-   * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-   * output for each of the calls. Messages are in the order of RunTools, but for these:
+   * The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
+   * a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
+   * The next call has the same `start`, that result as `previous`, and an output for each of these
+   * calls. Messages come in the order of RunTools, with these exceptions:
    *
-   * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
-   *   `step_finish` with the results so far, and a `result`; the model is not called.
-   * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
-   * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
-   *   and the next step follows in the same call.
+   * - If outputs repair calls, the answer has an `execute` for each repaired call, the same
+   *   `step_finish` with the results so far, and a `result`. The model is not called.
+   * - If `stop_when` is true after the previous steps, the answer has only a `result`.
+   * - If all calls of a step are invalid and none is sent for repair, the model gets the error
+   *   results at once, and the next step follows in the same call.
    *
    * @generated from rpc outrigger.v1.GenerationService.ContinueTools
    */

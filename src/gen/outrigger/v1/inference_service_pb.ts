@@ -18,8 +18,9 @@ export const file_outrigger_v1_inference_service: GenFile = /*@__PURE__*/
   fileDesc("CiRvdXRyaWdnZXIvdjEvaW5mZXJlbmNlX3NlcnZpY2UucHJvdG8SDG91dHJpZ2dlci52MTKLAQoQSW5mZXJlbmNlU2VydmljZRI5CghDb21wbGV0ZRIVLm91dHJpZ2dlci52MS5SZXF1ZXN0GhYub3V0cmlnZ2VyLnYxLlJlc3BvbnNlEjwKBlN0cmVhbRIVLm91dHJpZ2dlci52MS5SZXF1ZXN0Ghkub3V0cmlnZ2VyLnYxLlN0cmVhbUV2ZW50MAFCnwEKH2lvLmdpdGh1Yi5vdXRyaWdnZXJpbmZlcmVuY2UudjFQAVpMZ2l0aHViLmNvbS9vdXRyaWdnZXItaW5mZXJlbmNlL291dHJpZ2dlci9jbGllbnRzL2dvL291dHJpZ2dlci92MTtvdXRyaWdnZXJ2MaoCDE91dHJpZ2dlci5WMcoCDE91dHJpZ2dlclxWMeoCDU91dHJpZ2dlcjo6VjFiBnByb3RvMw", [file_outrigger_v1_request, file_outrigger_v1_response, file_outrigger_v1_stream_event]);
 
 /**
- * Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
- * makes exactly one call of the provider's API.
+ * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+ * one call of the provider's API, unless the sidecar is configured with middleware that retries a
+ * call, sends it to another provider, refuses it or answers it from a cache.
  *
  * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
  * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is

@@ -113,8 +113,8 @@ export type Response = Message<"outrigger.v1.Response"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    *
    * @generated from field: repeated outrigger.v1.Attempt attempts = 13;
    */

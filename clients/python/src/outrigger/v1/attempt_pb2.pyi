@@ -21,9 +21,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Attempt(_message.Message):
-    """One call of a provider's API on the way to an answer: the first try, a retry, or a call of the
-    next provider of a fallback chain.
-    """
+    """One call of a provider's API: the first attempt, a retry, or a fallback."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -36,30 +34,30 @@ class Attempt(_message.Message):
     RETRY_DELAY_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     provider: _builtins.str
-    """Name of the provider that was called. Empty where the call failed before a provider was chosen."""
+    """Name of the provider that was called. Empty if the call failed before a provider was chosen."""
     model: _builtins.str
-    """The model that was asked for, after aliases were resolved."""
+    """The requested model, after aliases were resolved."""
     inference_id: _builtins.str
-    """Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-    same one.
+    """Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+    one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
     """
     step: _builtins.int
-    """Number of the step to which the attempt belongs, from 1. 0 outside of GenerationService."""
+    """Number of the step that the attempt belongs to, from 1. 0 in InferenceService."""
     @_builtins.property
     def started_at(self) -> _timestamp_pb2.Timestamp:
         """When the attempt began, by the sidecar's clock."""
 
     @_builtins.property
     def elapsed(self) -> _duration_pb2.Duration:
-        """How long the attempt took, up to its answer or failure. For a stream, up to its end."""
+        """How long the attempt took, until its answer was complete or it failed."""
 
     @_builtins.property
     def retry_delay(self) -> _duration_pb2.Duration:
-        """How long the sidecar waited before the attempt that followed. Unset for the last attempt."""
+        """How long the sidecar waited after this attempt before it retried. Unset if it did not wait."""
 
     @_builtins.property
     def error(self) -> _error_pb2.InferenceError:
-        """Why the attempt failed, without the provider's body. Unset for the attempt that succeeded."""
+        """Why the attempt failed, without the provider's response body. Unset if it succeeded."""
 
     def __init__(
         self,

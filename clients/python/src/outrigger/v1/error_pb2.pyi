@@ -127,7 +127,7 @@ Global___ErrorKind: _TypeAlias = ErrorKind  # noqa: Y015
 @_typing.final
 class InferenceError(_message.Message):
     """Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
-    Holds no prompt, no key, and no answer but that of `no_object`.
+    Contains no prompt and no key, and no text of the model except in `no_object`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -169,7 +169,7 @@ class InferenceError(_message.Message):
 
     @_builtins.property
     def no_object(self) -> Global___NoObject:
-        """The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED."""
+        """The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED."""
 
     def __init__(
         self,
@@ -194,18 +194,18 @@ Global___InferenceError: _TypeAlias = InferenceError  # noqa: Y015
 
 @_typing.final
 class NoObject(_message.Message):
-    """An answer that should have been an object that matches a schema."""
+    """An answer that is not the requested object."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TEXT_FIELD_NUMBER: _builtins.int
     VIOLATIONS_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    """The model's text, at most its first 1536 bytes in UTF-8."""
+    """The model's text, at most the first 1536 bytes in UTF-8."""
     @_builtins.property
     def violations(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-        string`. At most 20, in at most 768 bytes.
+        """Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+        integer, found a string`. At most 20 entries, together at most 768 bytes.
         """
 
     def __init__(

@@ -27,8 +27,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class GenerationOptions(_message.Message):
-    """What a generation does: one call of a model, or several with the results of tools between them.
-    One call of the model and the tools that it asks for are a step.
+    """What a generation does. A generation is one model call, or several with tool results in between.
+    One model call and the execution of the tools that it called are a step.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -42,33 +42,34 @@ class GenerationOptions(_message.Message):
     TIMEOUTS_FIELD_NUMBER: _builtins.int
     LIMITS_FIELD_NUMBER: _builtins.int
     prompt: _builtins.str
-    """Text of one user message, in place of `request.messages`. Giving both is an error."""
+    """Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST."""
     system: _builtins.str
-    """Text of a system message, put before the conversation."""
+    """Text of a system message that is put before all other messages."""
     max_tool_rounds: _builtins.int
-    """How many times tools may be executed and their results sent to the model, at most. The model is
-    called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+    """Maximum number of rounds: how often tools are executed and their results sent to the model. The
+    model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+    generation with STOP_REASON_TOOL_CALLS. Default 1.
     """
     stop_when: _builtins.str
-    """Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-    after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+    """Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+    each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
     so far, for instance `steps.size() >= 3` or
     `steps[steps.size() - 1].response.usage.total_tokens > 10000`. Enums are written as
-    `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-    the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-    expression that does not compile is an INVALID_REQUEST with its position before anything is
-    sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-    INVALID_REQUEST.
+    `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+    and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+    An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+    before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+    generation with INVALID_REQUEST.
     """
     @_builtins.property
     def request(self) -> _request_pb2.Request:
-        """What is sent to the model. `messages` are the conversation before the generation; they may be
-        empty where `prompt` is given.
+        """The request to the model. Required. `messages` is the conversation before the generation, and may
+        be empty if `prompt` is set.
         """
 
     @_builtins.property
     def retry(self) -> Global___RetryPolicy:
-        """When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`."""
+        """When a failed model call is retried. Unset means the defaults of `RetryPolicy`."""
 
     @_builtins.property
     def timeouts(self) -> Global___GenerationTimeouts:
@@ -76,7 +77,7 @@ class GenerationOptions(_message.Message):
 
     @_builtins.property
     def limits(self) -> Global___GenerationLimits:
-        """What the generation may use, over all steps."""
+        """Limits on what all steps together may use."""
 
     def __init__(
         self,
@@ -102,11 +103,11 @@ Global___GenerationOptions: _TypeAlias = GenerationOptions  # noqa: Y015
 
 @_typing.final
 class RetryPolicy(_message.Message):
-    """When and how often a call of the model is repeated. Each step's call is retried on its own: a
-    retry never executes a tool again, and a stream is never retried after output began. Errors are
-    retried where their `retryable` is true. Where a provider says when to come back, that delay
-    replaces the computed one; a delay over `max_delay`, or one that would end after the deadline,
-    ends the retries.
+    """When and how often a model call is retried. The call of each step is retried on its own: a retry
+    never executes a tool again, and a stream is never retried after output began. An error is retried
+    if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
+    that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
+    one whose delay would end after the deadline.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -118,20 +119,20 @@ class RetryPolicy(_message.Message):
     JITTER_FIELD_NUMBER: _builtins.int
     RETRY_TIMEOUTS_FIELD_NUMBER: _builtins.int
     max_retries: _builtins.int
-    """Retries after the first attempt, at most. 0 disables retries. Default 2."""
+    """Maximum number of retries after the first attempt. 0 disables retries. Default 2."""
     backoff_multiplier: _builtins.float
     """Factor between one delay and the next. Default 2."""
     jitter: _builtins.bool
-    """Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true."""
+    """Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true."""
     retry_timeouts: _builtins.bool
-    """Whether an error of kind REQUEST_TIMEOUT is retried too. Default false."""
+    """Also retries errors of kind REQUEST_TIMEOUT. Default false."""
     @_builtins.property
     def base_delay(self) -> _duration_pb2.Duration:
         """Delay before the first retry. Default 1 s."""
 
     @_builtins.property
     def max_delay(self) -> _duration_pb2.Duration:
-        """Longest delay before jitter. Default 60 s."""
+        """Maximum delay, before jitter. Default 60 s."""
 
     def __init__(
         self,
@@ -164,7 +165,9 @@ Global___RetryPolicy: _TypeAlias = RetryPolicy  # noqa: Y015
 
 @_typing.final
 class GenerationTimeouts(_message.Message):
-    """Time limits of a generation. An unset limit is none, except where a default is given; zero is none."""
+    """Time limits of a generation. Zero disables a limit. An unset one is disabled too, unless a default
+    is given here.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -173,20 +176,20 @@ class GenerationTimeouts(_message.Message):
     PER_TOOL_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def total(self) -> _duration_pb2.Duration:
-        """Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-        that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+        """Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+        applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
         """
 
     @_builtins.property
     def per_step(self) -> _duration_pb2.Duration:
-        """Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+        """Maximum duration of each attempt to call the model. Exceeding it is an error of kind
         REQUEST_TIMEOUT.
         """
 
     @_builtins.property
     def per_tool(self) -> _duration_pb2.Duration:
-        """Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-        generation goes on. Default 300 s in RunTools; without effect in the other methods.
+        """Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+        and the generation goes on. Default 300 s. Only for RunTools.
         """
 
     def __init__(
@@ -206,8 +209,9 @@ Global___GenerationTimeouts: _TypeAlias = GenerationTimeouts  # noqa: Y015
 
 @_typing.final
 class GenerationLimits(_message.Message):
-    """What a generation may use. A limit is checked between steps, so that the last step may exceed it;
-    no tool is executed and no further call is made once it is reached. An unset limit is none.
+    """Limits on what a generation may use. They are checked after each model call, so that the last call
+    may exceed them. Once a limit is reached, no tool is executed and the model is not called again.
+    Unset means no limit.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -217,17 +221,19 @@ class GenerationLimits(_message.Message):
     MAX_COST_NANO_USD_FIELD_NUMBER: _builtins.int
     MAX_TOOL_CALLS_FIELD_NUMBER: _builtins.int
     max_steps: _builtins.int
-    """Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-    of its configuration.
+    """Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+    `limits.max_generation_steps`; the lower one applies.
     """
     max_total_tokens: _builtins.int
-    """Total tokens of all steps, at most."""
+    """Maximum number of tokens of all steps (`Usage.total_tokens`)."""
     max_cost_nano_usd: _builtins.int
-    """Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+    """Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
     free.
     """
     max_tool_calls: _builtins.int
-    """Tool calls that are executed, at most."""
+    """Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+    is executed.
+    """
     def __init__(
         self,
         *,
@@ -261,7 +267,7 @@ Global___GenerationLimits: _TypeAlias = GenerationLimits  # noqa: Y015
 
 @_typing.final
 class StepResult(_message.Message):
-    """One call of the model and the tools that it asked for."""
+    """One model call and the execution of the tools that it called."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -270,18 +276,18 @@ class StepResult(_message.Message):
     REPAIRED_CALLS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def response(self) -> _response_pb2.Response:
-        """The model's answer: message, finish reason, usage and warnings of this step."""
+        """The model's answer, with the finish reason, usage and warnings of this step."""
 
     @_builtins.property
     def tool_results(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.ToolResult]:
-        """Results of the tools that were executed, in the order of the calls in `response`. Empty where
-        none was executed.
+        """Results of tool calls, in the order of the calls in `response`. A call that was not executed
+        has an error result if the model was told so, and otherwise none.
         """
 
     @_builtins.property
     def repaired_calls(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.ToolCall]:
-        """Calls whose arguments were repaired before they were executed, as executed. `response` holds
-        them as the model wrote them.
+        """Calls whose arguments were repaired, as they were executed. `response` has them as the model
+        wrote them.
         """
 
     def __init__(
@@ -301,7 +307,7 @@ Global___StepResult: _TypeAlias = StepResult  # noqa: Y015
 
 @_typing.final
 class StepFinish(_message.Message):
-    """A step is complete: the model answered, and its tools were executed."""
+    """The end of a step: the model has answered, and its tools have been executed."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -325,7 +331,7 @@ Global___StepFinish: _TypeAlias = StepFinish  # noqa: Y015
 
 @_typing.final
 class GenerateResult(_message.Message):
-    """What a generation gave."""
+    """The result of a generation."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -338,9 +344,11 @@ class GenerateResult(_message.Message):
         STOP_REASON_UNSPECIFIED: GenerateResult._StopReason.ValueType  # 0
         """Not set."""
         STOP_REASON_COMPLETED: GenerateResult._StopReason.ValueType  # 1
-        """The model gave its answer and called no tool."""
+        """The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+        reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
+        """
         STOP_REASON_TOOL_CALLS: GenerateResult._StopReason.ValueType  # 2
-        """The model called tools that the caller has to execute."""
+        """The model called tools that are left to the caller."""
         STOP_REASON_MAX_TOOL_ROUNDS: GenerateResult._StopReason.ValueType  # 3
         """The model called tools again after `max_tool_rounds` rounds."""
         STOP_REASON_STOP_WHEN: GenerateResult._StopReason.ValueType  # 4
@@ -360,9 +368,11 @@ class GenerateResult(_message.Message):
     STOP_REASON_UNSPECIFIED: GenerateResult.StopReason.ValueType  # 0
     """Not set."""
     STOP_REASON_COMPLETED: GenerateResult.StopReason.ValueType  # 1
-    """The model gave its answer and called no tool."""
+    """The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+    reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
+    """
     STOP_REASON_TOOL_CALLS: GenerateResult.StopReason.ValueType  # 2
-    """The model called tools that the caller has to execute."""
+    """The model called tools that are left to the caller."""
     STOP_REASON_MAX_TOOL_ROUNDS: GenerateResult.StopReason.ValueType  # 3
     """The model called tools again after `max_tool_rounds` rounds."""
     STOP_REASON_STOP_WHEN: GenerateResult.StopReason.ValueType  # 4
@@ -383,28 +393,28 @@ class GenerateResult(_message.Message):
     ATTEMPTS_FIELD_NUMBER: _builtins.int
     STOP_REASON_FIELD_NUMBER: _builtins.int
     output_json: _builtins.str
-    """The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+    """The generated object, as JSON text that matches the schema. Set only by GenerateObject and
     StreamObject.
     """
     stop_reason: Global___GenerateResult.StopReason.ValueType
     """Why the generation ended."""
     @_builtins.property
     def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___StepResult]:
-        """All steps, in their order. At least one."""
+        """All steps, in order. At least one."""
 
     @_builtins.property
     def response(self) -> _response_pb2.Response:
-        """The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-        its message has no content, the last step's has.
+        """The model's last answer, equal to `response` of the last step. With
+        FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
         """
 
     @_builtins.property
     def total_usage(self) -> _usage_pb2.Usage:
-        """Sum of the usage of all steps. Unset where no step reported any."""
+        """Sum of the usage of all steps. Unset if no provider reported any."""
 
     @_builtins.property
     def attempts(self) -> _containers.RepeatedCompositeFieldContainer[_attempt_pb2.Attempt]:
-        """All calls of providers, in their order, failed ones included. At most 256: the latest."""
+        """All provider calls, in order, failed ones included. At most the latest 256."""
 
     def __init__(
         self,

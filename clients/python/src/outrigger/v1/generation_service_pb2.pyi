@@ -57,7 +57,7 @@ class GenerateResponse(_message.Message):
     RESULT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def result(self) -> _generation_pb2.GenerateResult:
-        """What the generation gave."""
+        """The result of the generation."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ Global___StreamGenerateRequest: _TypeAlias = StreamGenerateRequest  # noqa: Y015
 
 @_typing.final
 class StreamGenerateResponse(_message.Message):
-    """One message of StreamGenerate. Exactly one of `result` and `error` is last."""
+    """One message of StreamGenerate. The last one is a `result` or an `error`."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -150,7 +150,7 @@ Global___StreamGenerateResponse: _TypeAlias = StreamGenerateResponse  # noqa: Y0
 
 @_typing.final
 class ObjectFormat(_message.Message):
-    """The object that is to be generated."""
+    """The object to generate."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -163,44 +163,48 @@ class ObjectFormat(_message.Message):
         STRATEGY_UNSPECIFIED: ObjectFormat._Strategy.ValueType  # 0
         """Treated as AUTO."""
         STRATEGY_AUTO: ObjectFormat._Strategy.ValueType  # 1
-        """NATIVE where the model is known to have it, otherwise TOOL where it can be made to call one,
-        otherwise PROMPT.
+        """NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
+        schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
         """
         STRATEGY_NATIVE: ObjectFormat._Strategy.ValueType  # 2
         """The provider's structured output."""
         STRATEGY_TOOL: ObjectFormat._Strategy.ValueType  # 3
-        """A tool whose parameters are the schema, and which the model must call."""
+        """A tool that the model is forced to call and whose parameters are the schema. A schema whose root
+        does not have the type `object` is an INVALID_REQUEST.
+        """
         STRATEGY_PROMPT: ObjectFormat._Strategy.ValueType  # 4
-        """The schema in the system message."""
+        """The schema in a system message."""
 
     class Strategy(_Strategy, metaclass=_StrategyEnumTypeWrapper):
-        """How the model is made to write the object. Values may be added."""
+        """How the model is asked for the object. Values may be added."""
 
     STRATEGY_UNSPECIFIED: ObjectFormat.Strategy.ValueType  # 0
     """Treated as AUTO."""
     STRATEGY_AUTO: ObjectFormat.Strategy.ValueType  # 1
-    """NATIVE where the model is known to have it, otherwise TOOL where it can be made to call one,
-    otherwise PROMPT.
+    """NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
+    schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
     """
     STRATEGY_NATIVE: ObjectFormat.Strategy.ValueType  # 2
     """The provider's structured output."""
     STRATEGY_TOOL: ObjectFormat.Strategy.ValueType  # 3
-    """A tool whose parameters are the schema, and which the model must call."""
+    """A tool that the model is forced to call and whose parameters are the schema. A schema whose root
+    does not have the type `object` is an INVALID_REQUEST.
+    """
     STRATEGY_PROMPT: ObjectFormat.Strategy.ValueType  # 4
-    """The schema in the system message."""
+    """The schema in a system message."""
 
     SCHEMA_JSON_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     STRATEGY_FIELD_NUMBER: _builtins.int
     schema_json: _builtins.str
-    """JSON Schema of the object, JSON text. Required."""
+    """JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked."""
     name: _builtins.str
-    """Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`."""
+    """Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`."""
     description: _builtins.str
-    """What the object is, for the model."""
+    """Description of the object, sent to the model."""
     strategy: Global___ObjectFormat.Strategy.ValueType
-    """How the model is made to write it."""
+    """How the model is asked for the object. Default AUTO."""
     def __init__(
         self,
         *,
@@ -227,7 +231,9 @@ class GenerateObjectRequest(_message.Message):
     OBJECT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate. `request.response_format` must be unset."""
+        """What to generate. `request.response_format` must be unset, and `request.tools` may have only
+        hosted tools.
+        """
 
     @_builtins.property
     def object(self) -> Global___ObjectFormat:
@@ -256,7 +262,7 @@ class GenerateObjectResponse(_message.Message):
     RESULT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def result(self) -> _generation_pb2.GenerateResult:
-        """What the generation gave; `output_json` is the object."""
+        """The result of the generation. `output_json` has the object."""
 
     def __init__(
         self,
@@ -281,10 +287,12 @@ class StreamObjectRequest(_message.Message):
     OBJECT_FIELD_NUMBER: _builtins.int
     INCLUDE_EVENTS_FIELD_NUMBER: _builtins.int
     include_events: _builtins.bool
-    """Whether the model's events are sent too. Default false."""
+    """Also sends the model's events. Default false."""
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate. `request.response_format` must be unset."""
+        """What to generate. `request.response_format` must be unset, and `request.tools` may have only
+        hosted tools.
+        """
 
     @_builtins.property
     def object(self) -> Global___ObjectFormat:
@@ -307,7 +315,7 @@ Global___StreamObjectRequest: _TypeAlias = StreamObjectRequest  # noqa: Y015
 
 @_typing.final
 class StreamObjectResponse(_message.Message):
-    """One message of StreamObject. Exactly one of `result` and `error` is last."""
+    """One message of StreamObject. The last one is a `result` or an `error`."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -324,11 +332,11 @@ class StreamObjectResponse(_message.Message):
     """Number of the step, from 1."""
     @_builtins.property
     def event(self) -> _stream_event_pb2.StreamEvent:
-        """An event of the model, where they were asked for."""
+        """An event of the model. Sent only with `include_events`."""
 
     @_builtins.property
     def partial_object(self) -> Global___PartialObject:
-        """The object has grown."""
+        """More of the object has arrived."""
 
     @_builtins.property
     def step_finish(self) -> _generation_pb2.StepFinish:
@@ -336,7 +344,7 @@ class StreamObjectResponse(_message.Message):
 
     @_builtins.property
     def result(self) -> _generation_pb2.GenerateResult:
-        """The object is complete; `output_json` is the object."""
+        """The object is complete. `output_json` has it."""
 
     @_builtins.property
     def error(self) -> _error_pb2.InferenceError:
@@ -365,18 +373,18 @@ Global___StreamObjectResponse: _TypeAlias = StreamObjectResponse  # noqa: Y015
 
 @_typing.final
 class PartialObject(_message.Message):
-    """The part of an object that has arrived. Strings may still grow, lists and objects may still get
-    members; nothing that was there is taken away. It need not match the schema yet.
+    """The object as far as it has arrived. Later ones only add to it: strings grow longer, arrays and
+    objects get more members. It may not match the schema yet.
 
-    Sent when the object has changed, and either the text has grown by a sixteenth since the last one
-    or a quarter of a second has passed, so that the bytes of a stream stay in proportion to the object.
+    Sent when the object has changed and either the model's text has grown by 1/16 since the last
+    partial object or 250 ms have passed. So the size of a stream stays in proportion to the object.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     OBJECT_JSON_FIELD_NUMBER: _builtins.int
     object_json: _builtins.str
-    """The object so far: complete, valid JSON text."""
+    """The object so far, as valid JSON text: open strings, arrays and objects are closed."""
     def __init__(
         self,
         *,
@@ -400,7 +408,7 @@ class RunToolsRequest(_message.Message):
     OUTPUT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def start(self) -> Global___RunToolsStart:
-        """Opens the loop. First message, sent once."""
+        """Starts the loop. The first message, sent once."""
 
     @_builtins.property
     def output(self) -> Global___ToolOutput:
@@ -424,7 +432,7 @@ Global___RunToolsRequest: _TypeAlias = RunToolsRequest  # noqa: Y015
 
 @_typing.final
 class RunToolsStart(_message.Message):
-    """Opens a tool loop."""
+    """Starts a tool loop."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -433,20 +441,19 @@ class RunToolsStart(_message.Message):
     OMIT_EVENTS_FIELD_NUMBER: _builtins.int
     REPAIR_CALLS_FIELD_NUMBER: _builtins.int
     omit_events: _builtins.bool
-    """Leaves out the `event` messages, for callers that want the result only. Default false."""
+    """Sends no `event` messages, for callers that need only the result. Default false."""
     repair_calls: _builtins.bool
-    """Whether calls with arguments that do not parse or do not match the tool's schema are sent to the
-    caller for repair, as `execute` with a `problem`. Otherwise the model gets an error result for
-    them at once. Default false.
+    """Sends calls whose arguments do not parse or do not match the tool's schema to the caller for
+    repair, as an `execute` with a `problem`. By default such a call gets an error result at once.
     """
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
-        """What to generate. The function and custom tools of `request.tools` are executed by the caller."""
+        """What to generate. The caller executes the function tools and custom tools of `request.tools`."""
 
     @_builtins.property
     def passive_tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-        STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+        """Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+        with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
         """
 
     def __init__(
@@ -489,7 +496,7 @@ class RunToolsResponse(_message.Message):
 
     @_builtins.property
     def execute(self) -> Global___ExecuteTool:
-        """A tool is to be executed, or a call to be repaired."""
+        """The caller is to execute a tool, or to repair a call."""
 
     @_builtins.property
     def step_finish(self) -> _generation_pb2.StepFinish:
@@ -531,7 +538,7 @@ Global___RunToolsResponse: _TypeAlias = RunToolsResponse  # noqa: Y015
 
 @_typing.final
 class ExecuteTool(_message.Message):
-    """A tool call that the caller is to execute, or to repair."""
+    """A tool call that the caller is to execute or repair."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -539,17 +546,19 @@ class ExecuteTool(_message.Message):
     PROBLEM_FIELD_NUMBER: _builtins.int
     TIMEOUT_FIELD_NUMBER: _builtins.int
     problem: _builtins.str
-    """What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-    `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-    execution; one that is not becomes an error result.
+    """What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+    `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+    invalid arguments gets an error result.
     """
     @_builtins.property
     def tool_call(self) -> _message_pb2.ToolCall:
-        """The call. Its arguments match the tool's schema, unless there is a `problem`."""
+        """The call. Its arguments match the tool's schema unless `problem` is set."""
 
     @_builtins.property
     def timeout(self) -> _duration_pb2.Duration:
-        """Time until the output must have arrived. Unset where there is no limit, as in ContinueTools."""
+        """How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+        is always so in ContinueTools.
+        """
 
     def __init__(
         self,
@@ -578,25 +587,25 @@ class ToolOutput(_message.Message):
     REPAIRED_CALL_FIELD_NUMBER: _builtins.int
     REFUSAL_FIELD_NUMBER: _builtins.int
     tool_call_id: _builtins.str
-    """Id of the call. Required."""
+    """Id of the tool call. Required."""
     @_builtins.property
     def result(self) -> _message_pb2.ToolResult:
-        """The tool's result. Its `tool_call_id` may be left empty."""
+        """The tool's result. Its own `tool_call_id` may be empty."""
 
     @_builtins.property
     def error(self) -> Global___ToolFailure:
-        """The tool failed. The model gets the message as an error result."""
+        """The tool failed. The model gets the message as an error result, its first 2048 characters."""
 
     @_builtins.property
     def repaired_call(self) -> _message_pb2.ToolCall:
-        """The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-        name may be left empty; they do not change.
+        """The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+        be empty and must not differ from those of the call.
         """
 
     @_builtins.property
     def refusal(self) -> Global___ToolRefusal:
-        """The caller does not execute the call, for instance because a person said no. The model gets
-        the reason as an error result.
+        """The caller declines to execute the call, for instance because a user did not approve it. The
+        model gets the reason as an error result, its first 2048 characters.
         """
 
     def __init__(
@@ -620,13 +629,13 @@ Global___ToolOutput: _TypeAlias = ToolOutput  # noqa: Y015
 
 @_typing.final
 class ToolFailure(_message.Message):
-    """A tool failed."""
+    """The failure of a tool."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     message: _builtins.str
-    """What went wrong, for the model."""
+    """What went wrong, in words for the model. Empty: `the tool failed`."""
     def __init__(
         self,
         *,
@@ -642,13 +651,13 @@ Global___ToolFailure: _TypeAlias = ToolFailure  # noqa: Y015
 
 @_typing.final
 class ToolRefusal(_message.Message):
-    """A tool call was not executed on purpose."""
+    """The caller's decision not to execute a tool call."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     REASON_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
-    """Why, for the model."""
+    """The reason, in words for the model. Empty: `the call was refused`."""
     def __init__(
         self,
         *,
@@ -679,36 +688,36 @@ class RejectedOutput(_message.Message):
         REASON_UNKNOWN_CALL: RejectedOutput._Reason.ValueType  # 1
         """No `execute` named this call."""
         REASON_ALREADY_ANSWERED: RejectedOutput._Reason.ValueType  # 2
-        """The call has its output already."""
+        """The call has its result already."""
         REASON_TOO_LATE: RejectedOutput._Reason.ValueType  # 3
-        """The tool's time limit had passed."""
+        """The output came after `ExecuteTool.timeout`."""
         REASON_WRONG_KIND: RejectedOutput._Reason.ValueType  # 4
-        """A repaired call for an `execute` without a `problem`, or a result for one with a `problem`.
-        The call still waits for its output.
+        """The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
+        with a `problem`. The call still needs an output.
         """
 
     class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
-        """Why an output is not used. Values may be added."""
+        """Why an output was not used. Values may be added."""
 
     REASON_UNSPECIFIED: RejectedOutput.Reason.ValueType  # 0
     """Not set."""
     REASON_UNKNOWN_CALL: RejectedOutput.Reason.ValueType  # 1
     """No `execute` named this call."""
     REASON_ALREADY_ANSWERED: RejectedOutput.Reason.ValueType  # 2
-    """The call has its output already."""
+    """The call has its result already."""
     REASON_TOO_LATE: RejectedOutput.Reason.ValueType  # 3
-    """The tool's time limit had passed."""
+    """The output came after `ExecuteTool.timeout`."""
     REASON_WRONG_KIND: RejectedOutput.Reason.ValueType  # 4
-    """A repaired call for an `execute` without a `problem`, or a result for one with a `problem`.
-    The call still waits for its output.
+    """The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
+    with a `problem`. The call still needs an output.
     """
 
     TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     tool_call_id: _builtins.str
-    """The call that the output named, at most its first 256 characters."""
+    """The tool call id of the output, at most its first 256 characters."""
     reason: Global___RejectedOutput.Reason.ValueType
-    """Why it was not used."""
+    """Why the output was not used."""
     def __init__(
         self,
         *,
@@ -734,16 +743,19 @@ class ContinueToolsRequest(_message.Message):
     OUTPUTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def start(self) -> Global___RunToolsStart:
-        """What opened the loop; the same in each call of one loop."""
+        """The start of the loop, the same in each call of one loop."""
 
     @_builtins.property
     def previous(self) -> _generation_pb2.GenerateResult:
-        """The `result` of the call before, unchanged. Unset in the first call."""
+        """The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+        STOP_REASON_TOOL_CALLS.
+        """
 
     @_builtins.property
     def outputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ToolOutput]:
-        """One output for each call of the last step of `previous` that has no result, in any order, also
-        for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+        """One output for each call without a result in the last step of `previous`, calls of passive tools
+        included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+        `REASON_WRONG_KIND`), is an INVALID_REQUEST.
         """
 
     def __init__(

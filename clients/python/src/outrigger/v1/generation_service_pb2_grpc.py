@@ -26,12 +26,12 @@ if _version_not_supported:
 
 
 class GenerationServiceStub(object):
-    """Generates with retries, time limits, validated objects and the tool loop.
+    """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
-    A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-    `InferenceError` among the status details. An error between steps carries the usage of all steps
-    so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-    nothing further is sent.
+    A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+    `InferenceError` among the status details. The usage in that error covers all steps so far. When
+    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+    sent.
     """
 
     def __init__(self, channel):
@@ -73,40 +73,41 @@ class GenerationServiceStub(object):
 
 
 class GenerationServiceServicer(object):
-    """Generates with retries, time limits, validated objects and the tool loop.
+    """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
-    A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-    `InferenceError` among the status details. An error between steps carries the usage of all steps
-    so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-    nothing further is sent.
+    A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+    `InferenceError` among the status details. The usage in that error covers all steps so far. When
+    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+    sent.
     """
 
     def Generate(self, request, context):
-        """Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-        the generation with STOP_REASON_TOOL_CALLS.
+        """Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+        STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StreamGenerate(self, request, context):
-        """Like Generate, with the model's events while it generates.
+        """Like Generate, but also sends the model's events as they arrive.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GenerateObject(self, request, context):
-        """Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-        the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-        wrong with it. Such an answer is not retried.
+        """Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+        the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+        and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+        effect.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StreamObject(self, request, context):
-        """Like GenerateObject, with partial objects while the model generates.
+        """Like GenerateObject, but also sends the object as far as it has arrived.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -115,32 +116,37 @@ class GenerationServiceServicer(object):
     def RunTools(self, request_iterator, context):
         """Runs the tool loop with tools that the caller executes in its own process.
 
-        The messages follow one another as this state machine says. `>` is sent by the caller, `<` by
-        the sidecar.
+        This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 
         state      message                 next state
         OPENING    > start                 MODEL
-        MODEL      < event *               MODEL      events of one call of the model, under the laws
-        of a stream; left out with `omit_events`
-        MODEL      < execute               TOOLS      one for each call, in the order of the calls
-        MODEL      < step_finish           FINISHED   the model called no tool that is to be executed
-        TOOLS      < execute               TOOLS      the next call; the repaired form of a call
+        MODEL      < event *               MODEL      events of one model call, which obey the laws of
+        a stream; not sent with `omit_events`
+        MODEL      < execute               TOOLS      one per tool call, in the order of the calls
+        MODEL      < step_finish           MODEL      no call is sent to the caller, but all have error
+        results (an unknown tool, invalid arguments);
+        the next step begins
+        MODEL      < step_finish           FINISHED   there is no tool call to execute, or a limit,
+        `stop_when` or a passive tool ends the loop
+        TOOLS      < execute               TOOLS      the next call, or a call that was repaired
         TOOLS      > output                TOOLS      in any order, also before the last `execute`
-        TOOLS      < step_finish           MODEL      each call has its result; the next step begins
-        TOOLS      < step_finish           FINISHED   ... and a limit or `stop_when` ends the loop
+        TOOLS      < step_finish           MODEL      every call has its result; the next step begins
+        TOOLS      < step_finish           FINISHED   `stop_when` or a passive tool ends the loop
         FINISHED   < result                ENDED      status OK follows
-        any        < error                 ENDED      the status of the error follows; before the
-        first message of the sidecar the status alone
+        any        < error                 ENDED      the status of the error follows. If nothing has
+        been sent yet, there is a status and no `error`
 
-        - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
-        - An output for an id that was never announced, that has its output already, or that came after
-        the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-        - A second `start`, a first message that is no start, or an output without an id or an outcome
-        ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
+        - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
+        Each `execute` expects exactly one `output`.
+        - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+        state before ENDED. `RejectedOutput.Reason` lists the reasons.
+        - A second `start`, a first message other than `start`, or an output without an id or without a
+        value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
+        sidecar's `limits.stall_timeout` (30 s by default), the call ends.
         - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-        - The caller may close its side (half-close) at any time after `start`. Calls that have no output
-        yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
-        - A caller that cancels or disconnects ends everything: the model's call is aborted.
+        - The caller may close its side (half-close) at any time after `start`. Calls without an output,
+        and all later calls, then get error results. The loop goes on, so that the model can answer.
+        - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -148,16 +154,16 @@ class GenerationServiceServicer(object):
 
     def ContinueTools(self, request, context):
         """The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
-        The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
-        each, `step_finish` without the results of these calls, and a `result` with
-        STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-        output for each of the calls. Messages are in the order of RunTools, but for these:
+        The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
+        a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
+        The next call has the same `start`, that result as `previous`, and an output for each of these
+        calls. Messages come in the order of RunTools, with these exceptions:
 
-        - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
-        `step_finish` with the results so far, and a `result`; the model is not called.
-        - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
-        - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
-        and the next step follows in the same call.
+        - If outputs repair calls, the answer has an `execute` for each repaired call, the same
+        `step_finish` with the results so far, and a `result`. The model is not called.
+        - If `stop_when` is true after the previous steps, the answer has only a `result`.
+        - If all calls of a step are invalid and none is sent for repair, the model gets the error
+        results at once, and the next step follows in the same call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -205,12 +211,12 @@ def add_GenerationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class GenerationService(object):
-    """Generates with retries, time limits, validated objects and the tool loop.
+    """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
-    A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-    `InferenceError` among the status details. An error between steps carries the usage of all steps
-    so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-    nothing further is sent.
+    A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+    `InferenceError` among the status details. The usage in that error covers all steps so far. When
+    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+    sent.
     """
 
     @staticmethod

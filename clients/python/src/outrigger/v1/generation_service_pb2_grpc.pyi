@@ -27,12 +27,12 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class GenerationServiceStub:
-    """Generates with retries, time limits, validated objects and the tool loop.
+    """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
-    A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-    `InferenceError` among the status details. An error between steps carries the usage of all steps
-    so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-    nothing further is sent.
+    A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+    `InferenceError` among the status details. The usage in that error covers all steps so far. When
+    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+    sent.
     """
 
     @_typing.overload
@@ -40,137 +40,149 @@ class GenerationServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GenerationServiceAsyncStub: ...
     Generate: _grpc.UnaryUnaryMultiCallable[_generation_service_pb2.GenerateRequest, _generation_service_pb2.GenerateResponse]
-    """Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-    the generation with STOP_REASON_TOOL_CALLS.
+    """Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+    STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
     """
     StreamGenerate: _grpc.UnaryStreamMultiCallable[_generation_service_pb2.StreamGenerateRequest, _generation_service_pb2.StreamGenerateResponse]
-    """Like Generate, with the model's events while it generates."""
+    """Like Generate, but also sends the model's events as they arrive."""
     GenerateObject: _grpc.UnaryUnaryMultiCallable[_generation_service_pb2.GenerateObjectRequest, _generation_service_pb2.GenerateObjectResponse]
-    """Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-    the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-    wrong with it. Such an answer is not retried.
+    """Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+    the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+    and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+    effect.
     """
     StreamObject: _grpc.UnaryStreamMultiCallable[_generation_service_pb2.StreamObjectRequest, _generation_service_pb2.StreamObjectResponse]
-    """Like GenerateObject, with partial objects while the model generates."""
+    """Like GenerateObject, but also sends the object as far as it has arrived."""
     RunTools: _grpc.StreamStreamMultiCallable[_generation_service_pb2.RunToolsRequest, _generation_service_pb2.RunToolsResponse]
     """Runs the tool loop with tools that the caller executes in its own process.
 
-    The messages follow one another as this state machine says. `>` is sent by the caller, `<` by
-    the sidecar.
+    This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 
       state      message                 next state
       OPENING    > start                 MODEL
-      MODEL      < event *               MODEL      events of one call of the model, under the laws
-                                                    of a stream; left out with `omit_events`
-      MODEL      < execute               TOOLS      one for each call, in the order of the calls
-      MODEL      < step_finish           FINISHED   the model called no tool that is to be executed
-      TOOLS      < execute               TOOLS      the next call; the repaired form of a call
+      MODEL      < event *               MODEL      events of one model call, which obey the laws of
+                                                    a stream; not sent with `omit_events`
+      MODEL      < execute               TOOLS      one per tool call, in the order of the calls
+      MODEL      < step_finish           MODEL      no call is sent to the caller, but all have error
+                                                    results (an unknown tool, invalid arguments);
+                                                    the next step begins
+      MODEL      < step_finish           FINISHED   there is no tool call to execute, or a limit,
+                                                    `stop_when` or a passive tool ends the loop
+      TOOLS      < execute               TOOLS      the next call, or a call that was repaired
       TOOLS      > output                TOOLS      in any order, also before the last `execute`
-      TOOLS      < step_finish           MODEL      each call has its result; the next step begins
-      TOOLS      < step_finish           FINISHED   ... and a limit or `stop_when` ends the loop
+      TOOLS      < step_finish           MODEL      every call has its result; the next step begins
+      TOOLS      < step_finish           FINISHED   `stop_when` or a passive tool ends the loop
       FINISHED   < result                ENDED      status OK follows
-      any        < error                 ENDED      the status of the error follows; before the
-                                                    first message of the sidecar the status alone
+      any        < error                 ENDED      the status of the error follows. If nothing has
+                                                    been sent yet, there is a status and no `error`
 
-    - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
-    - An output for an id that was never announced, that has its output already, or that came after
-      the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-    - A second `start`, a first message that is no start, or an output without an id or an outcome
-      ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
+    - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
+      Each `execute` expects exactly one `output`.
+    - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+      state before ENDED. `RejectedOutput.Reason` lists the reasons.
+    - A second `start`, a first message other than `start`, or an output without an id or without a
+      value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
+      sidecar's `limits.stall_timeout` (30 s by default), the call ends.
     - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-    - The caller may close its side (half-close) at any time after `start`. Calls that have no output
-      yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
-    - A caller that cancels or disconnects ends everything: the model's call is aborted.
+    - The caller may close its side (half-close) at any time after `start`. Calls without an output,
+      and all later calls, then get error results. The loop goes on, so that the model can answer.
+    - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
     """
     ContinueTools: _grpc.UnaryStreamMultiCallable[_generation_service_pb2.ContinueToolsRequest, _generation_service_pb2.RunToolsResponse]
     """The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
-    The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
-    each, `step_finish` without the results of these calls, and a `result` with
-    STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-    output for each of the calls. Messages are in the order of RunTools, but for these:
+    The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
+    a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
+    The next call has the same `start`, that result as `previous`, and an output for each of these
+    calls. Messages come in the order of RunTools, with these exceptions:
 
-    - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
-      `step_finish` with the results so far, and a `result`; the model is not called.
-    - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
-    - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
-      and the next step follows in the same call.
+    - If outputs repair calls, the answer has an `execute` for each repaired call, the same
+      `step_finish` with the results so far, and a `result`. The model is not called.
+    - If `stop_when` is true after the previous steps, the answer has only a `result`.
+    - If all calls of a step are invalid and none is sent for repair, the model gets the error
+      results at once, and the next step follows in the same call.
     """
 
 @_typing.type_check_only
 class GenerationServiceAsyncStub(GenerationServiceStub):
-    """Generates with retries, time limits, validated objects and the tool loop.
+    """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
-    A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-    `InferenceError` among the status details. An error between steps carries the usage of all steps
-    so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-    nothing further is sent.
+    A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+    `InferenceError` among the status details. The usage in that error covers all steps so far. When
+    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+    sent.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Generate: _aio.UnaryUnaryMultiCallable[_generation_service_pb2.GenerateRequest, _generation_service_pb2.GenerateResponse]  # type: ignore[assignment]
-    """Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-    the generation with STOP_REASON_TOOL_CALLS.
+    """Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+    STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
     """
     StreamGenerate: _aio.UnaryStreamMultiCallable[_generation_service_pb2.StreamGenerateRequest, _generation_service_pb2.StreamGenerateResponse]  # type: ignore[assignment]
-    """Like Generate, with the model's events while it generates."""
+    """Like Generate, but also sends the model's events as they arrive."""
     GenerateObject: _aio.UnaryUnaryMultiCallable[_generation_service_pb2.GenerateObjectRequest, _generation_service_pb2.GenerateObjectResponse]  # type: ignore[assignment]
-    """Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-    the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-    wrong with it. Such an answer is not retried.
+    """Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+    the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+    and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+    effect.
     """
     StreamObject: _aio.UnaryStreamMultiCallable[_generation_service_pb2.StreamObjectRequest, _generation_service_pb2.StreamObjectResponse]  # type: ignore[assignment]
-    """Like GenerateObject, with partial objects while the model generates."""
+    """Like GenerateObject, but also sends the object as far as it has arrived."""
     RunTools: _aio.StreamStreamMultiCallable[_generation_service_pb2.RunToolsRequest, _generation_service_pb2.RunToolsResponse]  # type: ignore[assignment]
     """Runs the tool loop with tools that the caller executes in its own process.
 
-    The messages follow one another as this state machine says. `>` is sent by the caller, `<` by
-    the sidecar.
+    This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 
       state      message                 next state
       OPENING    > start                 MODEL
-      MODEL      < event *               MODEL      events of one call of the model, under the laws
-                                                    of a stream; left out with `omit_events`
-      MODEL      < execute               TOOLS      one for each call, in the order of the calls
-      MODEL      < step_finish           FINISHED   the model called no tool that is to be executed
-      TOOLS      < execute               TOOLS      the next call; the repaired form of a call
+      MODEL      < event *               MODEL      events of one model call, which obey the laws of
+                                                    a stream; not sent with `omit_events`
+      MODEL      < execute               TOOLS      one per tool call, in the order of the calls
+      MODEL      < step_finish           MODEL      no call is sent to the caller, but all have error
+                                                    results (an unknown tool, invalid arguments);
+                                                    the next step begins
+      MODEL      < step_finish           FINISHED   there is no tool call to execute, or a limit,
+                                                    `stop_when` or a passive tool ends the loop
+      TOOLS      < execute               TOOLS      the next call, or a call that was repaired
       TOOLS      > output                TOOLS      in any order, also before the last `execute`
-      TOOLS      < step_finish           MODEL      each call has its result; the next step begins
-      TOOLS      < step_finish           FINISHED   ... and a limit or `stop_when` ends the loop
+      TOOLS      < step_finish           MODEL      every call has its result; the next step begins
+      TOOLS      < step_finish           FINISHED   `stop_when` or a passive tool ends the loop
       FINISHED   < result                ENDED      status OK follows
-      any        < error                 ENDED      the status of the error follows; before the
-                                                    first message of the sidecar the status alone
+      any        < error                 ENDED      the status of the error follows. If nothing has
+                                                    been sent yet, there is a status and no `error`
 
-    - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
-    - An output for an id that was never announced, that has its output already, or that came after
-      the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-    - A second `start`, a first message that is no start, or an output without an id or an outcome
-      ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
+    - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
+      Each `execute` expects exactly one `output`.
+    - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+      state before ENDED. `RejectedOutput.Reason` lists the reasons.
+    - A second `start`, a first message other than `start`, or an output without an id or without a
+      value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
+      sidecar's `limits.stall_timeout` (30 s by default), the call ends.
     - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-    - The caller may close its side (half-close) at any time after `start`. Calls that have no output
-      yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
-    - A caller that cancels or disconnects ends everything: the model's call is aborted.
+    - The caller may close its side (half-close) at any time after `start`. Calls without an output,
+      and all later calls, then get error results. The loop goes on, so that the model can answer.
+    - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
     """
     ContinueTools: _aio.UnaryStreamMultiCallable[_generation_service_pb2.ContinueToolsRequest, _generation_service_pb2.RunToolsResponse]  # type: ignore[assignment]
     """The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
-    The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
-    each, `step_finish` without the results of these calls, and a `result` with
-    STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-    output for each of the calls. Messages are in the order of RunTools, but for these:
+    The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
+    a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
+    The next call has the same `start`, that result as `previous`, and an output for each of these
+    calls. Messages come in the order of RunTools, with these exceptions:
 
-    - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
-      `step_finish` with the results so far, and a `result`; the model is not called.
-    - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
-    - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
-      and the next step follows in the same call.
+    - If outputs repair calls, the answer has an `execute` for each repaired call, the same
+      `step_finish` with the results so far, and a `result`. The model is not called.
+    - If `stop_when` is true after the previous steps, the answer has only a `result`.
+    - If all calls of a step are invalid and none is sent for repair, the model gets the error
+      results at once, and the next step follows in the same call.
     """
 
 class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Generates with retries, time limits, validated objects and the tool loop.
+    """Generates text and objects, with retries, time limits, schema validation and a tool loop.
 
-    A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-    `InferenceError` among the status details. An error between steps carries the usage of all steps
-    so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-    nothing further is sent.
+    A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+    `InferenceError` among the status details. The usage in that error covers all steps so far. When
+    the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+    sent.
     """
 
     @_abc_1.abstractmethod
@@ -179,8 +191,8 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _generation_service_pb2.GenerateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_generation_service_pb2.GenerateResponse, _abc.Awaitable[_generation_service_pb2.GenerateResponse]]:
-        """Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-        the generation with STOP_REASON_TOOL_CALLS.
+        """Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+        STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
         """
 
     @_abc_1.abstractmethod
@@ -189,7 +201,7 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _generation_service_pb2.StreamGenerateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_generation_service_pb2.StreamGenerateResponse], _abc.AsyncIterator[_generation_service_pb2.StreamGenerateResponse]]:
-        """Like Generate, with the model's events while it generates."""
+        """Like Generate, but also sends the model's events as they arrive."""
 
     @_abc_1.abstractmethod
     def GenerateObject(
@@ -197,9 +209,10 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _generation_service_pb2.GenerateObjectRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_generation_service_pb2.GenerateObjectResponse, _abc.Awaitable[_generation_service_pb2.GenerateObjectResponse]]:
-        """Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-        the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-        wrong with it. Such an answer is not retried.
+        """Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+        the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+        and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+        effect.
         """
 
     @_abc_1.abstractmethod
@@ -208,7 +221,7 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _generation_service_pb2.StreamObjectRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_generation_service_pb2.StreamObjectResponse], _abc.AsyncIterator[_generation_service_pb2.StreamObjectResponse]]:
-        """Like GenerateObject, with partial objects while the model generates."""
+        """Like GenerateObject, but also sends the object as far as it has arrived."""
 
     @_abc_1.abstractmethod
     def RunTools(
@@ -218,32 +231,37 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_generation_service_pb2.RunToolsResponse], _abc.AsyncIterator[_generation_service_pb2.RunToolsResponse]]:
         """Runs the tool loop with tools that the caller executes in its own process.
 
-        The messages follow one another as this state machine says. `>` is sent by the caller, `<` by
-        the sidecar.
+        This state machine gives the order of messages. `>` is sent by the caller, `<` by the sidecar.
 
           state      message                 next state
           OPENING    > start                 MODEL
-          MODEL      < event *               MODEL      events of one call of the model, under the laws
-                                                        of a stream; left out with `omit_events`
-          MODEL      < execute               TOOLS      one for each call, in the order of the calls
-          MODEL      < step_finish           FINISHED   the model called no tool that is to be executed
-          TOOLS      < execute               TOOLS      the next call; the repaired form of a call
+          MODEL      < event *               MODEL      events of one model call, which obey the laws of
+                                                        a stream; not sent with `omit_events`
+          MODEL      < execute               TOOLS      one per tool call, in the order of the calls
+          MODEL      < step_finish           MODEL      no call is sent to the caller, but all have error
+                                                        results (an unknown tool, invalid arguments);
+                                                        the next step begins
+          MODEL      < step_finish           FINISHED   there is no tool call to execute, or a limit,
+                                                        `stop_when` or a passive tool ends the loop
+          TOOLS      < execute               TOOLS      the next call, or a call that was repaired
           TOOLS      > output                TOOLS      in any order, also before the last `execute`
-          TOOLS      < step_finish           MODEL      each call has its result; the next step begins
-          TOOLS      < step_finish           FINISHED   ... and a limit or `stop_when` ends the loop
+          TOOLS      < step_finish           MODEL      every call has its result; the next step begins
+          TOOLS      < step_finish           FINISHED   `stop_when` or a passive tool ends the loop
           FINISHED   < result                ENDED      status OK follows
-          any        < error                 ENDED      the status of the error follows; before the
-                                                        first message of the sidecar the status alone
+          any        < error                 ENDED      the status of the error follows. If nothing has
+                                                        been sent yet, there is a status and no `error`
 
-        - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
-        - An output for an id that was never announced, that has its output already, or that came after
-          the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-        - A second `start`, a first message that is no start, or an output without an id or an outcome
-          ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
+        - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
+          Each `execute` expects exactly one `output`.
+        - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+          state before ENDED. `RejectedOutput.Reason` lists the reasons.
+        - A second `start`, a first message other than `start`, or an output without an id or without a
+          value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
+          sidecar's `limits.stall_timeout` (30 s by default), the call ends.
         - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-        - The caller may close its side (half-close) at any time after `start`. Calls that have no output
-          yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
-        - A caller that cancels or disconnects ends everything: the model's call is aborted.
+        - The caller may close its side (half-close) at any time after `start`. Calls without an output,
+          and all later calls, then get error results. The loop goes on, so that the model can answer.
+        - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
         """
 
     @_abc_1.abstractmethod
@@ -253,16 +271,16 @@ class GenerationServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_generation_service_pb2.RunToolsResponse], _abc.AsyncIterator[_generation_service_pb2.RunToolsResponse]]:
         """The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
-        The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
-        each, `step_finish` without the results of these calls, and a `result` with
-        STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-        output for each of the calls. Messages are in the order of RunTools, but for these:
+        The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
+        a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
+        The next call has the same `start`, that result as `previous`, and an output for each of these
+        calls. Messages come in the order of RunTools, with these exceptions:
 
-        - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
-          `step_finish` with the results so far, and a `result`; the model is not called.
-        - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
-        - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
-          and the next step follows in the same call.
+        - If outputs repair calls, the answer has an `execute` for each repaired call, the same
+          `step_finish` with the results so far, and a `result`. The model is not called.
+        - If `stop_when` is true after the previous steps, the answer has only a `result`.
+        - If all calls of a step are invalid and none is sent for repair, the model gets the error
+          results at once, and the next step follows in the same call.
         """
 
 def add_GenerationServiceServicer_to_server(servicer: GenerationServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -28,8 +28,9 @@ if _version_not_supported:
 
 
 class InferenceServiceStub(object):
-    """Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-    makes exactly one call of the provider's API.
+    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+    one call of the provider's API, unless the sidecar is configured with middleware that retries a
+    call, sends it to another provider, refuses it or answers it from a cache.
 
     A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
     an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
@@ -58,8 +59,9 @@ class InferenceServiceStub(object):
 
 
 class InferenceServiceServicer(object):
-    """Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-    makes exactly one call of the provider's API.
+    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+    one call of the provider's API, unless the sidecar is configured with middleware that retries a
+    call, sends it to another provider, refuses it or answers it from a cache.
 
     A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
     an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
@@ -107,8 +109,9 @@ def add_InferenceServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class InferenceService(object):
-    """Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-    makes exactly one call of the provider's API.
+    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+    one call of the provider's API, unless the sidecar is configured with middleware that retries a
+    call, sends it to another provider, refuses it or answers it from a cache.
 
     A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
     an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is

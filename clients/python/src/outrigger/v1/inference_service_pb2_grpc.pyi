@@ -29,8 +29,9 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class InferenceServiceStub:
-    """Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-    makes exactly one call of the provider's API.
+    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+    one call of the provider's API, unless the sidecar is configured with middleware that retries a
+    call, sends it to another provider, refuses it or answers it from a cache.
 
     A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
     an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
@@ -54,8 +55,9 @@ class InferenceServiceStub:
 
 @_typing.type_check_only
 class InferenceServiceAsyncStub(InferenceServiceStub):
-    """Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-    makes exactly one call of the provider's API.
+    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+    one call of the provider's API, unless the sidecar is configured with middleware that retries a
+    call, sends it to another provider, refuses it or answers it from a cache.
 
     A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
     an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
@@ -75,8 +77,9 @@ class InferenceServiceAsyncStub(InferenceServiceStub):
     """
 
 class InferenceServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-    makes exactly one call of the provider's API.
+    """Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+    one call of the provider's API, unless the sidecar is configured with middleware that retries a
+    call, sends it to another provider, refuses it or answers it from a cache.
 
     A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
     an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is

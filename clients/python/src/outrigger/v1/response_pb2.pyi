@@ -84,8 +84,8 @@ class Response(_message.Message):
 
     @_builtins.property
     def attempts(self) -> _containers.RepeatedCompositeFieldContainer[_attempt_pb2.Attempt]:
-        """Calls of providers that failed before this answer, in their order: retries and fallbacks that
-        the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+        """Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+        or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
         """
 
     def __init__(

@@ -7,8 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * One call of a provider's API on the way to an answer: the first try, a retry, or a call of the
- * next provider of a fallback chain.
+ * One call of a provider's API: the first attempt, a retry, or a fallback.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.Attempt}
@@ -62,7 +61,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object provider_ = "";
   /**
    * <pre>
-   * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+   * Name of the provider that was called. Empty if the call failed before a provider was chosen.
    * </pre>
    *
    * <code>string provider = 1 [json_name = "provider"];</code>
@@ -83,7 +82,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+   * Name of the provider that was called. Empty if the call failed before a provider was chosen.
    * </pre>
    *
    * <code>string provider = 1 [json_name = "provider"];</code>
@@ -109,7 +108,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object model_ = "";
   /**
    * <pre>
-   * The model that was asked for, after aliases were resolved.
+   * The requested model, after aliases were resolved.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -130,7 +129,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model that was asked for, after aliases were resolved.
+   * The requested model, after aliases were resolved.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -156,8 +155,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object inferenceId_ = "";
   /**
    * <pre>
-   * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-   * same one.
+   * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+   * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
    * </pre>
    *
    * <code>string inference_id = 3 [json_name = "inferenceId"];</code>
@@ -178,8 +177,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-   * same one.
+   * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+   * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
    * </pre>
    *
    * <code>string inference_id = 3 [json_name = "inferenceId"];</code>
@@ -204,7 +203,7 @@ private static final long serialVersionUID = 0L;
   private int step_ = 0;
   /**
    * <pre>
-   * Number of the step to which the attempt belongs, from 1. 0 outside of GenerationService.
+   * Number of the step that the attempt belongs to, from 1. 0 in InferenceService.
    * </pre>
    *
    * <code>int32 step = 4 [json_name = "step"];</code>
@@ -257,7 +256,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration elapsed_;
   /**
    * <pre>
-   * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+   * How long the attempt took, until its answer was complete or it failed.
    * </pre>
    *
    * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -269,7 +268,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+   * How long the attempt took, until its answer was complete or it failed.
    * </pre>
    *
    * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -281,7 +280,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+   * How long the attempt took, until its answer was complete or it failed.
    * </pre>
    *
    * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -295,7 +294,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration retryDelay_;
   /**
    * <pre>
-   * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+   * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -307,7 +306,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+   * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -319,7 +318,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+   * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -333,7 +332,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.InferenceError error_;
   /**
    * <pre>
-   * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+   * Why the attempt failed, without the provider's response body. Unset if it succeeded.
    * </pre>
    *
    * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -345,7 +344,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+   * Why the attempt failed, without the provider's response body. Unset if it succeeded.
    * </pre>
    *
    * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -357,7 +356,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+   * Why the attempt failed, without the provider's response body. Unset if it succeeded.
    * </pre>
    *
    * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -624,8 +623,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One call of a provider's API on the way to an answer: the first try, a retry, or a call of the
-   * next provider of a fallback chain.
+   * One call of a provider's API: the first attempt, a retry, or a fallback.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.Attempt}
@@ -901,7 +899,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object provider_ = "";
     /**
      * <pre>
-     * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+     * Name of the provider that was called. Empty if the call failed before a provider was chosen.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -921,7 +919,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+     * Name of the provider that was called. Empty if the call failed before a provider was chosen.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -942,7 +940,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+     * Name of the provider that was called. Empty if the call failed before a provider was chosen.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -959,7 +957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+     * Name of the provider that was called. Empty if the call failed before a provider was chosen.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -973,7 +971,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+     * Name of the provider that was called. Empty if the call failed before a provider was chosen.
      * </pre>
      *
      * <code>string provider = 1 [json_name = "provider"];</code>
@@ -993,7 +991,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object model_ = "";
     /**
      * <pre>
-     * The model that was asked for, after aliases were resolved.
+     * The requested model, after aliases were resolved.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1013,7 +1011,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that was asked for, after aliases were resolved.
+     * The requested model, after aliases were resolved.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1034,7 +1032,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that was asked for, after aliases were resolved.
+     * The requested model, after aliases were resolved.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1051,7 +1049,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that was asked for, after aliases were resolved.
+     * The requested model, after aliases were resolved.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1065,7 +1063,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that was asked for, after aliases were resolved.
+     * The requested model, after aliases were resolved.
      * </pre>
      *
      * <code>string model = 2 [json_name = "model"];</code>
@@ -1085,8 +1083,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object inferenceId_ = "";
     /**
      * <pre>
-     * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-     * same one.
+     * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+     * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
      * </pre>
      *
      * <code>string inference_id = 3 [json_name = "inferenceId"];</code>
@@ -1106,8 +1104,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-     * same one.
+     * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+     * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
      * </pre>
      *
      * <code>string inference_id = 3 [json_name = "inferenceId"];</code>
@@ -1128,8 +1126,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-     * same one.
+     * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+     * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
      * </pre>
      *
      * <code>string inference_id = 3 [json_name = "inferenceId"];</code>
@@ -1146,8 +1144,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-     * same one.
+     * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+     * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
      * </pre>
      *
      * <code>string inference_id = 3 [json_name = "inferenceId"];</code>
@@ -1161,8 +1159,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-     * same one.
+     * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+     * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
      * </pre>
      *
      * <code>string inference_id = 3 [json_name = "inferenceId"];</code>
@@ -1182,7 +1180,7 @@ private static final long serialVersionUID = 0L;
     private int step_ ;
     /**
      * <pre>
-     * Number of the step to which the attempt belongs, from 1. 0 outside of GenerationService.
+     * Number of the step that the attempt belongs to, from 1. 0 in InferenceService.
      * </pre>
      *
      * <code>int32 step = 4 [json_name = "step"];</code>
@@ -1194,7 +1192,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the step to which the attempt belongs, from 1. 0 outside of GenerationService.
+     * Number of the step that the attempt belongs to, from 1. 0 in InferenceService.
      * </pre>
      *
      * <code>int32 step = 4 [json_name = "step"];</code>
@@ -1210,7 +1208,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of the step to which the attempt belongs, from 1. 0 outside of GenerationService.
+     * Number of the step that the attempt belongs to, from 1. 0 in InferenceService.
      * </pre>
      *
      * <code>int32 step = 4 [json_name = "step"];</code>
@@ -1383,7 +1381,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> elapsedBuilder_;
     /**
      * <pre>
-     * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+     * How long the attempt took, until its answer was complete or it failed.
      * </pre>
      *
      * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -1394,7 +1392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+     * How long the attempt took, until its answer was complete or it failed.
      * </pre>
      *
      * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -1409,7 +1407,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+     * How long the attempt took, until its answer was complete or it failed.
      * </pre>
      *
      * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -1427,7 +1425,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+     * How long the attempt took, until its answer was complete or it failed.
      * </pre>
      *
      * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -1445,7 +1443,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+     * How long the attempt took, until its answer was complete or it failed.
      * </pre>
      *
      * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -1470,7 +1468,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+     * How long the attempt took, until its answer was complete or it failed.
      * </pre>
      *
      * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -1487,7 +1485,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+     * How long the attempt took, until its answer was complete or it failed.
      * </pre>
      *
      * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -1499,7 +1497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+     * How long the attempt took, until its answer was complete or it failed.
      * </pre>
      *
      * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -1514,7 +1512,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+     * How long the attempt took, until its answer was complete or it failed.
      * </pre>
      *
      * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -1538,7 +1536,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> retryDelayBuilder_;
     /**
      * <pre>
-     * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+     * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -1549,7 +1547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+     * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -1564,7 +1562,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+     * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -1582,7 +1580,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+     * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -1600,7 +1598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+     * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -1625,7 +1623,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+     * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -1642,7 +1640,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+     * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -1654,7 +1652,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+     * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -1669,7 +1667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+     * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -1693,7 +1691,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.InferenceError, io.github.outriggerinference.v1.InferenceError.Builder, io.github.outriggerinference.v1.InferenceErrorOrBuilder> errorBuilder_;
     /**
      * <pre>
-     * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+     * Why the attempt failed, without the provider's response body. Unset if it succeeded.
      * </pre>
      *
      * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -1704,7 +1702,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+     * Why the attempt failed, without the provider's response body. Unset if it succeeded.
      * </pre>
      *
      * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -1719,7 +1717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+     * Why the attempt failed, without the provider's response body. Unset if it succeeded.
      * </pre>
      *
      * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -1737,7 +1735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+     * Why the attempt failed, without the provider's response body. Unset if it succeeded.
      * </pre>
      *
      * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -1755,7 +1753,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+     * Why the attempt failed, without the provider's response body. Unset if it succeeded.
      * </pre>
      *
      * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -1780,7 +1778,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+     * Why the attempt failed, without the provider's response body. Unset if it succeeded.
      * </pre>
      *
      * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -1797,7 +1795,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+     * Why the attempt failed, without the provider's response body. Unset if it succeeded.
      * </pre>
      *
      * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -1809,7 +1807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+     * Why the attempt failed, without the provider's response body. Unset if it succeeded.
      * </pre>
      *
      * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -1824,7 +1822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+     * Why the attempt failed, without the provider's response body. Unset if it succeeded.
      * </pre>
      *
      * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>

@@ -12,7 +12,7 @@ public interface AttemptOrBuilder extends
 
   /**
    * <pre>
-   * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+   * Name of the provider that was called. Empty if the call failed before a provider was chosen.
    * </pre>
    *
    * <code>string provider = 1 [json_name = "provider"];</code>
@@ -21,7 +21,7 @@ public interface AttemptOrBuilder extends
   java.lang.String getProvider();
   /**
    * <pre>
-   * Name of the provider that was called. Empty where the call failed before a provider was chosen.
+   * Name of the provider that was called. Empty if the call failed before a provider was chosen.
    * </pre>
    *
    * <code>string provider = 1 [json_name = "provider"];</code>
@@ -32,7 +32,7 @@ public interface AttemptOrBuilder extends
 
   /**
    * <pre>
-   * The model that was asked for, after aliases were resolved.
+   * The requested model, after aliases were resolved.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -41,7 +41,7 @@ public interface AttemptOrBuilder extends
   java.lang.String getModel();
   /**
    * <pre>
-   * The model that was asked for, after aliases were resolved.
+   * The requested model, after aliases were resolved.
    * </pre>
    *
    * <code>string model = 2 [json_name = "model"];</code>
@@ -52,8 +52,8 @@ public interface AttemptOrBuilder extends
 
   /**
    * <pre>
-   * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-   * same one.
+   * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+   * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
    * </pre>
    *
    * <code>string inference_id = 3 [json_name = "inferenceId"];</code>
@@ -62,8 +62,8 @@ public interface AttemptOrBuilder extends
   java.lang.String getInferenceId();
   /**
    * <pre>
-   * Id of the call, as in `Response.inference_id`. All attempts of one call of a client have the
-   * same one.
+   * Id of the call, as in `Response.inference_id`. Attempts that the sidecar's middleware makes for
+   * one call share it; a retry of a generation (`GenerationOptions.retry`) has its own.
    * </pre>
    *
    * <code>string inference_id = 3 [json_name = "inferenceId"];</code>
@@ -74,7 +74,7 @@ public interface AttemptOrBuilder extends
 
   /**
    * <pre>
-   * Number of the step to which the attempt belongs, from 1. 0 outside of GenerationService.
+   * Number of the step that the attempt belongs to, from 1. 0 in InferenceService.
    * </pre>
    *
    * <code>int32 step = 4 [json_name = "step"];</code>
@@ -111,7 +111,7 @@ public interface AttemptOrBuilder extends
 
   /**
    * <pre>
-   * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+   * How long the attempt took, until its answer was complete or it failed.
    * </pre>
    *
    * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -120,7 +120,7 @@ public interface AttemptOrBuilder extends
   boolean hasElapsed();
   /**
    * <pre>
-   * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+   * How long the attempt took, until its answer was complete or it failed.
    * </pre>
    *
    * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -129,7 +129,7 @@ public interface AttemptOrBuilder extends
   com.google.protobuf.Duration getElapsed();
   /**
    * <pre>
-   * How long the attempt took, up to its answer or failure. For a stream, up to its end.
+   * How long the attempt took, until its answer was complete or it failed.
    * </pre>
    *
    * <code>.google.protobuf.Duration elapsed = 6 [json_name = "elapsed"];</code>
@@ -138,7 +138,7 @@ public interface AttemptOrBuilder extends
 
   /**
    * <pre>
-   * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+   * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -147,7 +147,7 @@ public interface AttemptOrBuilder extends
   boolean hasRetryDelay();
   /**
    * <pre>
-   * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+   * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -156,7 +156,7 @@ public interface AttemptOrBuilder extends
   com.google.protobuf.Duration getRetryDelay();
   /**
    * <pre>
-   * How long the sidecar waited before the attempt that followed. Unset for the last attempt.
+   * How long the sidecar waited after this attempt before it retried. Unset if it did not wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration retry_delay = 7 [json_name = "retryDelay"];</code>
@@ -165,7 +165,7 @@ public interface AttemptOrBuilder extends
 
   /**
    * <pre>
-   * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+   * Why the attempt failed, without the provider's response body. Unset if it succeeded.
    * </pre>
    *
    * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -174,7 +174,7 @@ public interface AttemptOrBuilder extends
   boolean hasError();
   /**
    * <pre>
-   * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+   * Why the attempt failed, without the provider's response body. Unset if it succeeded.
    * </pre>
    *
    * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>
@@ -183,7 +183,7 @@ public interface AttemptOrBuilder extends
   io.github.outriggerinference.v1.InferenceError getError();
   /**
    * <pre>
-   * Why the attempt failed, without the provider's body. Unset for the attempt that succeeded.
+   * Why the attempt failed, without the provider's response body. Unset if it succeeded.
    * </pre>
    *
    * <code>.outrigger.v1.InferenceError error = 8 [json_name = "error"];</code>

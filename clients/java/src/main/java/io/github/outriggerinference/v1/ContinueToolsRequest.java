@@ -58,7 +58,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.RunToolsStart start_;
   /**
    * <pre>
-   * What opened the loop; the same in each call of one loop.
+   * The start of the loop, the same in each call of one loop.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What opened the loop; the same in each call of one loop.
+   * The start of the loop, the same in each call of one loop.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What opened the loop; the same in each call of one loop.
+   * The start of the loop, the same in each call of one loop.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -96,7 +96,8 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.GenerateResult previous_;
   /**
    * <pre>
-   * The `result` of the call before, unchanged. Unset in the first call.
+   * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+   * STOP_REASON_TOOL_CALLS.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -108,7 +109,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The `result` of the call before, unchanged. Unset in the first call.
+   * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+   * STOP_REASON_TOOL_CALLS.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -120,7 +122,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The `result` of the call before, unchanged. Unset in the first call.
+   * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+   * STOP_REASON_TOOL_CALLS.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -135,8 +138,9 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.ToolOutput> outputs_;
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -147,8 +151,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -160,8 +165,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -172,8 +178,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -184,8 +191,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -638,7 +646,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.RunToolsStart, io.github.outriggerinference.v1.RunToolsStart.Builder, io.github.outriggerinference.v1.RunToolsStartOrBuilder> startBuilder_;
     /**
      * <pre>
-     * What opened the loop; the same in each call of one loop.
+     * The start of the loop, the same in each call of one loop.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -649,7 +657,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What opened the loop; the same in each call of one loop.
+     * The start of the loop, the same in each call of one loop.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -664,7 +672,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What opened the loop; the same in each call of one loop.
+     * The start of the loop, the same in each call of one loop.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -682,7 +690,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What opened the loop; the same in each call of one loop.
+     * The start of the loop, the same in each call of one loop.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -700,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What opened the loop; the same in each call of one loop.
+     * The start of the loop, the same in each call of one loop.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -725,7 +733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What opened the loop; the same in each call of one loop.
+     * The start of the loop, the same in each call of one loop.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -742,7 +750,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What opened the loop; the same in each call of one loop.
+     * The start of the loop, the same in each call of one loop.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -754,7 +762,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What opened the loop; the same in each call of one loop.
+     * The start of the loop, the same in each call of one loop.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -769,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What opened the loop; the same in each call of one loop.
+     * The start of the loop, the same in each call of one loop.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -793,7 +801,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.GenerateResult, io.github.outriggerinference.v1.GenerateResult.Builder, io.github.outriggerinference.v1.GenerateResultOrBuilder> previousBuilder_;
     /**
      * <pre>
-     * The `result` of the call before, unchanged. Unset in the first call.
+     * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+     * STOP_REASON_TOOL_CALLS.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -804,7 +813,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `result` of the call before, unchanged. Unset in the first call.
+     * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+     * STOP_REASON_TOOL_CALLS.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -819,7 +829,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `result` of the call before, unchanged. Unset in the first call.
+     * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+     * STOP_REASON_TOOL_CALLS.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -837,7 +848,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `result` of the call before, unchanged. Unset in the first call.
+     * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+     * STOP_REASON_TOOL_CALLS.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -855,7 +867,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `result` of the call before, unchanged. Unset in the first call.
+     * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+     * STOP_REASON_TOOL_CALLS.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -880,7 +893,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `result` of the call before, unchanged. Unset in the first call.
+     * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+     * STOP_REASON_TOOL_CALLS.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -897,7 +911,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `result` of the call before, unchanged. Unset in the first call.
+     * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+     * STOP_REASON_TOOL_CALLS.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -909,7 +924,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `result` of the call before, unchanged. Unset in the first call.
+     * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+     * STOP_REASON_TOOL_CALLS.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -924,7 +940,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `result` of the call before, unchanged. Unset in the first call.
+     * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+     * STOP_REASON_TOOL_CALLS.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -957,8 +974,9 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -972,8 +990,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -987,8 +1006,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1002,8 +1022,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1022,8 +1043,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1041,8 +1063,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1060,8 +1083,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1080,8 +1104,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1099,8 +1124,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1118,8 +1144,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1138,8 +1165,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1156,8 +1184,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1174,8 +1203,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1186,8 +1216,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1201,8 +1232,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1217,8 +1249,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1229,8 +1262,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -1242,8 +1276,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One output for each call of the last step of `previous` that has no result, in any order, also
-     * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+     * One output for each call without a result in the last step of `previous`, calls of passive tools
+     * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+     * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>

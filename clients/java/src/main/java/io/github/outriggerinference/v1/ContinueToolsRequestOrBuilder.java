@@ -12,7 +12,7 @@ public interface ContinueToolsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What opened the loop; the same in each call of one loop.
+   * The start of the loop, the same in each call of one loop.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -21,7 +21,7 @@ public interface ContinueToolsRequestOrBuilder extends
   boolean hasStart();
   /**
    * <pre>
-   * What opened the loop; the same in each call of one loop.
+   * The start of the loop, the same in each call of one loop.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -30,7 +30,7 @@ public interface ContinueToolsRequestOrBuilder extends
   io.github.outriggerinference.v1.RunToolsStart getStart();
   /**
    * <pre>
-   * What opened the loop; the same in each call of one loop.
+   * The start of the loop, the same in each call of one loop.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 1 [json_name = "start"];</code>
@@ -39,7 +39,8 @@ public interface ContinueToolsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The `result` of the call before, unchanged. Unset in the first call.
+   * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+   * STOP_REASON_TOOL_CALLS.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -48,7 +49,8 @@ public interface ContinueToolsRequestOrBuilder extends
   boolean hasPrevious();
   /**
    * <pre>
-   * The `result` of the call before, unchanged. Unset in the first call.
+   * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+   * STOP_REASON_TOOL_CALLS.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -57,7 +59,8 @@ public interface ContinueToolsRequestOrBuilder extends
   io.github.outriggerinference.v1.GenerateResult getPrevious();
   /**
    * <pre>
-   * The `result` of the call before, unchanged. Unset in the first call.
+   * The `result` of the preceding call, unchanged. Unset in the first call. Its stop reason must be
+   * STOP_REASON_TOOL_CALLS.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult previous = 2 [json_name = "previous"];</code>
@@ -66,8 +69,9 @@ public interface ContinueToolsRequestOrBuilder extends
 
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -76,8 +80,9 @@ public interface ContinueToolsRequestOrBuilder extends
       getOutputsList();
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -85,8 +90,9 @@ public interface ContinueToolsRequestOrBuilder extends
   io.github.outriggerinference.v1.ToolOutput getOutputs(int index);
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -94,8 +100,9 @@ public interface ContinueToolsRequestOrBuilder extends
   int getOutputsCount();
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>
@@ -104,8 +111,9 @@ public interface ContinueToolsRequestOrBuilder extends
       getOutputsOrBuilderList();
   /**
    * <pre>
-   * One output for each call of the last step of `previous` that has no result, in any order, also
-   * for those of passive tools. A missing, unknown or repeated one is an INVALID_REQUEST.
+   * One output for each call without a result in the last step of `previous`, calls of passive tools
+   * included, in any order. A missing, unknown or repeated output, or one of the wrong kind (see
+   * `REASON_WRONG_KIND`), is an INVALID_REQUEST.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolOutput outputs = 3 [json_name = "outputs"];</code>

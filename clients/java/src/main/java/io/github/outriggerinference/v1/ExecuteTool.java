@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * A tool call that the caller is to execute, or to repair.
+ * A tool call that the caller is to execute or repair.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.ExecuteTool}
@@ -58,7 +58,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.ToolCall toolCall_;
   /**
    * <pre>
-   * The call. Its arguments match the tool's schema, unless there is a `problem`.
+   * The call. Its arguments match the tool's schema unless `problem` is set.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The call. Its arguments match the tool's schema, unless there is a `problem`.
+   * The call. Its arguments match the tool's schema unless `problem` is set.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The call. Its arguments match the tool's schema, unless there is a `problem`.
+   * The call. Its arguments match the tool's schema unless `problem` is set.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -97,9 +97,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object problem_ = "";
   /**
    * <pre>
-   * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-   * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-   * execution; one that is not becomes an error result.
+   * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+   * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+   * invalid arguments gets an error result.
    * </pre>
    *
    * <code>string problem = 2 [json_name = "problem"];</code>
@@ -120,9 +120,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-   * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-   * execution; one that is not becomes an error result.
+   * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+   * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+   * invalid arguments gets an error result.
    * </pre>
    *
    * <code>string problem = 2 [json_name = "problem"];</code>
@@ -147,7 +147,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration timeout_;
   /**
    * <pre>
-   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+   * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+   * is always so in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -159,7 +160,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+   * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+   * is always so in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -171,7 +173,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+   * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+   * is always so in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -375,7 +378,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A tool call that the caller is to execute, or to repair.
+   * A tool call that the caller is to execute or repair.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.ExecuteTool}
@@ -569,7 +572,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.ToolCall, io.github.outriggerinference.v1.ToolCall.Builder, io.github.outriggerinference.v1.ToolCallOrBuilder> toolCallBuilder_;
     /**
      * <pre>
-     * The call. Its arguments match the tool's schema, unless there is a `problem`.
+     * The call. Its arguments match the tool's schema unless `problem` is set.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -580,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call. Its arguments match the tool's schema, unless there is a `problem`.
+     * The call. Its arguments match the tool's schema unless `problem` is set.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -595,7 +598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call. Its arguments match the tool's schema, unless there is a `problem`.
+     * The call. Its arguments match the tool's schema unless `problem` is set.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -613,7 +616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call. Its arguments match the tool's schema, unless there is a `problem`.
+     * The call. Its arguments match the tool's schema unless `problem` is set.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -631,7 +634,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call. Its arguments match the tool's schema, unless there is a `problem`.
+     * The call. Its arguments match the tool's schema unless `problem` is set.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -656,7 +659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call. Its arguments match the tool's schema, unless there is a `problem`.
+     * The call. Its arguments match the tool's schema unless `problem` is set.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -673,7 +676,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call. Its arguments match the tool's schema, unless there is a `problem`.
+     * The call. Its arguments match the tool's schema unless `problem` is set.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -685,7 +688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call. Its arguments match the tool's schema, unless there is a `problem`.
+     * The call. Its arguments match the tool's schema unless `problem` is set.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -700,7 +703,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call. Its arguments match the tool's schema, unless there is a `problem`.
+     * The call. Its arguments match the tool's schema unless `problem` is set.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -722,9 +725,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object problem_ = "";
     /**
      * <pre>
-     * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-     * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-     * execution; one that is not becomes an error result.
+     * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * invalid arguments gets an error result.
      * </pre>
      *
      * <code>string problem = 2 [json_name = "problem"];</code>
@@ -744,9 +747,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-     * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-     * execution; one that is not becomes an error result.
+     * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * invalid arguments gets an error result.
      * </pre>
      *
      * <code>string problem = 2 [json_name = "problem"];</code>
@@ -767,9 +770,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-     * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-     * execution; one that is not becomes an error result.
+     * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * invalid arguments gets an error result.
      * </pre>
      *
      * <code>string problem = 2 [json_name = "problem"];</code>
@@ -786,9 +789,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-     * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-     * execution; one that is not becomes an error result.
+     * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * invalid arguments gets an error result.
      * </pre>
      *
      * <code>string problem = 2 [json_name = "problem"];</code>
@@ -802,9 +805,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-     * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-     * execution; one that is not becomes an error result.
+     * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+     * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+     * invalid arguments gets an error result.
      * </pre>
      *
      * <code>string problem = 2 [json_name = "problem"];</code>
@@ -826,7 +829,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> timeoutBuilder_;
     /**
      * <pre>
-     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+     * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+     * is always so in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -837,7 +841,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+     * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+     * is always so in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -852,7 +857,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+     * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+     * is always so in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -870,7 +876,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+     * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+     * is always so in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -888,7 +895,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+     * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+     * is always so in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -913,7 +921,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+     * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+     * is always so in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -930,7 +939,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+     * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+     * is always so in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -942,7 +952,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+     * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+     * is always so in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -957,7 +968,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+     * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+     * is always so in ContinueTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>

@@ -12,7 +12,7 @@ public interface ExecuteToolOrBuilder extends
 
   /**
    * <pre>
-   * The call. Its arguments match the tool's schema, unless there is a `problem`.
+   * The call. Its arguments match the tool's schema unless `problem` is set.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -21,7 +21,7 @@ public interface ExecuteToolOrBuilder extends
   boolean hasToolCall();
   /**
    * <pre>
-   * The call. Its arguments match the tool's schema, unless there is a `problem`.
+   * The call. Its arguments match the tool's schema unless `problem` is set.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -30,7 +30,7 @@ public interface ExecuteToolOrBuilder extends
   io.github.outriggerinference.v1.ToolCall getToolCall();
   /**
    * <pre>
-   * The call. Its arguments match the tool's schema, unless there is a `problem`.
+   * The call. Its arguments match the tool's schema unless `problem` is set.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall tool_call = 1 [json_name = "toolCall"];</code>
@@ -39,9 +39,9 @@ public interface ExecuteToolOrBuilder extends
 
   /**
    * <pre>
-   * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-   * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-   * execution; one that is not becomes an error result.
+   * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+   * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+   * invalid arguments gets an error result.
    * </pre>
    *
    * <code>string problem = 2 [json_name = "problem"];</code>
@@ -50,9 +50,9 @@ public interface ExecuteToolOrBuilder extends
   java.lang.String getProblem();
   /**
    * <pre>
-   * What is wrong with the arguments. Where it is set, the tool must not be executed: answer with
-   * `repaired_call`, an error or a refusal. A repaired call that is valid is sent once more for
-   * execution; one that is not becomes an error result.
+   * What is wrong with the arguments. If set, do not execute the tool: answer with `repaired_call`,
+   * `error` or `refusal`. A repaired call with valid arguments is sent again for execution; one with
+   * invalid arguments gets an error result.
    * </pre>
    *
    * <code>string problem = 2 [json_name = "problem"];</code>
@@ -63,7 +63,8 @@ public interface ExecuteToolOrBuilder extends
 
   /**
    * <pre>
-   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+   * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+   * is always so in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -72,7 +73,8 @@ public interface ExecuteToolOrBuilder extends
   boolean hasTimeout();
   /**
    * <pre>
-   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+   * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+   * is always so in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>
@@ -81,7 +83,8 @@ public interface ExecuteToolOrBuilder extends
   com.google.protobuf.Duration getTimeout();
   /**
    * <pre>
-   * Time until the output must have arrived. Unset where there is no limit, as in ContinueTools.
+   * How long the sidecar waits for the output, from this message. Unset if there is no limit, which
+   * is always so in ContinueTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 3 [json_name = "timeout"];</code>

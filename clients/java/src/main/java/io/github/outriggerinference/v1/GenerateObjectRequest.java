@@ -57,7 +57,8 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.GenerationOptions options_;
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -69,7 +70,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -81,7 +83,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -493,7 +496,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.GenerationOptions, io.github.outriggerinference.v1.GenerationOptions.Builder, io.github.outriggerinference.v1.GenerationOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -504,7 +508,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -519,7 +524,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -537,7 +543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -555,7 +562,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -580,7 +588,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -597,7 +606,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -609,7 +619,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -624,7 +635,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>

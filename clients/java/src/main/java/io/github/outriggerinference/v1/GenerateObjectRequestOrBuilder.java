@@ -12,7 +12,8 @@ public interface GenerateObjectRequestOrBuilder extends
 
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -21,7 +22,8 @@ public interface GenerateObjectRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -30,7 +32,8 @@ public interface GenerateObjectRequestOrBuilder extends
   io.github.outriggerinference.v1.GenerationOptions getOptions();
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>

@@ -12,7 +12,7 @@ public interface GenerateObjectResponseOrBuilder extends
 
   /**
    * <pre>
-   * What the generation gave; `output_json` is the object.
+   * The result of the generation. `output_json` has the object.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -21,7 +21,7 @@ public interface GenerateObjectResponseOrBuilder extends
   boolean hasResult();
   /**
    * <pre>
-   * What the generation gave; `output_json` is the object.
+   * The result of the generation. `output_json` has the object.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -30,7 +30,7 @@ public interface GenerateObjectResponseOrBuilder extends
   io.github.outriggerinference.v1.GenerateResult getResult();
   /**
    * <pre>
-   * What the generation gave; `output_json` is the object.
+   * The result of the generation. `output_json` has the object.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>

@@ -57,7 +57,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.GenerateResult result_;
   /**
    * <pre>
-   * What the generation gave.
+   * The result of the generation.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -69,7 +69,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the generation gave.
+   * The result of the generation.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the generation gave.
+   * The result of the generation.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -417,7 +417,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.GenerateResult, io.github.outriggerinference.v1.GenerateResult.Builder, io.github.outriggerinference.v1.GenerateResultOrBuilder> resultBuilder_;
     /**
      * <pre>
-     * What the generation gave.
+     * The result of the generation.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -428,7 +428,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation gave.
+     * The result of the generation.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -443,7 +443,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation gave.
+     * The result of the generation.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -461,7 +461,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation gave.
+     * The result of the generation.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -479,7 +479,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation gave.
+     * The result of the generation.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -504,7 +504,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation gave.
+     * The result of the generation.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -521,7 +521,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation gave.
+     * The result of the generation.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -533,7 +533,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation gave.
+     * The result of the generation.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -548,7 +548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation gave.
+     * The result of the generation.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>

@@ -12,7 +12,7 @@ public interface GenerateResponseOrBuilder extends
 
   /**
    * <pre>
-   * What the generation gave.
+   * The result of the generation.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -21,7 +21,7 @@ public interface GenerateResponseOrBuilder extends
   boolean hasResult();
   /**
    * <pre>
-   * What the generation gave.
+   * The result of the generation.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>
@@ -30,7 +30,7 @@ public interface GenerateResponseOrBuilder extends
   io.github.outriggerinference.v1.GenerateResult getResult();
   /**
    * <pre>
-   * What the generation gave.
+   * The result of the generation.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 1 [json_name = "result"];</code>

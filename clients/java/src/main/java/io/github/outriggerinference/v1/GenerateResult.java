@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * What a generation gave.
+ * The result of a generation.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.GenerateResult}
@@ -75,7 +75,8 @@ private static final long serialVersionUID = 0L;
     STOP_REASON_UNSPECIFIED(0),
     /**
      * <pre>
-     * The model gave its answer and called no tool.
+     * The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+     * reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
      * </pre>
      *
      * <code>STOP_REASON_COMPLETED = 1;</code>
@@ -83,7 +84,7 @@ private static final long serialVersionUID = 0L;
     STOP_REASON_COMPLETED(1),
     /**
      * <pre>
-     * The model called tools that the caller has to execute.
+     * The model called tools that are left to the caller.
      * </pre>
      *
      * <code>STOP_REASON_TOOL_CALLS = 2;</code>
@@ -159,7 +160,8 @@ private static final long serialVersionUID = 0L;
     public static final int STOP_REASON_UNSPECIFIED_VALUE = 0;
     /**
      * <pre>
-     * The model gave its answer and called no tool.
+     * The model's answer has no tool call to execute. The calls of an answer that was cut off (finish
+     * reason LENGTH) or blocked (CONTENT_FILTER) are not executed.
      * </pre>
      *
      * <code>STOP_REASON_COMPLETED = 1;</code>
@@ -167,7 +169,7 @@ private static final long serialVersionUID = 0L;
     public static final int STOP_REASON_COMPLETED_VALUE = 1;
     /**
      * <pre>
-     * The model called tools that the caller has to execute.
+     * The model called tools that are left to the caller.
      * </pre>
      *
      * <code>STOP_REASON_TOOL_CALLS = 2;</code>
@@ -318,7 +320,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.StepResult> steps_;
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -329,7 +331,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -341,7 +343,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -352,7 +354,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -363,7 +365,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -378,8 +380,8 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.Response response_;
   /**
    * <pre>
-   * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-   * its message has no content, the last step's has.
+   * The model's last answer, equal to `response` of the last step. With
+   * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -391,8 +393,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-   * its message has no content, the last step's has.
+   * The model's last answer, equal to `response` of the last step. With
+   * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -404,8 +406,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-   * its message has no content, the last step's has.
+   * The model's last answer, equal to `response` of the last step. With
+   * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -419,7 +421,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.Usage totalUsage_;
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset where no step reported any.
+   * Sum of the usage of all steps. Unset if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -431,7 +433,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset where no step reported any.
+   * Sum of the usage of all steps. Unset if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -443,7 +445,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset where no step reported any.
+   * Sum of the usage of all steps. Unset if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -458,7 +460,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object outputJson_ = "";
   /**
    * <pre>
-   * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+   * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
    * StreamObject.
    * </pre>
    *
@@ -480,7 +482,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+   * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
    * StreamObject.
    * </pre>
    *
@@ -507,7 +509,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.Attempt> attempts_;
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -518,7 +520,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -530,7 +532,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -541,7 +543,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -552,7 +554,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -829,7 +831,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What a generation gave.
+   * The result of a generation.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.GenerateResult}
@@ -1160,7 +1162,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1174,7 +1176,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1188,7 +1190,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1202,7 +1204,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1221,7 +1223,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1239,7 +1241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1257,7 +1259,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1276,7 +1278,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1294,7 +1296,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1312,7 +1314,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1331,7 +1333,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1348,7 +1350,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1365,7 +1367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1376,7 +1378,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1390,7 +1392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1405,7 +1407,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1416,7 +1418,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1428,7 +1430,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All steps, in their order. At least one.
+     * All steps, in order. At least one.
      * </pre>
      *
      * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -1457,8 +1459,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.Response, io.github.outriggerinference.v1.Response.Builder, io.github.outriggerinference.v1.ResponseOrBuilder> responseBuilder_;
     /**
      * <pre>
-     * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-     * its message has no content, the last step's has.
+     * The model's last answer, equal to `response` of the last step. With
+     * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -1469,8 +1471,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-     * its message has no content, the last step's has.
+     * The model's last answer, equal to `response` of the last step. With
+     * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -1485,8 +1487,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-     * its message has no content, the last step's has.
+     * The model's last answer, equal to `response` of the last step. With
+     * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -1504,8 +1506,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-     * its message has no content, the last step's has.
+     * The model's last answer, equal to `response` of the last step. With
+     * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -1523,8 +1525,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-     * its message has no content, the last step's has.
+     * The model's last answer, equal to `response` of the last step. With
+     * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -1549,8 +1551,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-     * its message has no content, the last step's has.
+     * The model's last answer, equal to `response` of the last step. With
+     * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -1567,8 +1569,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-     * its message has no content, the last step's has.
+     * The model's last answer, equal to `response` of the last step. With
+     * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -1580,8 +1582,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-     * its message has no content, the last step's has.
+     * The model's last answer, equal to `response` of the last step. With
+     * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -1596,8 +1598,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-     * its message has no content, the last step's has.
+     * The model's last answer, equal to `response` of the last step. With
+     * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -1621,7 +1623,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.Usage, io.github.outriggerinference.v1.Usage.Builder, io.github.outriggerinference.v1.UsageOrBuilder> totalUsageBuilder_;
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset where no step reported any.
+     * Sum of the usage of all steps. Unset if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -1632,7 +1634,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset where no step reported any.
+     * Sum of the usage of all steps. Unset if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -1647,7 +1649,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset where no step reported any.
+     * Sum of the usage of all steps. Unset if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -1665,7 +1667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset where no step reported any.
+     * Sum of the usage of all steps. Unset if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -1683,7 +1685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset where no step reported any.
+     * Sum of the usage of all steps. Unset if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -1708,7 +1710,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset where no step reported any.
+     * Sum of the usage of all steps. Unset if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -1725,7 +1727,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset where no step reported any.
+     * Sum of the usage of all steps. Unset if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -1737,7 +1739,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset where no step reported any.
+     * Sum of the usage of all steps. Unset if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -1752,7 +1754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sum of the usage of all steps. Unset where no step reported any.
+     * Sum of the usage of all steps. Unset if no provider reported any.
      * </pre>
      *
      * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -1774,7 +1776,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object outputJson_ = "";
     /**
      * <pre>
-     * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+     * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
      * StreamObject.
      * </pre>
      *
@@ -1795,7 +1797,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+     * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
      * StreamObject.
      * </pre>
      *
@@ -1817,7 +1819,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+     * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
      * StreamObject.
      * </pre>
      *
@@ -1835,7 +1837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+     * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
      * StreamObject.
      * </pre>
      *
@@ -1850,7 +1852,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+     * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
      * StreamObject.
      * </pre>
      *
@@ -1882,7 +1884,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -1896,7 +1898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -1910,7 +1912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -1924,7 +1926,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -1943,7 +1945,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -1961,7 +1963,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -1979,7 +1981,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -1998,7 +2000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2016,7 +2018,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2034,7 +2036,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2053,7 +2055,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2070,7 +2072,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2087,7 +2089,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2098,7 +2100,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2112,7 +2114,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2127,7 +2129,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2138,7 +2140,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -2150,7 +2152,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All calls of providers, in their order, failed ones included. At most 256: the latest.
+     * All provider calls, in order, failed ones included. At most the latest 256.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>

@@ -12,7 +12,7 @@ public interface GenerateResultOrBuilder extends
 
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -21,7 +21,7 @@ public interface GenerateResultOrBuilder extends
       getStepsList();
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -29,7 +29,7 @@ public interface GenerateResultOrBuilder extends
   io.github.outriggerinference.v1.StepResult getSteps(int index);
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -37,7 +37,7 @@ public interface GenerateResultOrBuilder extends
   int getStepsCount();
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -46,7 +46,7 @@ public interface GenerateResultOrBuilder extends
       getStepsOrBuilderList();
   /**
    * <pre>
-   * All steps, in their order. At least one.
+   * All steps, in order. At least one.
    * </pre>
    *
    * <code>repeated .outrigger.v1.StepResult steps = 1 [json_name = "steps"];</code>
@@ -56,8 +56,8 @@ public interface GenerateResultOrBuilder extends
 
   /**
    * <pre>
-   * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-   * its message has no content, the last step's has.
+   * The model's last answer, equal to `response` of the last step. With
+   * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -66,8 +66,8 @@ public interface GenerateResultOrBuilder extends
   boolean hasResponse();
   /**
    * <pre>
-   * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-   * its message has no content, the last step's has.
+   * The model's last answer, equal to `response` of the last step. With
+   * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -76,8 +76,8 @@ public interface GenerateResultOrBuilder extends
   io.github.outriggerinference.v1.Response getResponse();
   /**
    * <pre>
-   * The model's last answer; equal to that of the last step. With FINAL_RESPONSE_WITHOUT_CONTENT
-   * its message has no content, the last step's has.
+   * The model's last answer, equal to `response` of the last step. With
+   * FINAL_RESPONSE_WITHOUT_CONTENT the message here has no content; that of the last step does.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 2 [json_name = "response"];</code>
@@ -86,7 +86,7 @@ public interface GenerateResultOrBuilder extends
 
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset where no step reported any.
+   * Sum of the usage of all steps. Unset if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -95,7 +95,7 @@ public interface GenerateResultOrBuilder extends
   boolean hasTotalUsage();
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset where no step reported any.
+   * Sum of the usage of all steps. Unset if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -104,7 +104,7 @@ public interface GenerateResultOrBuilder extends
   io.github.outriggerinference.v1.Usage getTotalUsage();
   /**
    * <pre>
-   * Sum of the usage of all steps. Unset where no step reported any.
+   * Sum of the usage of all steps. Unset if no provider reported any.
    * </pre>
    *
    * <code>.outrigger.v1.Usage total_usage = 3 [json_name = "totalUsage"];</code>
@@ -113,7 +113,7 @@ public interface GenerateResultOrBuilder extends
 
   /**
    * <pre>
-   * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+   * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
    * StreamObject.
    * </pre>
    *
@@ -123,7 +123,7 @@ public interface GenerateResultOrBuilder extends
   java.lang.String getOutputJson();
   /**
    * <pre>
-   * The generated object, JSON text that matches the schema. Empty outside of GenerateObject and
+   * The generated object, as JSON text that matches the schema. Set only by GenerateObject and
    * StreamObject.
    * </pre>
    *
@@ -135,7 +135,7 @@ public interface GenerateResultOrBuilder extends
 
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -144,7 +144,7 @@ public interface GenerateResultOrBuilder extends
       getAttemptsList();
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -152,7 +152,7 @@ public interface GenerateResultOrBuilder extends
   io.github.outriggerinference.v1.Attempt getAttempts(int index);
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -160,7 +160,7 @@ public interface GenerateResultOrBuilder extends
   int getAttemptsCount();
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>
@@ -169,7 +169,7 @@ public interface GenerateResultOrBuilder extends
       getAttemptsOrBuilderList();
   /**
    * <pre>
-   * All calls of providers, in their order, failed ones included. At most 256: the latest.
+   * All provider calls, in order, failed ones included. At most the latest 256.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 5 [json_name = "attempts"];</code>

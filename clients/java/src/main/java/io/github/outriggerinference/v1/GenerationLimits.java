@@ -7,8 +7,9 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * What a generation may use. A limit is checked between steps, so that the last step may exceed it;
- * no tool is executed and no further call is made once it is reached. An unset limit is none.
+ * Limits on what a generation may use. They are checked after each model call, so that the last call
+ * may exceed them. Once a limit is reached, no tool is executed and the model is not called again.
+ * Unset means no limit.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.GenerationLimits}
@@ -58,8 +59,8 @@ private static final long serialVersionUID = 0L;
   private int maxSteps_ = 0;
   /**
    * <pre>
-   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-   * of its configuration.
+   * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+   * `limits.max_generation_steps`; the lower one applies.
    * </pre>
    *
    * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -71,8 +72,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-   * of its configuration.
+   * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+   * `limits.max_generation_steps`; the lower one applies.
    * </pre>
    *
    * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -87,7 +88,7 @@ private static final long serialVersionUID = 0L;
   private long maxTotalTokens_ = 0L;
   /**
    * <pre>
-   * Total tokens of all steps, at most.
+   * Maximum number of tokens of all steps (`Usage.total_tokens`).
    * </pre>
    *
    * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
@@ -99,7 +100,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Total tokens of all steps, at most.
+   * Maximum number of tokens of all steps (`Usage.total_tokens`).
    * </pre>
    *
    * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
@@ -114,7 +115,7 @@ private static final long serialVersionUID = 0L;
   private long maxCostNanoUsd_ = 0L;
   /**
    * <pre>
-   * Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
    * free.
    * </pre>
    *
@@ -127,7 +128,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
    * free.
    * </pre>
    *
@@ -143,7 +144,8 @@ private static final long serialVersionUID = 0L;
   private int maxToolCalls_ = 0;
   /**
    * <pre>
-   * Tool calls that are executed, at most.
+   * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+   * is executed.
    * </pre>
    *
    * <code>optional int32 max_tool_calls = 4 [json_name = "maxToolCalls"];</code>
@@ -155,7 +157,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Tool calls that are executed, at most.
+   * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+   * is executed.
    * </pre>
    *
    * <code>optional int32 max_tool_calls = 4 [json_name = "maxToolCalls"];</code>
@@ -384,8 +387,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What a generation may use. A limit is checked between steps, so that the last step may exceed it;
-   * no tool is executed and no further call is made once it is reached. An unset limit is none.
+   * Limits on what a generation may use. They are checked after each model call, so that the last call
+   * may exceed them. Once a limit is reached, no tool is executed and the model is not called again.
+   * Unset means no limit.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.GenerationLimits}
@@ -566,8 +570,8 @@ private static final long serialVersionUID = 0L;
     private int maxSteps_ ;
     /**
      * <pre>
-     * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-     * of its configuration.
+     * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+     * `limits.max_generation_steps`; the lower one applies.
      * </pre>
      *
      * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -579,8 +583,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-     * of its configuration.
+     * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+     * `limits.max_generation_steps`; the lower one applies.
      * </pre>
      *
      * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -592,8 +596,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-     * of its configuration.
+     * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+     * `limits.max_generation_steps`; the lower one applies.
      * </pre>
      *
      * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -609,8 +613,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-     * of its configuration.
+     * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+     * `limits.max_generation_steps`; the lower one applies.
      * </pre>
      *
      * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -626,7 +630,7 @@ private static final long serialVersionUID = 0L;
     private long maxTotalTokens_ ;
     /**
      * <pre>
-     * Total tokens of all steps, at most.
+     * Maximum number of tokens of all steps (`Usage.total_tokens`).
      * </pre>
      *
      * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
@@ -638,7 +642,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Total tokens of all steps, at most.
+     * Maximum number of tokens of all steps (`Usage.total_tokens`).
      * </pre>
      *
      * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
@@ -650,7 +654,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Total tokens of all steps, at most.
+     * Maximum number of tokens of all steps (`Usage.total_tokens`).
      * </pre>
      *
      * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
@@ -666,7 +670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Total tokens of all steps, at most.
+     * Maximum number of tokens of all steps (`Usage.total_tokens`).
      * </pre>
      *
      * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
@@ -682,7 +686,7 @@ private static final long serialVersionUID = 0L;
     private long maxCostNanoUsd_ ;
     /**
      * <pre>
-     * Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+     * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
      * free.
      * </pre>
      *
@@ -695,7 +699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+     * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
      * free.
      * </pre>
      *
@@ -708,7 +712,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+     * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
      * free.
      * </pre>
      *
@@ -725,7 +729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+     * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
      * free.
      * </pre>
      *
@@ -742,7 +746,8 @@ private static final long serialVersionUID = 0L;
     private int maxToolCalls_ ;
     /**
      * <pre>
-     * Tool calls that are executed, at most.
+     * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+     * is executed.
      * </pre>
      *
      * <code>optional int32 max_tool_calls = 4 [json_name = "maxToolCalls"];</code>
@@ -754,7 +759,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tool calls that are executed, at most.
+     * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+     * is executed.
      * </pre>
      *
      * <code>optional int32 max_tool_calls = 4 [json_name = "maxToolCalls"];</code>
@@ -766,7 +772,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tool calls that are executed, at most.
+     * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+     * is executed.
      * </pre>
      *
      * <code>optional int32 max_tool_calls = 4 [json_name = "maxToolCalls"];</code>
@@ -782,7 +789,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tool calls that are executed, at most.
+     * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+     * is executed.
      * </pre>
      *
      * <code>optional int32 max_tool_calls = 4 [json_name = "maxToolCalls"];</code>

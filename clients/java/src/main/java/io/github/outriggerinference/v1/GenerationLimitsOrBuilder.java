@@ -12,8 +12,8 @@ public interface GenerationLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-   * of its configuration.
+   * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+   * `limits.max_generation_steps`; the lower one applies.
    * </pre>
    *
    * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -22,8 +22,8 @@ public interface GenerationLimitsOrBuilder extends
   boolean hasMaxSteps();
   /**
    * <pre>
-   * Calls of the model, at most. The sidecar has a limit of its own, `limits.max_generation_steps`
-   * of its configuration.
+   * Maximum number of steps, at least 1. The sidecar's configuration has a limit of its own,
+   * `limits.max_generation_steps`; the lower one applies.
    * </pre>
    *
    * <code>optional int32 max_steps = 1 [json_name = "maxSteps"];</code>
@@ -33,7 +33,7 @@ public interface GenerationLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Total tokens of all steps, at most.
+   * Maximum number of tokens of all steps (`Usage.total_tokens`).
    * </pre>
    *
    * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
@@ -42,7 +42,7 @@ public interface GenerationLimitsOrBuilder extends
   boolean hasMaxTotalTokens();
   /**
    * <pre>
-   * Total tokens of all steps, at most.
+   * Maximum number of tokens of all steps (`Usage.total_tokens`).
    * </pre>
    *
    * <code>optional int64 max_total_tokens = 2 [json_name = "maxTotalTokens"];</code>
@@ -52,7 +52,7 @@ public interface GenerationLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
    * free.
    * </pre>
    *
@@ -62,7 +62,7 @@ public interface GenerationLimitsOrBuilder extends
   boolean hasMaxCostNanoUsd();
   /**
    * <pre>
-   * Cost of all steps in billionths of a US dollar, at most. Steps whose price is unknown count as
+   * Maximum cost of all steps in billionths of a US dollar. Steps whose price is unknown count as
    * free.
    * </pre>
    *
@@ -73,7 +73,8 @@ public interface GenerationLimitsOrBuilder extends
 
   /**
    * <pre>
-   * Tool calls that are executed, at most.
+   * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+   * is executed.
    * </pre>
    *
    * <code>optional int32 max_tool_calls = 4 [json_name = "maxToolCalls"];</code>
@@ -82,7 +83,8 @@ public interface GenerationLimitsOrBuilder extends
   boolean hasMaxToolCalls();
   /**
    * <pre>
-   * Tool calls that are executed, at most.
+   * Maximum number of tool calls in all steps. If the calls of a step would exceed it, none of them
+   * is executed.
    * </pre>
    *
    * <code>optional int32 max_tool_calls = 4 [json_name = "maxToolCalls"];</code>

@@ -7,8 +7,8 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * What a generation does: one call of a model, or several with the results of tools between them.
- * One call of the model and the tools that it asks for are a step.
+ * What a generation does. A generation is one model call, or several with tool results in between.
+ * One model call and the execution of the tools that it called are a step.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.GenerationOptions}
@@ -61,8 +61,8 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.Request request_;
   /**
    * <pre>
-   * What is sent to the model. `messages` are the conversation before the generation; they may be
-   * empty where `prompt` is given.
+   * The request to the model. Required. `messages` is the conversation before the generation, and may
+   * be empty if `prompt` is set.
    * </pre>
    *
    * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -74,8 +74,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is sent to the model. `messages` are the conversation before the generation; they may be
-   * empty where `prompt` is given.
+   * The request to the model. Required. `messages` is the conversation before the generation, and may
+   * be empty if `prompt` is set.
    * </pre>
    *
    * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -87,8 +87,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is sent to the model. `messages` are the conversation before the generation; they may be
-   * empty where `prompt` is given.
+   * The request to the model. Required. `messages` is the conversation before the generation, and may
+   * be empty if `prompt` is set.
    * </pre>
    *
    * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object prompt_ = "";
   /**
    * <pre>
-   * Text of one user message, in place of `request.messages`. Giving both is an error.
+   * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
    * </pre>
    *
    * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Text of one user message, in place of `request.messages`. Giving both is an error.
+   * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
    * </pre>
    *
    * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object system_ = "";
   /**
    * <pre>
-   * Text of a system message, put before the conversation.
+   * Text of a system message that is put before all other messages.
    * </pre>
    *
    * <code>string system = 3 [json_name = "system"];</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Text of a system message, put before the conversation.
+   * Text of a system message that is put before all other messages.
    * </pre>
    *
    * <code>string system = 3 [json_name = "system"];</code>
@@ -196,8 +196,9 @@ private static final long serialVersionUID = 0L;
   private int maxToolRounds_ = 0;
   /**
    * <pre>
-   * How many times tools may be executed and their results sent to the model, at most. The model is
-   * called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+   * Maximum number of rounds: how often tools are executed and their results sent to the model. The
+   * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+   * generation with STOP_REASON_TOOL_CALLS. Default 1.
    * </pre>
    *
    * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -209,8 +210,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How many times tools may be executed and their results sent to the model, at most. The model is
-   * called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+   * Maximum number of rounds: how often tools are executed and their results sent to the model. The
+   * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+   * generation with STOP_REASON_TOOL_CALLS. Default 1.
    * </pre>
    *
    * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -226,15 +228,15 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object stopWhen_ = "";
   /**
    * <pre>
-   * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-   * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+   * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+   * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
    * so far, for instance `steps.size() &gt;= 3` or
    * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
-   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-   * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-   * expression that does not compile is an INVALID_REQUEST with its position before anything is
-   * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-   * INVALID_REQUEST.
+   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+   * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+   * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+   * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+   * generation with INVALID_REQUEST.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -255,15 +257,15 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-   * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+   * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+   * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
    * so far, for instance `steps.size() &gt;= 3` or
    * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
-   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-   * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-   * expression that does not compile is an INVALID_REQUEST with its position before anything is
-   * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-   * INVALID_REQUEST.
+   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+   * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+   * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+   * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+   * generation with INVALID_REQUEST.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -288,7 +290,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.RetryPolicy retry_;
   /**
    * <pre>
-   * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+   * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
    * </pre>
    *
    * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -300,7 +302,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+   * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
    * </pre>
    *
    * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -312,7 +314,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+   * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
    * </pre>
    *
    * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -364,7 +366,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.GenerationLimits limits_;
   /**
    * <pre>
-   * What the generation may use, over all steps.
+   * Limits on what all steps together may use.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -376,7 +378,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the generation may use, over all steps.
+   * Limits on what all steps together may use.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -388,7 +390,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the generation may use, over all steps.
+   * Limits on what all steps together may use.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -660,8 +662,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What a generation does: one call of a model, or several with the results of tools between them.
-   * One call of the model and the tools that it asks for are a step.
+   * What a generation does. A generation is one model call, or several with tool results in between.
+   * One model call and the execution of the tools that it called are a step.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.GenerationOptions}
@@ -940,8 +942,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.Request, io.github.outriggerinference.v1.Request.Builder, io.github.outriggerinference.v1.RequestOrBuilder> requestBuilder_;
     /**
      * <pre>
-     * What is sent to the model. `messages` are the conversation before the generation; they may be
-     * empty where `prompt` is given.
+     * The request to the model. Required. `messages` is the conversation before the generation, and may
+     * be empty if `prompt` is set.
      * </pre>
      *
      * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -952,8 +954,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is sent to the model. `messages` are the conversation before the generation; they may be
-     * empty where `prompt` is given.
+     * The request to the model. Required. `messages` is the conversation before the generation, and may
+     * be empty if `prompt` is set.
      * </pre>
      *
      * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -968,8 +970,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is sent to the model. `messages` are the conversation before the generation; they may be
-     * empty where `prompt` is given.
+     * The request to the model. Required. `messages` is the conversation before the generation, and may
+     * be empty if `prompt` is set.
      * </pre>
      *
      * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -987,8 +989,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is sent to the model. `messages` are the conversation before the generation; they may be
-     * empty where `prompt` is given.
+     * The request to the model. Required. `messages` is the conversation before the generation, and may
+     * be empty if `prompt` is set.
      * </pre>
      *
      * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -1006,8 +1008,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is sent to the model. `messages` are the conversation before the generation; they may be
-     * empty where `prompt` is given.
+     * The request to the model. Required. `messages` is the conversation before the generation, and may
+     * be empty if `prompt` is set.
      * </pre>
      *
      * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -1032,8 +1034,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is sent to the model. `messages` are the conversation before the generation; they may be
-     * empty where `prompt` is given.
+     * The request to the model. Required. `messages` is the conversation before the generation, and may
+     * be empty if `prompt` is set.
      * </pre>
      *
      * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -1050,8 +1052,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is sent to the model. `messages` are the conversation before the generation; they may be
-     * empty where `prompt` is given.
+     * The request to the model. Required. `messages` is the conversation before the generation, and may
+     * be empty if `prompt` is set.
      * </pre>
      *
      * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -1063,8 +1065,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is sent to the model. `messages` are the conversation before the generation; they may be
-     * empty where `prompt` is given.
+     * The request to the model. Required. `messages` is the conversation before the generation, and may
+     * be empty if `prompt` is set.
      * </pre>
      *
      * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -1079,8 +1081,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is sent to the model. `messages` are the conversation before the generation; they may be
-     * empty where `prompt` is given.
+     * The request to the model. Required. `messages` is the conversation before the generation, and may
+     * be empty if `prompt` is set.
      * </pre>
      *
      * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -1102,7 +1104,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object prompt_ = "";
     /**
      * <pre>
-     * Text of one user message, in place of `request.messages`. Giving both is an error.
+     * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -1122,7 +1124,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text of one user message, in place of `request.messages`. Giving both is an error.
+     * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -1143,7 +1145,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text of one user message, in place of `request.messages`. Giving both is an error.
+     * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -1160,7 +1162,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text of one user message, in place of `request.messages`. Giving both is an error.
+     * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -1174,7 +1176,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text of one user message, in place of `request.messages`. Giving both is an error.
+     * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
      * </pre>
      *
      * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -1194,7 +1196,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object system_ = "";
     /**
      * <pre>
-     * Text of a system message, put before the conversation.
+     * Text of a system message that is put before all other messages.
      * </pre>
      *
      * <code>string system = 3 [json_name = "system"];</code>
@@ -1214,7 +1216,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text of a system message, put before the conversation.
+     * Text of a system message that is put before all other messages.
      * </pre>
      *
      * <code>string system = 3 [json_name = "system"];</code>
@@ -1235,7 +1237,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text of a system message, put before the conversation.
+     * Text of a system message that is put before all other messages.
      * </pre>
      *
      * <code>string system = 3 [json_name = "system"];</code>
@@ -1252,7 +1254,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text of a system message, put before the conversation.
+     * Text of a system message that is put before all other messages.
      * </pre>
      *
      * <code>string system = 3 [json_name = "system"];</code>
@@ -1266,7 +1268,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Text of a system message, put before the conversation.
+     * Text of a system message that is put before all other messages.
      * </pre>
      *
      * <code>string system = 3 [json_name = "system"];</code>
@@ -1286,8 +1288,9 @@ private static final long serialVersionUID = 0L;
     private int maxToolRounds_ ;
     /**
      * <pre>
-     * How many times tools may be executed and their results sent to the model, at most. The model is
-     * called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+     * Maximum number of rounds: how often tools are executed and their results sent to the model. The
+     * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+     * generation with STOP_REASON_TOOL_CALLS. Default 1.
      * </pre>
      *
      * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -1299,8 +1302,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many times tools may be executed and their results sent to the model, at most. The model is
-     * called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+     * Maximum number of rounds: how often tools are executed and their results sent to the model. The
+     * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+     * generation with STOP_REASON_TOOL_CALLS. Default 1.
      * </pre>
      *
      * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -1312,8 +1316,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many times tools may be executed and their results sent to the model, at most. The model is
-     * called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+     * Maximum number of rounds: how often tools are executed and their results sent to the model. The
+     * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+     * generation with STOP_REASON_TOOL_CALLS. Default 1.
      * </pre>
      *
      * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -1329,8 +1334,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many times tools may be executed and their results sent to the model, at most. The model is
-     * called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+     * Maximum number of rounds: how often tools are executed and their results sent to the model. The
+     * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+     * generation with STOP_REASON_TOOL_CALLS. Default 1.
      * </pre>
      *
      * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -1346,15 +1352,15 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object stopWhen_ = "";
     /**
      * <pre>
-     * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-     * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+     * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+     * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
      * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
-     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-     * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-     * INVALID_REQUEST.
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+     * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+     * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+     * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+     * generation with INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1374,15 +1380,15 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-     * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+     * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+     * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
      * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
-     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-     * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-     * INVALID_REQUEST.
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+     * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+     * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+     * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+     * generation with INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1403,15 +1409,15 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-     * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+     * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+     * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
      * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
-     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-     * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-     * INVALID_REQUEST.
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+     * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+     * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+     * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+     * generation with INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1428,15 +1434,15 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-     * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+     * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+     * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
      * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
-     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-     * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-     * INVALID_REQUEST.
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+     * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+     * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+     * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+     * generation with INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1450,15 +1456,15 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-     * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+     * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+     * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
      * so far, for instance `steps.size() &gt;= 3` or
      * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
-     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-     * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-     * expression that does not compile is an INVALID_REQUEST with its position before anything is
-     * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-     * INVALID_REQUEST.
+     * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+     * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+     * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+     * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+     * generation with INVALID_REQUEST.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1480,7 +1486,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.RetryPolicy, io.github.outriggerinference.v1.RetryPolicy.Builder, io.github.outriggerinference.v1.RetryPolicyOrBuilder> retryBuilder_;
     /**
      * <pre>
-     * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+     * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
      * </pre>
      *
      * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -1491,7 +1497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+     * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
      * </pre>
      *
      * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -1506,7 +1512,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+     * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
      * </pre>
      *
      * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -1524,7 +1530,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+     * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
      * </pre>
      *
      * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -1542,7 +1548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+     * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
      * </pre>
      *
      * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -1567,7 +1573,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+     * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
      * </pre>
      *
      * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -1584,7 +1590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+     * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
      * </pre>
      *
      * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -1596,7 +1602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+     * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
      * </pre>
      *
      * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -1611,7 +1617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+     * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
      * </pre>
      *
      * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -1790,7 +1796,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.GenerationLimits, io.github.outriggerinference.v1.GenerationLimits.Builder, io.github.outriggerinference.v1.GenerationLimitsOrBuilder> limitsBuilder_;
     /**
      * <pre>
-     * What the generation may use, over all steps.
+     * Limits on what all steps together may use.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -1801,7 +1807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation may use, over all steps.
+     * Limits on what all steps together may use.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -1816,7 +1822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation may use, over all steps.
+     * Limits on what all steps together may use.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -1834,7 +1840,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation may use, over all steps.
+     * Limits on what all steps together may use.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -1852,7 +1858,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation may use, over all steps.
+     * Limits on what all steps together may use.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -1877,7 +1883,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation may use, over all steps.
+     * Limits on what all steps together may use.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -1894,7 +1900,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation may use, over all steps.
+     * Limits on what all steps together may use.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -1906,7 +1912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation may use, over all steps.
+     * Limits on what all steps together may use.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -1921,7 +1927,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the generation may use, over all steps.
+     * Limits on what all steps together may use.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>

@@ -12,8 +12,8 @@ public interface GenerationOptionsOrBuilder extends
 
   /**
    * <pre>
-   * What is sent to the model. `messages` are the conversation before the generation; they may be
-   * empty where `prompt` is given.
+   * The request to the model. Required. `messages` is the conversation before the generation, and may
+   * be empty if `prompt` is set.
    * </pre>
    *
    * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -22,8 +22,8 @@ public interface GenerationOptionsOrBuilder extends
   boolean hasRequest();
   /**
    * <pre>
-   * What is sent to the model. `messages` are the conversation before the generation; they may be
-   * empty where `prompt` is given.
+   * The request to the model. Required. `messages` is the conversation before the generation, and may
+   * be empty if `prompt` is set.
    * </pre>
    *
    * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -32,8 +32,8 @@ public interface GenerationOptionsOrBuilder extends
   io.github.outriggerinference.v1.Request getRequest();
   /**
    * <pre>
-   * What is sent to the model. `messages` are the conversation before the generation; they may be
-   * empty where `prompt` is given.
+   * The request to the model. Required. `messages` is the conversation before the generation, and may
+   * be empty if `prompt` is set.
    * </pre>
    *
    * <code>.outrigger.v1.Request request = 1 [json_name = "request"];</code>
@@ -42,7 +42,7 @@ public interface GenerationOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Text of one user message, in place of `request.messages`. Giving both is an error.
+   * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
    * </pre>
    *
    * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -51,7 +51,7 @@ public interface GenerationOptionsOrBuilder extends
   java.lang.String getPrompt();
   /**
    * <pre>
-   * Text of one user message, in place of `request.messages`. Giving both is an error.
+   * Text of a user message, instead of `request.messages`. Setting both is an INVALID_REQUEST.
    * </pre>
    *
    * <code>string prompt = 2 [json_name = "prompt"];</code>
@@ -62,7 +62,7 @@ public interface GenerationOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Text of a system message, put before the conversation.
+   * Text of a system message that is put before all other messages.
    * </pre>
    *
    * <code>string system = 3 [json_name = "system"];</code>
@@ -71,7 +71,7 @@ public interface GenerationOptionsOrBuilder extends
   java.lang.String getSystem();
   /**
    * <pre>
-   * Text of a system message, put before the conversation.
+   * Text of a system message that is put before all other messages.
    * </pre>
    *
    * <code>string system = 3 [json_name = "system"];</code>
@@ -82,8 +82,9 @@ public interface GenerationOptionsOrBuilder extends
 
   /**
    * <pre>
-   * How many times tools may be executed and their results sent to the model, at most. The model is
-   * called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+   * Maximum number of rounds: how often tools are executed and their results sent to the model. The
+   * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+   * generation with STOP_REASON_TOOL_CALLS. Default 1.
    * </pre>
    *
    * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -92,8 +93,9 @@ public interface GenerationOptionsOrBuilder extends
   boolean hasMaxToolRounds();
   /**
    * <pre>
-   * How many times tools may be executed and their results sent to the model, at most. The model is
-   * called once more than that at most. 0 executes no tool: calls are returned. Default 1.
+   * Maximum number of rounds: how often tools are executed and their results sent to the model. The
+   * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
+   * generation with STOP_REASON_TOOL_CALLS. Default 1.
    * </pre>
    *
    * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -103,15 +105,15 @@ public interface GenerationOptionsOrBuilder extends
 
   /**
    * <pre>
-   * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-   * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+   * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+   * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
    * so far, for instance `steps.size() &gt;= 3` or
    * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
-   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-   * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-   * expression that does not compile is an INVALID_REQUEST with its position before anything is
-   * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-   * INVALID_REQUEST.
+   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+   * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+   * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+   * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+   * generation with INVALID_REQUEST.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -120,15 +122,15 @@ public interface GenerationOptionsOrBuilder extends
   java.lang.String getStopWhen();
   /**
    * <pre>
-   * Ends the generation early: a CEL expression (https://cel.dev) that gives a bool. It is evaluated
-   * after each step whose tools were executed, with the variable `steps`, the list of `StepResult`
+   * Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
+   * each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
    * so far, for instance `steps.size() &gt;= 3` or
    * `steps[steps.size() - 1].response.usage.total_tokens &gt; 10000`. Enums are written as
-   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or made, and
-   * the pattern of `matches` is a literal. At most 4096 characters and 64 levels of nesting. An
-   * expression that does not compile is an INVALID_REQUEST with its position before anything is
-   * sent; one that fails while it is evaluated, or takes too much work, ends the generation with
-   * INVALID_REQUEST.
+   * `FinishReason.Reason.REASON_LENGTH`. Messages, lists and maps cannot be compared or constructed,
+   * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
+   * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
+   * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
+   * generation with INVALID_REQUEST.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -139,7 +141,7 @@ public interface GenerationOptionsOrBuilder extends
 
   /**
    * <pre>
-   * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+   * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
    * </pre>
    *
    * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -148,7 +150,7 @@ public interface GenerationOptionsOrBuilder extends
   boolean hasRetry();
   /**
    * <pre>
-   * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+   * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
    * </pre>
    *
    * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -157,7 +159,7 @@ public interface GenerationOptionsOrBuilder extends
   io.github.outriggerinference.v1.RetryPolicy getRetry();
   /**
    * <pre>
-   * When a call of the model that failed is repeated. Unset means the defaults of `RetryPolicy`.
+   * When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
    * </pre>
    *
    * <code>.outrigger.v1.RetryPolicy retry = 6 [json_name = "retry"];</code>
@@ -193,7 +195,7 @@ public interface GenerationOptionsOrBuilder extends
 
   /**
    * <pre>
-   * What the generation may use, over all steps.
+   * Limits on what all steps together may use.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -202,7 +204,7 @@ public interface GenerationOptionsOrBuilder extends
   boolean hasLimits();
   /**
    * <pre>
-   * What the generation may use, over all steps.
+   * Limits on what all steps together may use.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>
@@ -211,7 +213,7 @@ public interface GenerationOptionsOrBuilder extends
   io.github.outriggerinference.v1.GenerationLimits getLimits();
   /**
    * <pre>
-   * What the generation may use, over all steps.
+   * Limits on what all steps together may use.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationLimits limits = 8 [json_name = "limits"];</code>

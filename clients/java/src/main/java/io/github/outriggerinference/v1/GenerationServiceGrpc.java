@@ -4,11 +4,11 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Generates with retries, time limits, validated objects and the tool loop.
- * A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
- * `InferenceError` among the status details. An error between steps carries the usage of all steps
- * so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
- * nothing further is sent.
+ * Generates text and objects, with retries, time limits, schema validation and a tool loop.
+ * A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+ * `InferenceError` among the status details. The usage in that error covers all steps so far. When
+ * the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+ * sent.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -266,19 +266,19 @@ public final class GenerationServiceGrpc {
 
   /**
    * <pre>
-   * Generates with retries, time limits, validated objects and the tool loop.
-   * A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-   * `InferenceError` among the status details. An error between steps carries the usage of all steps
-   * so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-   * nothing further is sent.
+   * Generates text and objects, with retries, time limits, schema validation and a tool loop.
+   * A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+   * `InferenceError` among the status details. The usage in that error covers all steps so far. When
+   * the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+   * sent.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-     * the generation with STOP_REASON_TOOL_CALLS.
+     * Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+     * STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
      * </pre>
      */
     default void generate(io.github.outriggerinference.v1.GenerateRequest request,
@@ -288,7 +288,7 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Like Generate, with the model's events while it generates.
+     * Like Generate, but also sends the model's events as they arrive.
      * </pre>
      */
     default void streamGenerate(io.github.outriggerinference.v1.StreamGenerateRequest request,
@@ -298,9 +298,10 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-     * the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-     * wrong with it. Such an answer is not retried.
+     * Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+     * the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+     * and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+     * effect.
      * </pre>
      */
     default void generateObject(io.github.outriggerinference.v1.GenerateObjectRequest request,
@@ -310,7 +311,7 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Like GenerateObject, with partial objects while the model generates.
+     * Like GenerateObject, but also sends the object as far as it has arrived.
      * </pre>
      */
     default void streamObject(io.github.outriggerinference.v1.StreamObjectRequest request,
@@ -321,30 +322,35 @@ public final class GenerationServiceGrpc {
     /**
      * <pre>
      * Runs the tool loop with tools that the caller executes in its own process.
-     * The messages follow one another as this state machine says. `&gt;` is sent by the caller, `&lt;` by
-     * the sidecar.
+     * This state machine gives the order of messages. `&gt;` is sent by the caller, `&lt;` by the sidecar.
      *   state      message                 next state
      *   OPENING    &gt; start                 MODEL
-     *   MODEL      &lt; event *               MODEL      events of one call of the model, under the laws
-     *                                                 of a stream; left out with `omit_events`
-     *   MODEL      &lt; execute               TOOLS      one for each call, in the order of the calls
-     *   MODEL      &lt; step_finish           FINISHED   the model called no tool that is to be executed
-     *   TOOLS      &lt; execute               TOOLS      the next call; the repaired form of a call
+     *   MODEL      &lt; event *               MODEL      events of one model call, which obey the laws of
+     *                                                 a stream; not sent with `omit_events`
+     *   MODEL      &lt; execute               TOOLS      one per tool call, in the order of the calls
+     *   MODEL      &lt; step_finish           MODEL      no call is sent to the caller, but all have error
+     *                                                 results (an unknown tool, invalid arguments);
+     *                                                 the next step begins
+     *   MODEL      &lt; step_finish           FINISHED   there is no tool call to execute, or a limit,
+     *                                                 `stop_when` or a passive tool ends the loop
+     *   TOOLS      &lt; execute               TOOLS      the next call, or a call that was repaired
      *   TOOLS      &gt; output                TOOLS      in any order, also before the last `execute`
-     *   TOOLS      &lt; step_finish           MODEL      each call has its result; the next step begins
-     *   TOOLS      &lt; step_finish           FINISHED   ... and a limit or `stop_when` ends the loop
+     *   TOOLS      &lt; step_finish           MODEL      every call has its result; the next step begins
+     *   TOOLS      &lt; step_finish           FINISHED   `stop_when` or a passive tool ends the loop
      *   FINISHED   &lt; result                ENDED      status OK follows
-     *   any        &lt; error                 ENDED      the status of the error follows; before the
-     *                                                 first message of the sidecar the status alone
-     * - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
-     * - An output for an id that was never announced, that has its output already, or that came after
-     *   the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-     * - A second `start`, a first message that is no start, or an output without an id or an outcome
-     *   ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
+     *   any        &lt; error                 ENDED      the status of the error follows. If nothing has
+     *                                                 been sent yet, there is a status and no `error`
+     * - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
+     *   Each `execute` expects exactly one `output`.
+     * - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+     *   state before ENDED. `RejectedOutput.Reason` lists the reasons.
+     * - A second `start`, a first message other than `start`, or an output without an id or without a
+     *   value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
+     *   sidecar's `limits.stall_timeout` (30 s by default), the call ends.
      * - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-     * - The caller may close its side (half-close) at any time after `start`. Calls that have no output
-     *   yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
-     * - A caller that cancels or disconnects ends everything: the model's call is aborted.
+     * - The caller may close its side (half-close) at any time after `start`. Calls without an output,
+     *   and all later calls, then get error results. The loop goes on, so that the model can answer.
+     * - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.RunToolsRequest> runTools(
@@ -355,15 +361,15 @@ public final class GenerationServiceGrpc {
     /**
      * <pre>
      * The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
-     * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
-     * each, `step_finish` without the results of these calls, and a `result` with
-     * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-     * output for each of the calls. Messages are in the order of RunTools, but for these:
-     * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
-     *   `step_finish` with the results so far, and a `result`; the model is not called.
-     * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
-     * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
-     *   and the next step follows in the same call.
+     * The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
+     * a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
+     * The next call has the same `start`, that result as `previous`, and an output for each of these
+     * calls. Messages come in the order of RunTools, with these exceptions:
+     * - If outputs repair calls, the answer has an `execute` for each repaired call, the same
+     *   `step_finish` with the results so far, and a `result`. The model is not called.
+     * - If `stop_when` is true after the previous steps, the answer has only a `result`.
+     * - If all calls of a step are invalid and none is sent for repair, the model gets the error
+     *   results at once, and the next step follows in the same call.
      * </pre>
      */
     default void continueTools(io.github.outriggerinference.v1.ContinueToolsRequest request,
@@ -375,11 +381,11 @@ public final class GenerationServiceGrpc {
   /**
    * Base class for the server implementation of the service GenerationService.
    * <pre>
-   * Generates with retries, time limits, validated objects and the tool loop.
-   * A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-   * `InferenceError` among the status details. An error between steps carries the usage of all steps
-   * so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-   * nothing further is sent.
+   * Generates text and objects, with retries, time limits, schema validation and a tool loop.
+   * A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+   * `InferenceError` among the status details. The usage in that error covers all steps so far. When
+   * the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+   * sent.
    * </pre>
    */
   public static abstract class GenerationServiceImplBase
@@ -393,11 +399,11 @@ public final class GenerationServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service GenerationService.
    * <pre>
-   * Generates with retries, time limits, validated objects and the tool loop.
-   * A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-   * `InferenceError` among the status details. An error between steps carries the usage of all steps
-   * so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-   * nothing further is sent.
+   * Generates text and objects, with retries, time limits, schema validation and a tool loop.
+   * A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+   * `InferenceError` among the status details. The usage in that error covers all steps so far. When
+   * the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+   * sent.
    * </pre>
    */
   public static final class GenerationServiceStub
@@ -415,8 +421,8 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-     * the generation with STOP_REASON_TOOL_CALLS.
+     * Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+     * STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
      * </pre>
      */
     public void generate(io.github.outriggerinference.v1.GenerateRequest request,
@@ -427,7 +433,7 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Like Generate, with the model's events while it generates.
+     * Like Generate, but also sends the model's events as they arrive.
      * </pre>
      */
     public void streamGenerate(io.github.outriggerinference.v1.StreamGenerateRequest request,
@@ -438,9 +444,10 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-     * the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-     * wrong with it. Such an answer is not retried.
+     * Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+     * the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+     * and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+     * effect.
      * </pre>
      */
     public void generateObject(io.github.outriggerinference.v1.GenerateObjectRequest request,
@@ -451,7 +458,7 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Like GenerateObject, with partial objects while the model generates.
+     * Like GenerateObject, but also sends the object as far as it has arrived.
      * </pre>
      */
     public void streamObject(io.github.outriggerinference.v1.StreamObjectRequest request,
@@ -463,30 +470,35 @@ public final class GenerationServiceGrpc {
     /**
      * <pre>
      * Runs the tool loop with tools that the caller executes in its own process.
-     * The messages follow one another as this state machine says. `&gt;` is sent by the caller, `&lt;` by
-     * the sidecar.
+     * This state machine gives the order of messages. `&gt;` is sent by the caller, `&lt;` by the sidecar.
      *   state      message                 next state
      *   OPENING    &gt; start                 MODEL
-     *   MODEL      &lt; event *               MODEL      events of one call of the model, under the laws
-     *                                                 of a stream; left out with `omit_events`
-     *   MODEL      &lt; execute               TOOLS      one for each call, in the order of the calls
-     *   MODEL      &lt; step_finish           FINISHED   the model called no tool that is to be executed
-     *   TOOLS      &lt; execute               TOOLS      the next call; the repaired form of a call
+     *   MODEL      &lt; event *               MODEL      events of one model call, which obey the laws of
+     *                                                 a stream; not sent with `omit_events`
+     *   MODEL      &lt; execute               TOOLS      one per tool call, in the order of the calls
+     *   MODEL      &lt; step_finish           MODEL      no call is sent to the caller, but all have error
+     *                                                 results (an unknown tool, invalid arguments);
+     *                                                 the next step begins
+     *   MODEL      &lt; step_finish           FINISHED   there is no tool call to execute, or a limit,
+     *                                                 `stop_when` or a passive tool ends the loop
+     *   TOOLS      &lt; execute               TOOLS      the next call, or a call that was repaired
      *   TOOLS      &gt; output                TOOLS      in any order, also before the last `execute`
-     *   TOOLS      &lt; step_finish           MODEL      each call has its result; the next step begins
-     *   TOOLS      &lt; step_finish           FINISHED   ... and a limit or `stop_when` ends the loop
+     *   TOOLS      &lt; step_finish           MODEL      every call has its result; the next step begins
+     *   TOOLS      &lt; step_finish           FINISHED   `stop_when` or a passive tool ends the loop
      *   FINISHED   &lt; result                ENDED      status OK follows
-     *   any        &lt; error                 ENDED      the status of the error follows; before the
-     *                                                 first message of the sidecar the status alone
-     * - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
-     * - An output for an id that was never announced, that has its output already, or that came after
-     *   the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-     * - A second `start`, a first message that is no start, or an output without an id or an outcome
-     *   ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
+     *   any        &lt; error                 ENDED      the status of the error follows. If nothing has
+     *                                                 been sent yet, there is a status and no `error`
+     * - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
+     *   Each `execute` expects exactly one `output`.
+     * - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+     *   state before ENDED. `RejectedOutput.Reason` lists the reasons.
+     * - A second `start`, a first message other than `start`, or an output without an id or without a
+     *   value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
+     *   sidecar's `limits.stall_timeout` (30 s by default), the call ends.
      * - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-     * - The caller may close its side (half-close) at any time after `start`. Calls that have no output
-     *   yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
-     * - A caller that cancels or disconnects ends everything: the model's call is aborted.
+     * - The caller may close its side (half-close) at any time after `start`. Calls without an output,
+     *   and all later calls, then get error results. The loop goes on, so that the model can answer.
+     * - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<io.github.outriggerinference.v1.RunToolsRequest> runTools(
@@ -498,15 +510,15 @@ public final class GenerationServiceGrpc {
     /**
      * <pre>
      * The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
-     * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
-     * each, `step_finish` without the results of these calls, and a `result` with
-     * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-     * output for each of the calls. Messages are in the order of RunTools, but for these:
-     * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
-     *   `step_finish` with the results so far, and a `result`; the model is not called.
-     * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
-     * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
-     *   and the next step follows in the same call.
+     * The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
+     * a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
+     * The next call has the same `start`, that result as `previous`, and an output for each of these
+     * calls. Messages come in the order of RunTools, with these exceptions:
+     * - If outputs repair calls, the answer has an `execute` for each repaired call, the same
+     *   `step_finish` with the results so far, and a `result`. The model is not called.
+     * - If `stop_when` is true after the previous steps, the answer has only a `result`.
+     * - If all calls of a step are invalid and none is sent for repair, the model gets the error
+     *   results at once, and the next step follows in the same call.
      * </pre>
      */
     public void continueTools(io.github.outriggerinference.v1.ContinueToolsRequest request,
@@ -519,11 +531,11 @@ public final class GenerationServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service GenerationService.
    * <pre>
-   * Generates with retries, time limits, validated objects and the tool loop.
-   * A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-   * `InferenceError` among the status details. An error between steps carries the usage of all steps
-   * so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-   * nothing further is sent.
+   * Generates text and objects, with retries, time limits, schema validation and a tool loop.
+   * A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+   * `InferenceError` among the status details. The usage in that error covers all steps so far. When
+   * the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+   * sent.
    * </pre>
    */
   public static final class GenerationServiceBlockingV2Stub
@@ -541,8 +553,8 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-     * the generation with STOP_REASON_TOOL_CALLS.
+     * Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+     * STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
      * </pre>
      */
     public io.github.outriggerinference.v1.GenerateResponse generate(io.github.outriggerinference.v1.GenerateRequest request) throws io.grpc.StatusException {
@@ -552,7 +564,7 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Like Generate, with the model's events while it generates.
+     * Like Generate, but also sends the model's events as they arrive.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -564,9 +576,10 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-     * the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-     * wrong with it. Such an answer is not retried.
+     * Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+     * the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+     * and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+     * effect.
      * </pre>
      */
     public io.github.outriggerinference.v1.GenerateObjectResponse generateObject(io.github.outriggerinference.v1.GenerateObjectRequest request) throws io.grpc.StatusException {
@@ -576,7 +589,7 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Like GenerateObject, with partial objects while the model generates.
+     * Like GenerateObject, but also sends the object as far as it has arrived.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -589,30 +602,35 @@ public final class GenerationServiceGrpc {
     /**
      * <pre>
      * Runs the tool loop with tools that the caller executes in its own process.
-     * The messages follow one another as this state machine says. `&gt;` is sent by the caller, `&lt;` by
-     * the sidecar.
+     * This state machine gives the order of messages. `&gt;` is sent by the caller, `&lt;` by the sidecar.
      *   state      message                 next state
      *   OPENING    &gt; start                 MODEL
-     *   MODEL      &lt; event *               MODEL      events of one call of the model, under the laws
-     *                                                 of a stream; left out with `omit_events`
-     *   MODEL      &lt; execute               TOOLS      one for each call, in the order of the calls
-     *   MODEL      &lt; step_finish           FINISHED   the model called no tool that is to be executed
-     *   TOOLS      &lt; execute               TOOLS      the next call; the repaired form of a call
+     *   MODEL      &lt; event *               MODEL      events of one model call, which obey the laws of
+     *                                                 a stream; not sent with `omit_events`
+     *   MODEL      &lt; execute               TOOLS      one per tool call, in the order of the calls
+     *   MODEL      &lt; step_finish           MODEL      no call is sent to the caller, but all have error
+     *                                                 results (an unknown tool, invalid arguments);
+     *                                                 the next step begins
+     *   MODEL      &lt; step_finish           FINISHED   there is no tool call to execute, or a limit,
+     *                                                 `stop_when` or a passive tool ends the loop
+     *   TOOLS      &lt; execute               TOOLS      the next call, or a call that was repaired
      *   TOOLS      &gt; output                TOOLS      in any order, also before the last `execute`
-     *   TOOLS      &lt; step_finish           MODEL      each call has its result; the next step begins
-     *   TOOLS      &lt; step_finish           FINISHED   ... and a limit or `stop_when` ends the loop
+     *   TOOLS      &lt; step_finish           MODEL      every call has its result; the next step begins
+     *   TOOLS      &lt; step_finish           FINISHED   `stop_when` or a passive tool ends the loop
      *   FINISHED   &lt; result                ENDED      status OK follows
-     *   any        &lt; error                 ENDED      the status of the error follows; before the
-     *                                                 first message of the sidecar the status alone
-     * - Each `execute` names a tool call id that is unique in the loop. It wants exactly one `output`.
-     * - An output for an id that was never announced, that has its output already, or that came after
-     *   the tool's time limit, changes nothing: it is answered with `rejected_output`, in any state.
-     * - A second `start`, a first message that is no start, or an output without an id or an outcome
-     *   ends the call with INVALID_REQUEST. `start` is waited for no longer than a request.
+     *   any        &lt; error                 ENDED      the status of the error follows. If nothing has
+     *                                                 been sent yet, there is a status and no `error`
+     * - Tool call ids are unique in the loop: a call whose id was used before gets an error result.
+     *   Each `execute` expects exactly one `output`.
+     * - An output that cannot be used changes nothing and is answered with `rejected_output`, in any
+     *   state before ENDED. `RejectedOutput.Reason` lists the reasons.
+     * - A second `start`, a first message other than `start`, or an output without an id or without a
+     *   value in `output` ends the call with INVALID_REQUEST. If no `start` arrives within the
+     *   sidecar's `limits.stall_timeout` (30 s by default), the call ends.
      * - A tool that does not answer within `GenerationTimeouts.per_tool` gets an error result.
-     * - The caller may close its side (half-close) at any time after `start`. Calls that have no output
-     *   yet, and all later ones, then get error results; the loop goes on, so that the model can answer.
-     * - A caller that cancels or disconnects ends everything: the model's call is aborted.
+     * - The caller may close its side (half-close) at any time after `start`. Calls without an output,
+     *   and all later calls, then get error results. The loop goes on, so that the model can answer.
+     * - If the caller cancels or disconnects, the loop ends and the provider call is aborted.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -625,15 +643,15 @@ public final class GenerationServiceGrpc {
     /**
      * <pre>
      * The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
-     * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
-     * each, `step_finish` without the results of these calls, and a `result` with
-     * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-     * output for each of the calls. Messages are in the order of RunTools, but for these:
-     * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
-     *   `step_finish` with the results so far, and a `result`; the model is not called.
-     * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
-     * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
-     *   and the next step follows in the same call.
+     * The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
+     * a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
+     * The next call has the same `start`, that result as `previous`, and an output for each of these
+     * calls. Messages come in the order of RunTools, with these exceptions:
+     * - If outputs repair calls, the answer has an `execute` for each repaired call, the same
+     *   `step_finish` with the results so far, and a `result`. The model is not called.
+     * - If `stop_when` is true after the previous steps, the answer has only a `result`.
+     * - If all calls of a step are invalid and none is sent for repair, the model gets the error
+     *   results at once, and the next step follows in the same call.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -647,11 +665,11 @@ public final class GenerationServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service GenerationService.
    * <pre>
-   * Generates with retries, time limits, validated objects and the tool loop.
-   * A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-   * `InferenceError` among the status details. An error between steps carries the usage of all steps
-   * so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-   * nothing further is sent.
+   * Generates text and objects, with retries, time limits, schema validation and a tool loop.
+   * A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+   * `InferenceError` among the status details. The usage in that error covers all steps so far. When
+   * the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+   * sent.
    * </pre>
    */
   public static final class GenerationServiceBlockingStub
@@ -669,8 +687,8 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-     * the generation with STOP_REASON_TOOL_CALLS.
+     * Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+     * STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
      * </pre>
      */
     public io.github.outriggerinference.v1.GenerateResponse generate(io.github.outriggerinference.v1.GenerateRequest request) {
@@ -680,7 +698,7 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Like Generate, with the model's events while it generates.
+     * Like Generate, but also sends the model's events as they arrive.
      * </pre>
      */
     public java.util.Iterator<io.github.outriggerinference.v1.StreamGenerateResponse> streamGenerate(
@@ -691,9 +709,10 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-     * the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-     * wrong with it. Such an answer is not retried.
+     * Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+     * the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+     * and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+     * effect.
      * </pre>
      */
     public io.github.outriggerinference.v1.GenerateObjectResponse generateObject(io.github.outriggerinference.v1.GenerateObjectRequest request) {
@@ -703,7 +722,7 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Like GenerateObject, with partial objects while the model generates.
+     * Like GenerateObject, but also sends the object as far as it has arrived.
      * </pre>
      */
     public java.util.Iterator<io.github.outriggerinference.v1.StreamObjectResponse> streamObject(
@@ -715,15 +734,15 @@ public final class GenerationServiceGrpc {
     /**
      * <pre>
      * The tool loop for callers without bidirectional streams (HTTP/1.1, browsers), one step per call.
-     * The first call has `start` alone. Where the model calls tools, the answer is an `execute` for
-     * each, `step_finish` without the results of these calls, and a `result` with
-     * STOP_REASON_TOOL_CALLS. The next call has the same `start`, that result as `previous`, and an
-     * output for each of the calls. Messages are in the order of RunTools, but for these:
-     * - Where the outputs repair calls, the answer is an `execute` for each repaired call, the same
-     *   `step_finish` with the results so far, and a `result`; the model is not called.
-     * - Where `stop_when` is true of the previous steps, the answer is a `result` alone.
-     * - Where all calls of a step are invalid and none is sent for repair, the model is told at once,
-     *   and the next step follows in the same call.
+     * The first call has only `start`. If the model calls tools, the answer has an `execute` for each,
+     * a `step_finish` without the results of these calls, and a `result` with STOP_REASON_TOOL_CALLS.
+     * The next call has the same `start`, that result as `previous`, and an output for each of these
+     * calls. Messages come in the order of RunTools, with these exceptions:
+     * - If outputs repair calls, the answer has an `execute` for each repaired call, the same
+     *   `step_finish` with the results so far, and a `result`. The model is not called.
+     * - If `stop_when` is true after the previous steps, the answer has only a `result`.
+     * - If all calls of a step are invalid and none is sent for repair, the model gets the error
+     *   results at once, and the next step follows in the same call.
      * </pre>
      */
     public java.util.Iterator<io.github.outriggerinference.v1.RunToolsResponse> continueTools(
@@ -736,11 +755,11 @@ public final class GenerationServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service GenerationService.
    * <pre>
-   * Generates with retries, time limits, validated objects and the tool loop.
-   * A failed call ends as one of `InferenceService` does: with the status of its `ErrorKind`, and the
-   * `InferenceError` among the status details. An error between steps carries the usage of all steps
-   * so far. When the caller cancels or disconnects, the call of the provider is aborted at once and
-   * nothing further is sent.
+   * Generates text and objects, with retries, time limits, schema validation and a tool loop.
+   * A failed call ends as in `InferenceService`: with the status of its `ErrorKind`, and an
+   * `InferenceError` among the status details. The usage in that error covers all steps so far. When
+   * the caller cancels or disconnects, the provider call is aborted at once and nothing further is
+   * sent.
    * </pre>
    */
   public static final class GenerationServiceFutureStub
@@ -758,8 +777,8 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Generates and returns the result as a whole. Tools are not executed: a model that calls one ends
-     * the generation with STOP_REASON_TOOL_CALLS.
+     * Returns the result as a whole. Tools are not executed: a tool call ends the generation with
+     * STOP_REASON_TOOL_CALLS. `max_tool_rounds` and `stop_when` have no effect.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.GenerateResponse> generate(
@@ -770,9 +789,10 @@ public final class GenerationServiceGrpc {
 
     /**
      * <pre>
-     * Generates an object that matches a JSON Schema. An answer that is no JSON or does not match ends
-     * the call with NO_OBJECT_GENERATED, whose `InferenceError.no_object` has the text and what is
-     * wrong with it. Such an answer is not retried.
+     * Generates an object that matches a JSON Schema. If the answer is not valid JSON or does not match
+     * the schema, the call fails with NO_OBJECT_GENERATED, and `InferenceError.no_object` has the text
+     * and the violations. Such an answer is not retried. `max_tool_rounds` and `stop_when` have no
+     * effect.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.github.outriggerinference.v1.GenerateObjectResponse> generateObject(

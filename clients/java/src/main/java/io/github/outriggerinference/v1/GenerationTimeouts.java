@@ -7,7 +7,8 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * Time limits of a generation. An unset limit is none, except where a default is given; zero is none.
+ * Time limits of a generation. Zero disables a limit. An unset one is disabled too, unless a default
+ * is given here.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.GenerationTimeouts}
@@ -57,8 +58,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration total_;
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+   * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -70,8 +71,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+   * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -83,8 +84,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+   * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -98,7 +99,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration perStep_;
   /**
    * <pre>
-   * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+   * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
    * REQUEST_TIMEOUT.
    * </pre>
    *
@@ -111,7 +112,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+   * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
    * REQUEST_TIMEOUT.
    * </pre>
    *
@@ -124,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+   * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
    * REQUEST_TIMEOUT.
    * </pre>
    *
@@ -139,8 +140,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration perTool_;
   /**
    * <pre>
-   * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+   * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+   * and the generation goes on. Default 300 s. Only for RunTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -152,8 +153,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+   * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+   * and the generation goes on. Default 300 s. Only for RunTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -165,8 +166,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+   * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+   * and the generation goes on. Default 300 s. Only for RunTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -376,7 +377,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time limits of a generation. An unset limit is none, except where a default is given; zero is none.
+   * Time limits of a generation. Zero disables a limit. An unset one is disabled too, unless a default
+   * is given here.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.GenerationTimeouts}
@@ -578,8 +580,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> totalBuilder_;
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+     * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -590,8 +592,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+     * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -606,8 +608,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+     * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -625,8 +627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+     * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -644,8 +646,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+     * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -670,8 +672,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+     * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -688,8 +690,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+     * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -701,8 +703,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+     * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -717,8 +719,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-     * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+     * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+     * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
      * </pre>
      *
      * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -742,7 +744,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> perStepBuilder_;
     /**
      * <pre>
-     * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+     * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
      * REQUEST_TIMEOUT.
      * </pre>
      *
@@ -754,7 +756,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+     * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
      * REQUEST_TIMEOUT.
      * </pre>
      *
@@ -770,7 +772,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+     * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
      * REQUEST_TIMEOUT.
      * </pre>
      *
@@ -789,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+     * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
      * REQUEST_TIMEOUT.
      * </pre>
      *
@@ -808,7 +810,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+     * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
      * REQUEST_TIMEOUT.
      * </pre>
      *
@@ -834,7 +836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+     * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
      * REQUEST_TIMEOUT.
      * </pre>
      *
@@ -852,7 +854,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+     * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
      * REQUEST_TIMEOUT.
      * </pre>
      *
@@ -865,7 +867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+     * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
      * REQUEST_TIMEOUT.
      * </pre>
      *
@@ -881,7 +883,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+     * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
      * REQUEST_TIMEOUT.
      * </pre>
      *
@@ -906,8 +908,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> perToolBuilder_;
     /**
      * <pre>
-     * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+     * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+     * and the generation goes on. Default 300 s. Only for RunTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -918,8 +920,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+     * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+     * and the generation goes on. Default 300 s. Only for RunTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -934,8 +936,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+     * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+     * and the generation goes on. Default 300 s. Only for RunTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -953,8 +955,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+     * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+     * and the generation goes on. Default 300 s. Only for RunTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -972,8 +974,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+     * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+     * and the generation goes on. Default 300 s. Only for RunTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -998,8 +1000,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+     * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+     * and the generation goes on. Default 300 s. Only for RunTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -1016,8 +1018,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+     * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+     * and the generation goes on. Default 300 s. Only for RunTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -1029,8 +1031,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+     * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+     * and the generation goes on. Default 300 s. Only for RunTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -1045,8 +1047,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-     * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+     * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+     * and the generation goes on. Default 300 s. Only for RunTools.
      * </pre>
      *
      * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>

@@ -12,8 +12,8 @@ public interface GenerationTimeoutsOrBuilder extends
 
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+   * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -22,8 +22,8 @@ public interface GenerationTimeoutsOrBuilder extends
   boolean hasTotal();
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+   * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -32,8 +32,8 @@ public interface GenerationTimeoutsOrBuilder extends
   com.google.protobuf.Duration getTotal();
   /**
    * <pre>
-   * Maximum duration of the generation: all steps, tools and waits between retries. In ContinueTools
-   * that of one call. Exceeding it ends the generation with REQUEST_TIMEOUT.
+   * Maximum duration of the generation, with all steps, tools and retry delays. In ContinueTools it
+   * applies to each call. Exceeding it ends the generation with REQUEST_TIMEOUT.
    * </pre>
    *
    * <code>.google.protobuf.Duration total = 1 [json_name = "total"];</code>
@@ -42,7 +42,7 @@ public interface GenerationTimeoutsOrBuilder extends
 
   /**
    * <pre>
-   * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+   * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
    * REQUEST_TIMEOUT.
    * </pre>
    *
@@ -52,7 +52,7 @@ public interface GenerationTimeoutsOrBuilder extends
   boolean hasPerStep();
   /**
    * <pre>
-   * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+   * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
    * REQUEST_TIMEOUT.
    * </pre>
    *
@@ -62,7 +62,7 @@ public interface GenerationTimeoutsOrBuilder extends
   com.google.protobuf.Duration getPerStep();
   /**
    * <pre>
-   * Maximum duration of one call of the model, for each attempt. Exceeding it is an error of kind
+   * Maximum duration of each attempt to call the model. Exceeding it is an error of kind
    * REQUEST_TIMEOUT.
    * </pre>
    *
@@ -72,8 +72,8 @@ public interface GenerationTimeoutsOrBuilder extends
 
   /**
    * <pre>
-   * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+   * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+   * and the generation goes on. Default 300 s. Only for RunTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -82,8 +82,8 @@ public interface GenerationTimeoutsOrBuilder extends
   boolean hasPerTool();
   /**
    * <pre>
-   * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+   * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+   * and the generation goes on. Default 300 s. Only for RunTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>
@@ -92,8 +92,8 @@ public interface GenerationTimeoutsOrBuilder extends
   com.google.protobuf.Duration getPerTool();
   /**
    * <pre>
-   * Maximum time for one tool. A tool that has not answered by then gets an error result, and the
-   * generation goes on. Default 300 s in RunTools; without effect in the other methods.
+   * Maximum time for one tool. If its output has not arrived by then, the model gets an error result,
+   * and the generation goes on. Default 300 s. Only for RunTools.
    * </pre>
    *
    * <code>.google.protobuf.Duration per_tool = 3 [json_name = "perTool"];</code>

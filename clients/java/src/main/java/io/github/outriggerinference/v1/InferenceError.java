@@ -8,7 +8,7 @@ package io.github.outriggerinference.v1;
 /**
  * <pre>
  * Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
- * Holds no prompt, no key, and no answer but that of `no_object`.
+ * Contains no prompt and no key, and no text of the model except in `no_object`.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.InferenceError}
@@ -318,7 +318,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.NoObject noObject_;
   /**
    * <pre>
-   * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+   * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
    * </pre>
    *
    * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -330,7 +330,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+   * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
    * </pre>
    *
    * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -342,7 +342,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+   * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
    * </pre>
    *
    * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -629,7 +629,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Why a call failed. Travels as a detail of the RPC status and as the last event of a stream.
-   * Holds no prompt, no key, and no answer but that of `no_object`.
+   * Contains no prompt and no key, and no text of the model except in `no_object`.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.InferenceError}
@@ -1806,7 +1806,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.NoObject, io.github.outriggerinference.v1.NoObject.Builder, io.github.outriggerinference.v1.NoObjectOrBuilder> noObjectBuilder_;
     /**
      * <pre>
-     * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+     * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
      * </pre>
      *
      * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -1817,7 +1817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+     * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
      * </pre>
      *
      * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -1832,7 +1832,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+     * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
      * </pre>
      *
      * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -1850,7 +1850,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+     * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
      * </pre>
      *
      * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -1868,7 +1868,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+     * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
      * </pre>
      *
      * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -1893,7 +1893,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+     * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
      * </pre>
      *
      * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -1910,7 +1910,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+     * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
      * </pre>
      *
      * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -1922,7 +1922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+     * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
      * </pre>
      *
      * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -1937,7 +1937,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+     * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
      * </pre>
      *
      * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>

@@ -182,7 +182,7 @@ public interface InferenceErrorOrBuilder extends
 
   /**
    * <pre>
-   * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+   * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
    * </pre>
    *
    * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -191,7 +191,7 @@ public interface InferenceErrorOrBuilder extends
   boolean hasNoObject();
   /**
    * <pre>
-   * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+   * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
    * </pre>
    *
    * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>
@@ -200,7 +200,7 @@ public interface InferenceErrorOrBuilder extends
   io.github.outriggerinference.v1.NoObject getNoObject();
   /**
    * <pre>
-   * The answer that is no valid object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
+   * The answer that is not the requested object. Set only with ERROR_KIND_NO_OBJECT_GENERATED.
    * </pre>
    *
    * <code>.outrigger.v1.NoObject no_object = 9 [json_name = "noObject"];</code>

@@ -4,8 +4,9 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
- * makes exactly one call of the provider's API.
+ * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+ * one call of the provider's API, unless the sidecar is configured with middleware that retries a
+ * call, sends it to another provider, refuses it or answers it from a cache.
  * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
  * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
  * known, and a `google.rpc.BadRequest` where a field of the request is wrong.
@@ -144,8 +145,9 @@ public final class InferenceServiceGrpc {
 
   /**
    * <pre>
-   * Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-   * makes exactly one call of the provider's API.
+   * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+   * one call of the provider's API, unless the sidecar is configured with middleware that retries a
+   * call, sends it to another provider, refuses it or answers it from a cache.
    * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
    * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
    * known, and a `google.rpc.BadRequest` where a field of the request is wrong.
@@ -181,8 +183,9 @@ public final class InferenceServiceGrpc {
   /**
    * Base class for the server implementation of the service InferenceService.
    * <pre>
-   * Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-   * makes exactly one call of the provider's API.
+   * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+   * one call of the provider's API, unless the sidecar is configured with middleware that retries a
+   * call, sends it to another provider, refuses it or answers it from a cache.
    * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
    * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
    * known, and a `google.rpc.BadRequest` where a field of the request is wrong.
@@ -201,8 +204,9 @@ public final class InferenceServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service InferenceService.
    * <pre>
-   * Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-   * makes exactly one call of the provider's API.
+   * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+   * one call of the provider's API, unless the sidecar is configured with middleware that retries a
+   * call, sends it to another provider, refuses it or answers it from a cache.
    * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
    * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
    * known, and a `google.rpc.BadRequest` where a field of the request is wrong.
@@ -251,8 +255,9 @@ public final class InferenceServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service InferenceService.
    * <pre>
-   * Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-   * makes exactly one call of the provider's API.
+   * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+   * one call of the provider's API, unless the sidecar is configured with middleware that retries a
+   * call, sends it to another provider, refuses it or answers it from a cache.
    * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
    * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
    * known, and a `google.rpc.BadRequest` where a field of the request is wrong.
@@ -301,8 +306,9 @@ public final class InferenceServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service InferenceService.
    * <pre>
-   * Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-   * makes exactly one call of the provider's API.
+   * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+   * one call of the provider's API, unless the sidecar is configured with middleware that retries a
+   * call, sends it to another provider, refuses it or answers it from a cache.
    * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
    * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
    * known, and a `google.rpc.BadRequest` where a field of the request is wrong.
@@ -350,8 +356,9 @@ public final class InferenceServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service InferenceService.
    * <pre>
-   * Calls a model once. This service never retries, runs tools or rewrites a prompt: each RPC
-   * makes exactly one call of the provider's API.
+   * Calls a model once. This service does not run tools or rewrite prompts, and each RPC makes exactly
+   * one call of the provider's API, unless the sidecar is configured with middleware that retries a
+   * call, sends it to another provider, refuses it or answers it from a cache.
    * A failed call ends with the gRPC status of its `ErrorKind` and carries, as status details,
    * an `InferenceError`, a `google.rpc.ErrorInfo`, a `google.rpc.RetryInfo` where a delay is
    * known, and a `google.rpc.BadRequest` where a field of the request is wrong.

@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * An answer that should have been an object that matches a schema.
+ * An answer that is not the requested object.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.NoObject}
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * The model's text, at most its first 1536 bytes in UTF-8.
+   * The model's text, at most the first 1536 bytes in UTF-8.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model's text, at most its first 1536 bytes in UTF-8.
+   * The model's text, at most the first 1536 bytes in UTF-8.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -108,8 +108,8 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 768 bytes.
+   * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+   * integer, found a string`. At most 20 entries, together at most 768 bytes.
    * </pre>
    *
    * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -121,8 +121,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 768 bytes.
+   * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+   * integer, found a string`. At most 20 entries, together at most 768 bytes.
    * </pre>
    *
    * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -133,8 +133,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 768 bytes.
+   * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+   * integer, found a string`. At most 20 entries, together at most 768 bytes.
    * </pre>
    *
    * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -146,8 +146,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 768 bytes.
+   * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+   * integer, found a string`. At most 20 entries, together at most 768 bytes.
    * </pre>
    *
    * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -338,7 +338,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An answer that should have been an object that matches a schema.
+   * An answer that is not the requested object.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.NoObject}
@@ -500,7 +500,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * The model's text, at most its first 1536 bytes in UTF-8.
+     * The model's text, at most the first 1536 bytes in UTF-8.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -520,7 +520,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's text, at most its first 1536 bytes in UTF-8.
+     * The model's text, at most the first 1536 bytes in UTF-8.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's text, at most its first 1536 bytes in UTF-8.
+     * The model's text, at most the first 1536 bytes in UTF-8.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -558,7 +558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's text, at most its first 1536 bytes in UTF-8.
+     * The model's text, at most the first 1536 bytes in UTF-8.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -572,7 +572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's text, at most its first 1536 bytes in UTF-8.
+     * The model's text, at most the first 1536 bytes in UTF-8.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -599,8 +599,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-     * string`. At most 20, in at most 768 bytes.
+     * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+     * integer, found a string`. At most 20 entries, together at most 768 bytes.
      * </pre>
      *
      * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -613,8 +613,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-     * string`. At most 20, in at most 768 bytes.
+     * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+     * integer, found a string`. At most 20 entries, together at most 768 bytes.
      * </pre>
      *
      * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -625,8 +625,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-     * string`. At most 20, in at most 768 bytes.
+     * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+     * integer, found a string`. At most 20 entries, together at most 768 bytes.
      * </pre>
      *
      * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -638,8 +638,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-     * string`. At most 20, in at most 768 bytes.
+     * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+     * integer, found a string`. At most 20 entries, together at most 768 bytes.
      * </pre>
      *
      * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -652,8 +652,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-     * string`. At most 20, in at most 768 bytes.
+     * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+     * integer, found a string`. At most 20 entries, together at most 768 bytes.
      * </pre>
      *
      * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -672,8 +672,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-     * string`. At most 20, in at most 768 bytes.
+     * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+     * integer, found a string`. At most 20 entries, together at most 768 bytes.
      * </pre>
      *
      * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -691,8 +691,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-     * string`. At most 20, in at most 768 bytes.
+     * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+     * integer, found a string`. At most 20 entries, together at most 768 bytes.
      * </pre>
      *
      * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -710,8 +710,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-     * string`. At most 20, in at most 768 bytes.
+     * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+     * integer, found a string`. At most 20 entries, together at most 768 bytes.
      * </pre>
      *
      * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -726,8 +726,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-     * string`. At most 20, in at most 768 bytes.
+     * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+     * integer, found a string`. At most 20 entries, together at most 768 bytes.
      * </pre>
      *
      * <code>repeated string violations = 2 [json_name = "violations"];</code>

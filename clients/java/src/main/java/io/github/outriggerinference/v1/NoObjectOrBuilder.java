@@ -12,7 +12,7 @@ public interface NoObjectOrBuilder extends
 
   /**
    * <pre>
-   * The model's text, at most its first 1536 bytes in UTF-8.
+   * The model's text, at most the first 1536 bytes in UTF-8.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -21,7 +21,7 @@ public interface NoObjectOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * The model's text, at most its first 1536 bytes in UTF-8.
+   * The model's text, at most the first 1536 bytes in UTF-8.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -32,8 +32,8 @@ public interface NoObjectOrBuilder extends
 
   /**
    * <pre>
-   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 768 bytes.
+   * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+   * integer, found a string`. At most 20 entries, together at most 768 bytes.
    * </pre>
    *
    * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -43,8 +43,8 @@ public interface NoObjectOrBuilder extends
       getViolationsList();
   /**
    * <pre>
-   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 768 bytes.
+   * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+   * integer, found a string`. At most 20 entries, together at most 768 bytes.
    * </pre>
    *
    * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -53,8 +53,8 @@ public interface NoObjectOrBuilder extends
   int getViolationsCount();
   /**
    * <pre>
-   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 768 bytes.
+   * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+   * integer, found a string`. At most 20 entries, together at most 768 bytes.
    * </pre>
    *
    * <code>repeated string violations = 2 [json_name = "violations"];</code>
@@ -64,8 +64,8 @@ public interface NoObjectOrBuilder extends
   java.lang.String getViolations(int index);
   /**
    * <pre>
-   * What is wrong with it, one sentence each, for instance `/age: expected an integer, found a
-   * string`. At most 20, in at most 768 bytes.
+   * Why the text is not valid JSON, or how it violates the schema, for instance `/age: expected an
+   * integer, found a string`. At most 20 entries, together at most 768 bytes.
    * </pre>
    *
    * <code>repeated string violations = 2 [json_name = "violations"];</code>

@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * The object that is to be generated.
+ * The object to generate.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.ObjectFormat}
@@ -58,7 +58,7 @@ private static final long serialVersionUID = 0L;
 
   /**
    * <pre>
-   * How the model is made to write the object. Values may be added.
+   * How the model is asked for the object. Values may be added.
    * </pre>
    *
    * Protobuf enum {@code outrigger.v1.ObjectFormat.Strategy}
@@ -75,8 +75,8 @@ private static final long serialVersionUID = 0L;
     STRATEGY_UNSPECIFIED(0),
     /**
      * <pre>
-     * NATIVE where the model is known to have it, otherwise TOOL where it can be made to call one,
-     * otherwise PROMPT.
+     * NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
+     * schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
      * </pre>
      *
      * <code>STRATEGY_AUTO = 1;</code>
@@ -92,7 +92,8 @@ private static final long serialVersionUID = 0L;
     STRATEGY_NATIVE(2),
     /**
      * <pre>
-     * A tool whose parameters are the schema, and which the model must call.
+     * A tool that the model is forced to call and whose parameters are the schema. A schema whose root
+     * does not have the type `object` is an INVALID_REQUEST.
      * </pre>
      *
      * <code>STRATEGY_TOOL = 3;</code>
@@ -100,7 +101,7 @@ private static final long serialVersionUID = 0L;
     STRATEGY_TOOL(3),
     /**
      * <pre>
-     * The schema in the system message.
+     * The schema in a system message.
      * </pre>
      *
      * <code>STRATEGY_PROMPT = 4;</code>
@@ -128,8 +129,8 @@ private static final long serialVersionUID = 0L;
     public static final int STRATEGY_UNSPECIFIED_VALUE = 0;
     /**
      * <pre>
-     * NATIVE where the model is known to have it, otherwise TOOL where it can be made to call one,
-     * otherwise PROMPT.
+     * NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
+     * schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
      * </pre>
      *
      * <code>STRATEGY_AUTO = 1;</code>
@@ -145,7 +146,8 @@ private static final long serialVersionUID = 0L;
     public static final int STRATEGY_NATIVE_VALUE = 2;
     /**
      * <pre>
-     * A tool whose parameters are the schema, and which the model must call.
+     * A tool that the model is forced to call and whose parameters are the schema. A schema whose root
+     * does not have the type `object` is an INVALID_REQUEST.
      * </pre>
      *
      * <code>STRATEGY_TOOL = 3;</code>
@@ -153,7 +155,7 @@ private static final long serialVersionUID = 0L;
     public static final int STRATEGY_TOOL_VALUE = 3;
     /**
      * <pre>
-     * The schema in the system message.
+     * The schema in a system message.
      * </pre>
      *
      * <code>STRATEGY_PROMPT = 4;</code>
@@ -251,7 +253,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object schemaJson_ = "";
   /**
    * <pre>
-   * JSON Schema of the object, JSON text. Required.
+   * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
    * </pre>
    *
    * <code>string schema_json = 1 [json_name = "schemaJson"];</code>
@@ -272,7 +274,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * JSON Schema of the object, JSON text. Required.
+   * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
    * </pre>
    *
    * <code>string schema_json = 1 [json_name = "schemaJson"];</code>
@@ -298,7 +300,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+   * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -319,7 +321,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+   * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -345,7 +347,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object description_ = "";
   /**
    * <pre>
-   * What the object is, for the model.
+   * Description of the object, sent to the model.
    * </pre>
    *
    * <code>string description = 3 [json_name = "description"];</code>
@@ -366,7 +368,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the object is, for the model.
+   * Description of the object, sent to the model.
    * </pre>
    *
    * <code>string description = 3 [json_name = "description"];</code>
@@ -391,7 +393,7 @@ private static final long serialVersionUID = 0L;
   private int strategy_ = 0;
   /**
    * <pre>
-   * How the model is made to write it.
+   * How the model is asked for the object. Default AUTO.
    * </pre>
    *
    * <code>.outrigger.v1.ObjectFormat.Strategy strategy = 4 [json_name = "strategy"];</code>
@@ -402,7 +404,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the model is made to write it.
+   * How the model is asked for the object. Default AUTO.
    * </pre>
    *
    * <code>.outrigger.v1.ObjectFormat.Strategy strategy = 4 [json_name = "strategy"];</code>
@@ -605,7 +607,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The object that is to be generated.
+   * The object to generate.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.ObjectFormat}
@@ -786,7 +788,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object schemaJson_ = "";
     /**
      * <pre>
-     * JSON Schema of the object, JSON text. Required.
+     * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
      * </pre>
      *
      * <code>string schema_json = 1 [json_name = "schemaJson"];</code>
@@ -806,7 +808,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * JSON Schema of the object, JSON text. Required.
+     * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
      * </pre>
      *
      * <code>string schema_json = 1 [json_name = "schemaJson"];</code>
@@ -827,7 +829,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * JSON Schema of the object, JSON text. Required.
+     * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
      * </pre>
      *
      * <code>string schema_json = 1 [json_name = "schemaJson"];</code>
@@ -844,7 +846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * JSON Schema of the object, JSON text. Required.
+     * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
      * </pre>
      *
      * <code>string schema_json = 1 [json_name = "schemaJson"];</code>
@@ -858,7 +860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * JSON Schema of the object, JSON text. Required.
+     * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
      * </pre>
      *
      * <code>string schema_json = 1 [json_name = "schemaJson"];</code>
@@ -878,7 +880,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+     * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -898,7 +900,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+     * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -919,7 +921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+     * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -936,7 +938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+     * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -950,7 +952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+     * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -970,7 +972,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object description_ = "";
     /**
      * <pre>
-     * What the object is, for the model.
+     * Description of the object, sent to the model.
      * </pre>
      *
      * <code>string description = 3 [json_name = "description"];</code>
@@ -990,7 +992,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the object is, for the model.
+     * Description of the object, sent to the model.
      * </pre>
      *
      * <code>string description = 3 [json_name = "description"];</code>
@@ -1011,7 +1013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the object is, for the model.
+     * Description of the object, sent to the model.
      * </pre>
      *
      * <code>string description = 3 [json_name = "description"];</code>
@@ -1028,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the object is, for the model.
+     * Description of the object, sent to the model.
      * </pre>
      *
      * <code>string description = 3 [json_name = "description"];</code>
@@ -1042,7 +1044,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the object is, for the model.
+     * Description of the object, sent to the model.
      * </pre>
      *
      * <code>string description = 3 [json_name = "description"];</code>
@@ -1062,7 +1064,7 @@ private static final long serialVersionUID = 0L;
     private int strategy_ = 0;
     /**
      * <pre>
-     * How the model is made to write it.
+     * How the model is asked for the object. Default AUTO.
      * </pre>
      *
      * <code>.outrigger.v1.ObjectFormat.Strategy strategy = 4 [json_name = "strategy"];</code>
@@ -1073,7 +1075,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the model is made to write it.
+     * How the model is asked for the object. Default AUTO.
      * </pre>
      *
      * <code>.outrigger.v1.ObjectFormat.Strategy strategy = 4 [json_name = "strategy"];</code>
@@ -1088,7 +1090,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the model is made to write it.
+     * How the model is asked for the object. Default AUTO.
      * </pre>
      *
      * <code>.outrigger.v1.ObjectFormat.Strategy strategy = 4 [json_name = "strategy"];</code>
@@ -1101,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the model is made to write it.
+     * How the model is asked for the object. Default AUTO.
      * </pre>
      *
      * <code>.outrigger.v1.ObjectFormat.Strategy strategy = 4 [json_name = "strategy"];</code>
@@ -1118,7 +1120,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the model is made to write it.
+     * How the model is asked for the object. Default AUTO.
      * </pre>
      *
      * <code>.outrigger.v1.ObjectFormat.Strategy strategy = 4 [json_name = "strategy"];</code>

@@ -12,7 +12,7 @@ public interface ObjectFormatOrBuilder extends
 
   /**
    * <pre>
-   * JSON Schema of the object, JSON text. Required.
+   * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
    * </pre>
    *
    * <code>string schema_json = 1 [json_name = "schemaJson"];</code>
@@ -21,7 +21,7 @@ public interface ObjectFormatOrBuilder extends
   java.lang.String getSchemaJson();
   /**
    * <pre>
-   * JSON Schema of the object, JSON text. Required.
+   * JSON Schema of the object, as JSON text. Required. docs/json-schema.md lists what is checked.
    * </pre>
    *
    * <code>string schema_json = 1 [json_name = "schemaJson"];</code>
@@ -32,7 +32,7 @@ public interface ObjectFormatOrBuilder extends
 
   /**
    * <pre>
-   * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+   * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -41,7 +41,7 @@ public interface ObjectFormatOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`.
+   * Name of the object, sent to the model: at most 64 letters, digits, `_` and `-`. Default `object`.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -52,7 +52,7 @@ public interface ObjectFormatOrBuilder extends
 
   /**
    * <pre>
-   * What the object is, for the model.
+   * Description of the object, sent to the model.
    * </pre>
    *
    * <code>string description = 3 [json_name = "description"];</code>
@@ -61,7 +61,7 @@ public interface ObjectFormatOrBuilder extends
   java.lang.String getDescription();
   /**
    * <pre>
-   * What the object is, for the model.
+   * Description of the object, sent to the model.
    * </pre>
    *
    * <code>string description = 3 [json_name = "description"];</code>
@@ -72,7 +72,7 @@ public interface ObjectFormatOrBuilder extends
 
   /**
    * <pre>
-   * How the model is made to write it.
+   * How the model is asked for the object. Default AUTO.
    * </pre>
    *
    * <code>.outrigger.v1.ObjectFormat.Strategy strategy = 4 [json_name = "strategy"];</code>
@@ -81,7 +81,7 @@ public interface ObjectFormatOrBuilder extends
   int getStrategyValue();
   /**
    * <pre>
-   * How the model is made to write it.
+   * How the model is asked for the object. Default AUTO.
    * </pre>
    *
    * <code>.outrigger.v1.ObjectFormat.Strategy strategy = 4 [json_name = "strategy"];</code>

@@ -7,11 +7,11 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * The part of an object that has arrived. Strings may still grow, lists and objects may still get
- * members; nothing that was there is taken away. It need not match the schema yet.
+ * The object as far as it has arrived. Later ones only add to it: strings grow longer, arrays and
+ * objects get more members. It may not match the schema yet.
  *
- * Sent when the object has changed, and either the text has grown by a sixteenth since the last one
- * or a quarter of a second has passed, so that the bytes of a stream stay in proportion to the object.
+ * Sent when the object has changed and either the model's text has grown by 1/16 since the last
+ * partial object or 250 ms have passed. So the size of a stream stays in proportion to the object.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.PartialObject}
@@ -62,7 +62,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object objectJson_ = "";
   /**
    * <pre>
-   * The object so far: complete, valid JSON text.
+   * The object so far, as valid JSON text: open strings, arrays and objects are closed.
    * </pre>
    *
    * <code>string object_json = 1 [json_name = "objectJson"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The object so far: complete, valid JSON text.
+   * The object so far, as valid JSON text: open strings, arrays and objects are closed.
    * </pre>
    *
    * <code>string object_json = 1 [json_name = "objectJson"];</code>
@@ -266,11 +266,11 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The part of an object that has arrived. Strings may still grow, lists and objects may still get
-   * members; nothing that was there is taken away. It need not match the schema yet.
+   * The object as far as it has arrived. Later ones only add to it: strings grow longer, arrays and
+   * objects get more members. It may not match the schema yet.
    *
-   * Sent when the object has changed, and either the text has grown by a sixteenth since the last one
-   * or a quarter of a second has passed, so that the bytes of a stream stay in proportion to the object.
+   * Sent when the object has changed and either the model's text has grown by 1/16 since the last
+   * partial object or 250 ms have passed. So the size of a stream stays in proportion to the object.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.PartialObject}
@@ -411,7 +411,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object objectJson_ = "";
     /**
      * <pre>
-     * The object so far: complete, valid JSON text.
+     * The object so far, as valid JSON text: open strings, arrays and objects are closed.
      * </pre>
      *
      * <code>string object_json = 1 [json_name = "objectJson"];</code>
@@ -431,7 +431,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object so far: complete, valid JSON text.
+     * The object so far, as valid JSON text: open strings, arrays and objects are closed.
      * </pre>
      *
      * <code>string object_json = 1 [json_name = "objectJson"];</code>
@@ -452,7 +452,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object so far: complete, valid JSON text.
+     * The object so far, as valid JSON text: open strings, arrays and objects are closed.
      * </pre>
      *
      * <code>string object_json = 1 [json_name = "objectJson"];</code>
@@ -469,7 +469,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object so far: complete, valid JSON text.
+     * The object so far, as valid JSON text: open strings, arrays and objects are closed.
      * </pre>
      *
      * <code>string object_json = 1 [json_name = "objectJson"];</code>
@@ -483,7 +483,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object so far: complete, valid JSON text.
+     * The object so far, as valid JSON text: open strings, arrays and objects are closed.
      * </pre>
      *
      * <code>string object_json = 1 [json_name = "objectJson"];</code>

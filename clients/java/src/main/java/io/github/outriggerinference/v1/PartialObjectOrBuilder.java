@@ -12,7 +12,7 @@ public interface PartialObjectOrBuilder extends
 
   /**
    * <pre>
-   * The object so far: complete, valid JSON text.
+   * The object so far, as valid JSON text: open strings, arrays and objects are closed.
    * </pre>
    *
    * <code>string object_json = 1 [json_name = "objectJson"];</code>
@@ -21,7 +21,7 @@ public interface PartialObjectOrBuilder extends
   java.lang.String getObjectJson();
   /**
    * <pre>
-   * The object so far: complete, valid JSON text.
+   * The object so far, as valid JSON text: open strings, arrays and objects are closed.
    * </pre>
    *
    * <code>string object_json = 1 [json_name = "objectJson"];</code>

@@ -56,7 +56,7 @@ private static final long serialVersionUID = 0L;
 
   /**
    * <pre>
-   * Why an output is not used. Values may be added.
+   * Why an output was not used. Values may be added.
    * </pre>
    *
    * Protobuf enum {@code outrigger.v1.RejectedOutput.Reason}
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
     REASON_UNKNOWN_CALL(1),
     /**
      * <pre>
-     * The call has its output already.
+     * The call has its result already.
      * </pre>
      *
      * <code>REASON_ALREADY_ANSWERED = 2;</code>
@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
     REASON_ALREADY_ANSWERED(2),
     /**
      * <pre>
-     * The tool's time limit had passed.
+     * The output came after `ExecuteTool.timeout`.
      * </pre>
      *
      * <code>REASON_TOO_LATE = 3;</code>
@@ -97,8 +97,8 @@ private static final long serialVersionUID = 0L;
     REASON_TOO_LATE(3),
     /**
      * <pre>
-     * A repaired call for an `execute` without a `problem`, or a result for one with a `problem`.
-     * The call still waits for its output.
+     * The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
+     * with a `problem`. The call still needs an output.
      * </pre>
      *
      * <code>REASON_WRONG_KIND = 4;</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
     public static final int REASON_UNKNOWN_CALL_VALUE = 1;
     /**
      * <pre>
-     * The call has its output already.
+     * The call has its result already.
      * </pre>
      *
      * <code>REASON_ALREADY_ANSWERED = 2;</code>
@@ -142,7 +142,7 @@ private static final long serialVersionUID = 0L;
     public static final int REASON_ALREADY_ANSWERED_VALUE = 2;
     /**
      * <pre>
-     * The tool's time limit had passed.
+     * The output came after `ExecuteTool.timeout`.
      * </pre>
      *
      * <code>REASON_TOO_LATE = 3;</code>
@@ -150,8 +150,8 @@ private static final long serialVersionUID = 0L;
     public static final int REASON_TOO_LATE_VALUE = 3;
     /**
      * <pre>
-     * A repaired call for an `execute` without a `problem`, or a result for one with a `problem`.
-     * The call still waits for its output.
+     * The output was a `repaired_call` for an `execute` without a `problem`, or a `result` for one
+     * with a `problem`. The call still needs an output.
      * </pre>
      *
      * <code>REASON_WRONG_KIND = 4;</code>
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object toolCallId_ = "";
   /**
    * <pre>
-   * The call that the output named, at most its first 256 characters.
+   * The tool call id of the output, at most its first 256 characters.
    * </pre>
    *
    * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -270,7 +270,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The call that the output named, at most its first 256 characters.
+   * The tool call id of the output, at most its first 256 characters.
    * </pre>
    *
    * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -295,7 +295,7 @@ private static final long serialVersionUID = 0L;
   private int reason_ = 0;
   /**
    * <pre>
-   * Why it was not used.
+   * Why the output was not used.
    * </pre>
    *
    * <code>.outrigger.v1.RejectedOutput.Reason reason = 2 [json_name = "reason"];</code>
@@ -306,7 +306,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why it was not used.
+   * Why the output was not used.
    * </pre>
    *
    * <code>.outrigger.v1.RejectedOutput.Reason reason = 2 [json_name = "reason"];</code>
@@ -642,7 +642,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object toolCallId_ = "";
     /**
      * <pre>
-     * The call that the output named, at most its first 256 characters.
+     * The tool call id of the output, at most its first 256 characters.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -662,7 +662,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call that the output named, at most its first 256 characters.
+     * The tool call id of the output, at most its first 256 characters.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -683,7 +683,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call that the output named, at most its first 256 characters.
+     * The tool call id of the output, at most its first 256 characters.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -700,7 +700,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call that the output named, at most its first 256 characters.
+     * The tool call id of the output, at most its first 256 characters.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -714,7 +714,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call that the output named, at most its first 256 characters.
+     * The tool call id of the output, at most its first 256 characters.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -734,7 +734,7 @@ private static final long serialVersionUID = 0L;
     private int reason_ = 0;
     /**
      * <pre>
-     * Why it was not used.
+     * Why the output was not used.
      * </pre>
      *
      * <code>.outrigger.v1.RejectedOutput.Reason reason = 2 [json_name = "reason"];</code>
@@ -745,7 +745,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was not used.
+     * Why the output was not used.
      * </pre>
      *
      * <code>.outrigger.v1.RejectedOutput.Reason reason = 2 [json_name = "reason"];</code>
@@ -760,7 +760,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was not used.
+     * Why the output was not used.
      * </pre>
      *
      * <code>.outrigger.v1.RejectedOutput.Reason reason = 2 [json_name = "reason"];</code>
@@ -773,7 +773,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was not used.
+     * Why the output was not used.
      * </pre>
      *
      * <code>.outrigger.v1.RejectedOutput.Reason reason = 2 [json_name = "reason"];</code>
@@ -790,7 +790,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why it was not used.
+     * Why the output was not used.
      * </pre>
      *
      * <code>.outrigger.v1.RejectedOutput.Reason reason = 2 [json_name = "reason"];</code>

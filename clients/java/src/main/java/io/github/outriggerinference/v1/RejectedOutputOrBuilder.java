@@ -12,7 +12,7 @@ public interface RejectedOutputOrBuilder extends
 
   /**
    * <pre>
-   * The call that the output named, at most its first 256 characters.
+   * The tool call id of the output, at most its first 256 characters.
    * </pre>
    *
    * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -21,7 +21,7 @@ public interface RejectedOutputOrBuilder extends
   java.lang.String getToolCallId();
   /**
    * <pre>
-   * The call that the output named, at most its first 256 characters.
+   * The tool call id of the output, at most its first 256 characters.
    * </pre>
    *
    * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -32,7 +32,7 @@ public interface RejectedOutputOrBuilder extends
 
   /**
    * <pre>
-   * Why it was not used.
+   * Why the output was not used.
    * </pre>
    *
    * <code>.outrigger.v1.RejectedOutput.Reason reason = 2 [json_name = "reason"];</code>
@@ -41,7 +41,7 @@ public interface RejectedOutputOrBuilder extends
   int getReasonValue();
   /**
    * <pre>
-   * Why it was not used.
+   * Why the output was not used.
    * </pre>
    *
    * <code>.outrigger.v1.RejectedOutput.Reason reason = 2 [json_name = "reason"];</code>

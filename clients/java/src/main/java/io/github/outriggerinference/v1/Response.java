@@ -607,8 +607,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.Attempt> attempts_;
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -619,8 +619,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -632,8 +632,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -644,8 +644,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -656,8 +656,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3111,8 +3111,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3126,8 +3126,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3141,8 +3141,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3156,8 +3156,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3176,8 +3176,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3195,8 +3195,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3214,8 +3214,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3234,8 +3234,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3253,8 +3253,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3272,8 +3272,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3292,8 +3292,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3310,8 +3310,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3328,8 +3328,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3340,8 +3340,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3355,8 +3355,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3371,8 +3371,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3383,8 +3383,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -3396,8 +3396,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-     * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+     * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+     * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
      * </pre>
      *
      * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>

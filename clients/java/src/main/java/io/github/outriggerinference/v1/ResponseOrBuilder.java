@@ -319,8 +319,8 @@ public interface ResponseOrBuilder extends
 
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -329,8 +329,8 @@ public interface ResponseOrBuilder extends
       getAttemptsList();
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -338,8 +338,8 @@ public interface ResponseOrBuilder extends
   io.github.outriggerinference.v1.Attempt getAttempts(int index);
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -347,8 +347,8 @@ public interface ResponseOrBuilder extends
   int getAttemptsCount();
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>
@@ -357,8 +357,8 @@ public interface ResponseOrBuilder extends
       getAttemptsOrBuilderList();
   /**
    * <pre>
-   * Calls of providers that failed before this answer, in their order: retries and fallbacks that
-   * the sidecar is configured to make. At most 32: the latest. Empty where the first call succeeded.
+   * Provider calls that failed before this answer, in order, if the sidecar is configured to retry
+   * or to fall back to another provider. At most the latest 32. Empty if the first call succeeded.
    * </pre>
    *
    * <code>repeated .outrigger.v1.Attempt attempts = 13 [json_name = "attempts"];</code>

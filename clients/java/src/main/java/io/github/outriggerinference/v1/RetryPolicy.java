@@ -7,11 +7,11 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * When and how often a call of the model is repeated. Each step's call is retried on its own: a
- * retry never executes a tool again, and a stream is never retried after output began. Errors are
- * retried where their `retryable` is true. Where a provider says when to come back, that delay
- * replaces the computed one; a delay over `max_delay`, or one that would end after the deadline,
- * ends the retries.
+ * When and how often a model call is retried. The call of each step is retried on its own: a retry
+ * never executes a tool again, and a stream is never retried after output began. An error is retried
+ * if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
+ * that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
+ * one whose delay would end after the deadline.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.RetryPolicy}
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   private int maxRetries_ = 0;
   /**
    * <pre>
-   * Retries after the first attempt, at most. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
    * </pre>
    *
    * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Retries after the first attempt, at most. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
    * </pre>
    *
    * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration maxDelay_;
   /**
    * <pre>
-   * Longest delay before jitter. Default 60 s.
+   * Maximum delay, before jitter. Default 60 s.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -138,7 +138,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Longest delay before jitter. Default 60 s.
+   * Maximum delay, before jitter. Default 60 s.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Longest delay before jitter. Default 60 s.
+   * Maximum delay, before jitter. Default 60 s.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   private boolean jitter_ = false;
   /**
    * <pre>
-   * Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+   * Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
    * </pre>
    *
    * <code>optional bool jitter = 5 [json_name = "jitter"];</code>
@@ -203,7 +203,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+   * Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
    * </pre>
    *
    * <code>optional bool jitter = 5 [json_name = "jitter"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   private boolean retryTimeouts_ = false;
   /**
    * <pre>
-   * Whether an error of kind REQUEST_TIMEOUT is retried too. Default false.
+   * Also retries errors of kind REQUEST_TIMEOUT. Default false.
    * </pre>
    *
    * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>
@@ -476,11 +476,11 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When and how often a call of the model is repeated. Each step's call is retried on its own: a
-   * retry never executes a tool again, and a stream is never retried after output began. Errors are
-   * retried where their `retryable` is true. Where a provider says when to come back, that delay
-   * replaces the computed one; a delay over `max_delay`, or one that would end after the deadline,
-   * ends the retries.
+   * When and how often a model call is retried. The call of each step is retried on its own: a retry
+   * never executes a tool again, and a stream is never retried after output began. An error is retried
+   * if its `retryable` is true, and `retry_timeouts` allows it. If the provider says how long to wait,
+   * that delay replaces the computed one; if it exceeds `max_delay`, there is no retry. Neither is there
+   * one whose delay would end after the deadline.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.RetryPolicy}
@@ -709,7 +709,7 @@ private static final long serialVersionUID = 0L;
     private int maxRetries_ ;
     /**
      * <pre>
-     * Retries after the first attempt, at most. 0 disables retries. Default 2.
+     * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
      * </pre>
      *
      * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -721,7 +721,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Retries after the first attempt, at most. 0 disables retries. Default 2.
+     * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
      * </pre>
      *
      * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -733,7 +733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Retries after the first attempt, at most. 0 disables retries. Default 2.
+     * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
      * </pre>
      *
      * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -749,7 +749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Retries after the first attempt, at most. 0 disables retries. Default 2.
+     * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
      * </pre>
      *
      * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -922,7 +922,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> maxDelayBuilder_;
     /**
      * <pre>
-     * Longest delay before jitter. Default 60 s.
+     * Maximum delay, before jitter. Default 60 s.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -933,7 +933,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest delay before jitter. Default 60 s.
+     * Maximum delay, before jitter. Default 60 s.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -948,7 +948,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest delay before jitter. Default 60 s.
+     * Maximum delay, before jitter. Default 60 s.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -966,7 +966,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest delay before jitter. Default 60 s.
+     * Maximum delay, before jitter. Default 60 s.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -984,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest delay before jitter. Default 60 s.
+     * Maximum delay, before jitter. Default 60 s.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -1009,7 +1009,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest delay before jitter. Default 60 s.
+     * Maximum delay, before jitter. Default 60 s.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -1026,7 +1026,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest delay before jitter. Default 60 s.
+     * Maximum delay, before jitter. Default 60 s.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -1038,7 +1038,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest delay before jitter. Default 60 s.
+     * Maximum delay, before jitter. Default 60 s.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -1053,7 +1053,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest delay before jitter. Default 60 s.
+     * Maximum delay, before jitter. Default 60 s.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -1131,7 +1131,7 @@ private static final long serialVersionUID = 0L;
     private boolean jitter_ ;
     /**
      * <pre>
-     * Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+     * Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
      * </pre>
      *
      * <code>optional bool jitter = 5 [json_name = "jitter"];</code>
@@ -1143,7 +1143,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+     * Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
      * </pre>
      *
      * <code>optional bool jitter = 5 [json_name = "jitter"];</code>
@@ -1155,7 +1155,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+     * Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
      * </pre>
      *
      * <code>optional bool jitter = 5 [json_name = "jitter"];</code>
@@ -1171,7 +1171,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+     * Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
      * </pre>
      *
      * <code>optional bool jitter = 5 [json_name = "jitter"];</code>
@@ -1187,7 +1187,7 @@ private static final long serialVersionUID = 0L;
     private boolean retryTimeouts_ ;
     /**
      * <pre>
-     * Whether an error of kind REQUEST_TIMEOUT is retried too. Default false.
+     * Also retries errors of kind REQUEST_TIMEOUT. Default false.
      * </pre>
      *
      * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>
@@ -1199,7 +1199,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether an error of kind REQUEST_TIMEOUT is retried too. Default false.
+     * Also retries errors of kind REQUEST_TIMEOUT. Default false.
      * </pre>
      *
      * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>
@@ -1215,7 +1215,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether an error of kind REQUEST_TIMEOUT is retried too. Default false.
+     * Also retries errors of kind REQUEST_TIMEOUT. Default false.
      * </pre>
      *
      * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>

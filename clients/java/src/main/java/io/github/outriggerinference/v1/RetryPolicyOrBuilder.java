@@ -12,7 +12,7 @@ public interface RetryPolicyOrBuilder extends
 
   /**
    * <pre>
-   * Retries after the first attempt, at most. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
    * </pre>
    *
    * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -21,7 +21,7 @@ public interface RetryPolicyOrBuilder extends
   boolean hasMaxRetries();
   /**
    * <pre>
-   * Retries after the first attempt, at most. 0 disables retries. Default 2.
+   * Maximum number of retries after the first attempt. 0 disables retries. Default 2.
    * </pre>
    *
    * <code>optional int32 max_retries = 1 [json_name = "maxRetries"];</code>
@@ -58,7 +58,7 @@ public interface RetryPolicyOrBuilder extends
 
   /**
    * <pre>
-   * Longest delay before jitter. Default 60 s.
+   * Maximum delay, before jitter. Default 60 s.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -67,7 +67,7 @@ public interface RetryPolicyOrBuilder extends
   boolean hasMaxDelay();
   /**
    * <pre>
-   * Longest delay before jitter. Default 60 s.
+   * Maximum delay, before jitter. Default 60 s.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -76,7 +76,7 @@ public interface RetryPolicyOrBuilder extends
   com.google.protobuf.Duration getMaxDelay();
   /**
    * <pre>
-   * Longest delay before jitter. Default 60 s.
+   * Maximum delay, before jitter. Default 60 s.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_delay = 3 [json_name = "maxDelay"];</code>
@@ -104,7 +104,7 @@ public interface RetryPolicyOrBuilder extends
 
   /**
    * <pre>
-   * Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+   * Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
    * </pre>
    *
    * <code>optional bool jitter = 5 [json_name = "jitter"];</code>
@@ -113,7 +113,7 @@ public interface RetryPolicyOrBuilder extends
   boolean hasJitter();
   /**
    * <pre>
-   * Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true.
+   * Multiplies each computed delay by a random factor from 0.5 to 1.5. Default true.
    * </pre>
    *
    * <code>optional bool jitter = 5 [json_name = "jitter"];</code>
@@ -123,7 +123,7 @@ public interface RetryPolicyOrBuilder extends
 
   /**
    * <pre>
-   * Whether an error of kind REQUEST_TIMEOUT is retried too. Default false.
+   * Also retries errors of kind REQUEST_TIMEOUT. Default false.
    * </pre>
    *
    * <code>bool retry_timeouts = 6 [json_name = "retryTimeouts"];</code>

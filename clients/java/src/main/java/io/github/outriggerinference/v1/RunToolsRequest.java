@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   public static final int START_FIELD_NUMBER = 10;
   /**
    * <pre>
-   * Opens the loop. First message, sent once.
+   * Starts the loop. The first message, sent once.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Opens the loop. First message, sent once.
+   * Starts the loop. The first message, sent once.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Opens the loop. First message, sent once.
+   * Starts the loop. The first message, sent once.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -563,7 +563,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.RunToolsStart, io.github.outriggerinference.v1.RunToolsStart.Builder, io.github.outriggerinference.v1.RunToolsStartOrBuilder> startBuilder_;
     /**
      * <pre>
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -575,7 +575,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -597,7 +597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -615,7 +615,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -633,7 +633,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -683,7 +683,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -693,7 +693,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -711,7 +711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Opens the loop. First message, sent once.
+     * Starts the loop. The first message, sent once.
      * </pre>
      *
      * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>

@@ -12,7 +12,7 @@ public interface RunToolsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Opens the loop. First message, sent once.
+   * Starts the loop. The first message, sent once.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -21,7 +21,7 @@ public interface RunToolsRequestOrBuilder extends
   boolean hasStart();
   /**
    * <pre>
-   * Opens the loop. First message, sent once.
+   * Starts the loop. The first message, sent once.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>
@@ -30,7 +30,7 @@ public interface RunToolsRequestOrBuilder extends
   io.github.outriggerinference.v1.RunToolsStart getStart();
   /**
    * <pre>
-   * Opens the loop. First message, sent once.
+   * Starts the loop. The first message, sent once.
    * </pre>
    *
    * <code>.outrigger.v1.RunToolsStart start = 10 [json_name = "start"];</code>

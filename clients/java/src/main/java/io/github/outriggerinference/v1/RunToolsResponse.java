@@ -178,7 +178,7 @@ private static final long serialVersionUID = 0L;
   public static final int EXECUTE_FIELD_NUMBER = 11;
   /**
    * <pre>
-   * A tool is to be executed, or a call to be repaired.
+   * The caller is to execute a tool, or to repair a call.
    * </pre>
    *
    * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -190,7 +190,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A tool is to be executed, or a call to be repaired.
+   * The caller is to execute a tool, or to repair a call.
    * </pre>
    *
    * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -205,7 +205,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A tool is to be executed, or a call to be repaired.
+   * The caller is to execute a tool, or to repair a call.
    * </pre>
    *
    * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -1215,7 +1215,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.ExecuteTool, io.github.outriggerinference.v1.ExecuteTool.Builder, io.github.outriggerinference.v1.ExecuteToolOrBuilder> executeBuilder_;
     /**
      * <pre>
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      * </pre>
      *
      * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -1227,7 +1227,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      * </pre>
      *
      * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -1249,7 +1249,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      * </pre>
      *
      * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -1267,7 +1267,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      * </pre>
      *
      * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -1285,7 +1285,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      * </pre>
      *
      * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -1312,7 +1312,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      * </pre>
      *
      * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -1335,7 +1335,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      * </pre>
      *
      * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -1345,7 +1345,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      * </pre>
      *
      * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -1363,7 +1363,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A tool is to be executed, or a call to be repaired.
+     * The caller is to execute a tool, or to repair a call.
      * </pre>
      *
      * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>

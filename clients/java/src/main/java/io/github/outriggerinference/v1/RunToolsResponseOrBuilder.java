@@ -59,7 +59,7 @@ public interface RunToolsResponseOrBuilder extends
 
   /**
    * <pre>
-   * A tool is to be executed, or a call to be repaired.
+   * The caller is to execute a tool, or to repair a call.
    * </pre>
    *
    * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -68,7 +68,7 @@ public interface RunToolsResponseOrBuilder extends
   boolean hasExecute();
   /**
    * <pre>
-   * A tool is to be executed, or a call to be repaired.
+   * The caller is to execute a tool, or to repair a call.
    * </pre>
    *
    * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>
@@ -77,7 +77,7 @@ public interface RunToolsResponseOrBuilder extends
   io.github.outriggerinference.v1.ExecuteTool getExecute();
   /**
    * <pre>
-   * A tool is to be executed, or a call to be repaired.
+   * The caller is to execute a tool, or to repair a call.
    * </pre>
    *
    * <code>.outrigger.v1.ExecuteTool execute = 11 [json_name = "execute"];</code>

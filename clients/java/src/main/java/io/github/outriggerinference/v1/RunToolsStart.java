@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * Opens a tool loop.
+ * Starts a tool loop.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.RunToolsStart}
@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.GenerationOptions options_;
   /**
    * <pre>
-   * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+   * What to generate. The caller executes the function tools and custom tools of `request.tools`.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+   * What to generate. The caller executes the function tools and custom tools of `request.tools`.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+   * What to generate. The caller executes the function tools and custom tools of `request.tools`.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -99,8 +99,8 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-   * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    * </pre>
    *
    * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -112,8 +112,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-   * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    * </pre>
    *
    * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -124,8 +124,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-   * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    * </pre>
    *
    * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -137,8 +137,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-   * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    * </pre>
    *
    * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -154,7 +154,7 @@ private static final long serialVersionUID = 0L;
   private boolean omitEvents_ = false;
   /**
    * <pre>
-   * Leaves out the `event` messages, for callers that want the result only. Default false.
+   * Sends no `event` messages, for callers that need only the result. Default false.
    * </pre>
    *
    * <code>bool omit_events = 3 [json_name = "omitEvents"];</code>
@@ -169,9 +169,8 @@ private static final long serialVersionUID = 0L;
   private boolean repairCalls_ = false;
   /**
    * <pre>
-   * Whether calls with arguments that do not parse or do not match the tool's schema are sent to the
-   * caller for repair, as `execute` with a `problem`. Otherwise the model gets an error result for
-   * them at once. Default false.
+   * Sends calls whose arguments do not parse or do not match the tool's schema to the caller for
+   * repair, as an `execute` with a `problem`. By default such a call gets an error result at once.
    * </pre>
    *
    * <code>bool repair_calls = 4 [json_name = "repairCalls"];</code>
@@ -391,7 +390,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Opens a tool loop.
+   * Starts a tool loop.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.RunToolsStart}
@@ -594,7 +593,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.GenerationOptions, io.github.outriggerinference.v1.GenerationOptions.Builder, io.github.outriggerinference.v1.GenerationOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+     * What to generate. The caller executes the function tools and custom tools of `request.tools`.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -605,7 +604,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+     * What to generate. The caller executes the function tools and custom tools of `request.tools`.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -620,7 +619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+     * What to generate. The caller executes the function tools and custom tools of `request.tools`.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -638,7 +637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+     * What to generate. The caller executes the function tools and custom tools of `request.tools`.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -656,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+     * What to generate. The caller executes the function tools and custom tools of `request.tools`.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -681,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+     * What to generate. The caller executes the function tools and custom tools of `request.tools`.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -698,7 +697,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+     * What to generate. The caller executes the function tools and custom tools of `request.tools`.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -710,7 +709,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+     * What to generate. The caller executes the function tools and custom tools of `request.tools`.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -725,7 +724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+     * What to generate. The caller executes the function tools and custom tools of `request.tools`.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -754,8 +753,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-     * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+     * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+     * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
      * </pre>
      *
      * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -768,8 +767,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-     * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+     * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+     * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
      * </pre>
      *
      * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -780,8 +779,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-     * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+     * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+     * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
      * </pre>
      *
      * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -793,8 +792,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-     * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+     * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+     * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
      * </pre>
      *
      * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -807,8 +806,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-     * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+     * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+     * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
      * </pre>
      *
      * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -827,8 +826,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-     * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+     * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+     * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
      * </pre>
      *
      * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -846,8 +845,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-     * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+     * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+     * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
      * </pre>
      *
      * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -865,8 +864,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-     * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+     * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+     * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
      * </pre>
      *
      * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -881,8 +880,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-     * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+     * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+     * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
      * </pre>
      *
      * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -903,7 +902,7 @@ private static final long serialVersionUID = 0L;
     private boolean omitEvents_ ;
     /**
      * <pre>
-     * Leaves out the `event` messages, for callers that want the result only. Default false.
+     * Sends no `event` messages, for callers that need only the result. Default false.
      * </pre>
      *
      * <code>bool omit_events = 3 [json_name = "omitEvents"];</code>
@@ -915,7 +914,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leaves out the `event` messages, for callers that want the result only. Default false.
+     * Sends no `event` messages, for callers that need only the result. Default false.
      * </pre>
      *
      * <code>bool omit_events = 3 [json_name = "omitEvents"];</code>
@@ -931,7 +930,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Leaves out the `event` messages, for callers that want the result only. Default false.
+     * Sends no `event` messages, for callers that need only the result. Default false.
      * </pre>
      *
      * <code>bool omit_events = 3 [json_name = "omitEvents"];</code>
@@ -947,9 +946,8 @@ private static final long serialVersionUID = 0L;
     private boolean repairCalls_ ;
     /**
      * <pre>
-     * Whether calls with arguments that do not parse or do not match the tool's schema are sent to the
-     * caller for repair, as `execute` with a `problem`. Otherwise the model gets an error result for
-     * them at once. Default false.
+     * Sends calls whose arguments do not parse or do not match the tool's schema to the caller for
+     * repair, as an `execute` with a `problem`. By default such a call gets an error result at once.
      * </pre>
      *
      * <code>bool repair_calls = 4 [json_name = "repairCalls"];</code>
@@ -961,9 +959,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether calls with arguments that do not parse or do not match the tool's schema are sent to the
-     * caller for repair, as `execute` with a `problem`. Otherwise the model gets an error result for
-     * them at once. Default false.
+     * Sends calls whose arguments do not parse or do not match the tool's schema to the caller for
+     * repair, as an `execute` with a `problem`. By default such a call gets an error result at once.
      * </pre>
      *
      * <code>bool repair_calls = 4 [json_name = "repairCalls"];</code>
@@ -979,9 +976,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether calls with arguments that do not parse or do not match the tool's schema are sent to the
-     * caller for repair, as `execute` with a `problem`. Otherwise the model gets an error result for
-     * them at once. Default false.
+     * Sends calls whose arguments do not parse or do not match the tool's schema to the caller for
+     * repair, as an `execute` with a `problem`. By default such a call gets an error result at once.
      * </pre>
      *
      * <code>bool repair_calls = 4 [json_name = "repairCalls"];</code>

@@ -12,7 +12,7 @@ public interface RunToolsStartOrBuilder extends
 
   /**
    * <pre>
-   * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+   * What to generate. The caller executes the function tools and custom tools of `request.tools`.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -21,7 +21,7 @@ public interface RunToolsStartOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+   * What to generate. The caller executes the function tools and custom tools of `request.tools`.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -30,7 +30,7 @@ public interface RunToolsStartOrBuilder extends
   io.github.outriggerinference.v1.GenerationOptions getOptions();
   /**
    * <pre>
-   * What to generate. The function and custom tools of `request.tools` are executed by the caller.
+   * What to generate. The caller executes the function tools and custom tools of `request.tools`.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -39,8 +39,8 @@ public interface RunToolsStartOrBuilder extends
 
   /**
    * <pre>
-   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-   * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    * </pre>
    *
    * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -50,8 +50,8 @@ public interface RunToolsStartOrBuilder extends
       getPassiveToolsList();
   /**
    * <pre>
-   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-   * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    * </pre>
    *
    * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -60,8 +60,8 @@ public interface RunToolsStartOrBuilder extends
   int getPassiveToolsCount();
   /**
    * <pre>
-   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-   * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    * </pre>
    *
    * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -71,8 +71,8 @@ public interface RunToolsStartOrBuilder extends
   java.lang.String getPassiveTools(int index);
   /**
    * <pre>
-   * Names of tools of `request.tools` that are not executed in the loop: a call to one ends it with
-   * STOP_REASON_TOOL_CALLS, after the other calls of the step were executed.
+   * Names of tools in `request.tools` that are not executed in the loop. A call of one ends the loop
+   * with STOP_REASON_TOOL_CALLS, after the other calls of the step have been executed.
    * </pre>
    *
    * <code>repeated string passive_tools = 2 [json_name = "passiveTools"];</code>
@@ -84,7 +84,7 @@ public interface RunToolsStartOrBuilder extends
 
   /**
    * <pre>
-   * Leaves out the `event` messages, for callers that want the result only. Default false.
+   * Sends no `event` messages, for callers that need only the result. Default false.
    * </pre>
    *
    * <code>bool omit_events = 3 [json_name = "omitEvents"];</code>
@@ -94,9 +94,8 @@ public interface RunToolsStartOrBuilder extends
 
   /**
    * <pre>
-   * Whether calls with arguments that do not parse or do not match the tool's schema are sent to the
-   * caller for repair, as `execute` with a `problem`. Otherwise the model gets an error result for
-   * them at once. Default false.
+   * Sends calls whose arguments do not parse or do not match the tool's schema to the caller for
+   * repair, as an `execute` with a `problem`. By default such a call gets an error result at once.
    * </pre>
    *
    * <code>bool repair_calls = 4 [json_name = "repairCalls"];</code>

@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * A step is complete: the model answered, and its tools were executed.
+ * The end of a step: the model has answered, and its tools have been executed.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.StepFinish}
@@ -259,7 +259,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A step is complete: the model answered, and its tools were executed.
+   * The end of a step: the model has answered, and its tools have been executed.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.StepFinish}

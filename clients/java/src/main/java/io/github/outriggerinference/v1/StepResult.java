@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * One call of the model and the tools that it asked for.
+ * One model call and the execution of the tools that it called.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.StepResult}
@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.Response response_;
   /**
    * <pre>
-   * The model's answer: message, finish reason, usage and warnings of this step.
+   * The model's answer, with the finish reason, usage and warnings of this step.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model's answer: message, finish reason, usage and warnings of this step.
+   * The model's answer, with the finish reason, usage and warnings of this step.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model's answer: message, finish reason, usage and warnings of this step.
+   * The model's answer, with the finish reason, usage and warnings of this step.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -98,8 +98,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.ToolResult> toolResults_;
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -110,8 +110,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -123,8 +123,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -135,8 +135,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -147,8 +147,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -164,8 +164,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.outriggerinference.v1.ToolCall> repairedCalls_;
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -176,8 +176,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -189,8 +189,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -201,8 +201,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -213,8 +213,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -429,7 +429,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One call of the model and the tools that it asked for.
+   * One model call and the execution of the tools that it called.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.StepResult}
@@ -703,7 +703,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.Response, io.github.outriggerinference.v1.Response.Builder, io.github.outriggerinference.v1.ResponseOrBuilder> responseBuilder_;
     /**
      * <pre>
-     * The model's answer: message, finish reason, usage and warnings of this step.
+     * The model's answer, with the finish reason, usage and warnings of this step.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -714,7 +714,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's answer: message, finish reason, usage and warnings of this step.
+     * The model's answer, with the finish reason, usage and warnings of this step.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -729,7 +729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's answer: message, finish reason, usage and warnings of this step.
+     * The model's answer, with the finish reason, usage and warnings of this step.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -747,7 +747,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's answer: message, finish reason, usage and warnings of this step.
+     * The model's answer, with the finish reason, usage and warnings of this step.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -765,7 +765,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's answer: message, finish reason, usage and warnings of this step.
+     * The model's answer, with the finish reason, usage and warnings of this step.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -790,7 +790,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's answer: message, finish reason, usage and warnings of this step.
+     * The model's answer, with the finish reason, usage and warnings of this step.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -807,7 +807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's answer: message, finish reason, usage and warnings of this step.
+     * The model's answer, with the finish reason, usage and warnings of this step.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -819,7 +819,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's answer: message, finish reason, usage and warnings of this step.
+     * The model's answer, with the finish reason, usage and warnings of this step.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -834,7 +834,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model's answer: message, finish reason, usage and warnings of this step.
+     * The model's answer, with the finish reason, usage and warnings of this step.
      * </pre>
      *
      * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -867,8 +867,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -882,8 +882,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -897,8 +897,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -912,8 +912,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -932,8 +932,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -951,8 +951,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -970,8 +970,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -990,8 +990,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1009,8 +1009,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1028,8 +1028,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1048,8 +1048,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1066,8 +1066,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1084,8 +1084,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1096,8 +1096,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1111,8 +1111,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1127,8 +1127,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1139,8 +1139,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1152,8 +1152,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-     * none was executed.
+     * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+     * has an error result if the model was told so, and otherwise none.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -1191,8 +1191,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1206,8 +1206,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1221,8 +1221,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1236,8 +1236,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1256,8 +1256,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1275,8 +1275,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1294,8 +1294,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1314,8 +1314,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1333,8 +1333,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1352,8 +1352,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1372,8 +1372,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1390,8 +1390,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1408,8 +1408,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1420,8 +1420,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1435,8 +1435,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1451,8 +1451,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1463,8 +1463,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -1476,8 +1476,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-     * them as the model wrote them.
+     * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+     * wrote them.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>

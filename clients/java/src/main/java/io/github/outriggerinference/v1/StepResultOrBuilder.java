@@ -12,7 +12,7 @@ public interface StepResultOrBuilder extends
 
   /**
    * <pre>
-   * The model's answer: message, finish reason, usage and warnings of this step.
+   * The model's answer, with the finish reason, usage and warnings of this step.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -21,7 +21,7 @@ public interface StepResultOrBuilder extends
   boolean hasResponse();
   /**
    * <pre>
-   * The model's answer: message, finish reason, usage and warnings of this step.
+   * The model's answer, with the finish reason, usage and warnings of this step.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -30,7 +30,7 @@ public interface StepResultOrBuilder extends
   io.github.outriggerinference.v1.Response getResponse();
   /**
    * <pre>
-   * The model's answer: message, finish reason, usage and warnings of this step.
+   * The model's answer, with the finish reason, usage and warnings of this step.
    * </pre>
    *
    * <code>.outrigger.v1.Response response = 1 [json_name = "response"];</code>
@@ -39,8 +39,8 @@ public interface StepResultOrBuilder extends
 
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -49,8 +49,8 @@ public interface StepResultOrBuilder extends
       getToolResultsList();
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -58,8 +58,8 @@ public interface StepResultOrBuilder extends
   io.github.outriggerinference.v1.ToolResult getToolResults(int index);
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -67,8 +67,8 @@ public interface StepResultOrBuilder extends
   int getToolResultsCount();
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -77,8 +77,8 @@ public interface StepResultOrBuilder extends
       getToolResultsOrBuilderList();
   /**
    * <pre>
-   * Results of the tools that were executed, in the order of the calls in `response`. Empty where
-   * none was executed.
+   * Results of tool calls, in the order of the calls in `response`. A call that was not executed
+   * has an error result if the model was told so, and otherwise none.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolResult tool_results = 2 [json_name = "toolResults"];</code>
@@ -88,8 +88,8 @@ public interface StepResultOrBuilder extends
 
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -98,8 +98,8 @@ public interface StepResultOrBuilder extends
       getRepairedCallsList();
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -107,8 +107,8 @@ public interface StepResultOrBuilder extends
   io.github.outriggerinference.v1.ToolCall getRepairedCalls(int index);
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -116,8 +116,8 @@ public interface StepResultOrBuilder extends
   int getRepairedCallsCount();
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>
@@ -126,8 +126,8 @@ public interface StepResultOrBuilder extends
       getRepairedCallsOrBuilderList();
   /**
    * <pre>
-   * Calls whose arguments were repaired before they were executed, as executed. `response` holds
-   * them as the model wrote them.
+   * Calls whose arguments were repaired, as they were executed. `response` has them as the model
+   * wrote them.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolCall repaired_calls = 3 [json_name = "repairedCalls"];</code>

@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * One message of StreamGenerate. Exactly one of `result` and `error` is last.
+ * One message of StreamGenerate. The last one is a `result` or an `error`.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.StreamGenerateResponse}
@@ -543,7 +543,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One message of StreamGenerate. Exactly one of `result` and `error` is last.
+   * One message of StreamGenerate. The last one is a `result` or an `error`.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.StreamGenerateResponse}

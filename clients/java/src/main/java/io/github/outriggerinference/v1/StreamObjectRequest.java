@@ -57,7 +57,8 @@ private static final long serialVersionUID = 0L;
   private io.github.outriggerinference.v1.GenerationOptions options_;
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -69,7 +70,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -81,7 +83,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -133,7 +136,7 @@ private static final long serialVersionUID = 0L;
   private boolean includeEvents_ = false;
   /**
    * <pre>
-   * Whether the model's events are sent too. Default false.
+   * Also sends the model's events. Default false.
    * </pre>
    *
    * <code>bool include_events = 3 [json_name = "includeEvents"];</code>
@@ -532,7 +535,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.GenerationOptions, io.github.outriggerinference.v1.GenerationOptions.Builder, io.github.outriggerinference.v1.GenerationOptionsOrBuilder> optionsBuilder_;
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -543,7 +547,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -558,7 +563,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -576,7 +582,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -594,7 +601,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -619,7 +627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -636,7 +645,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -648,7 +658,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -663,7 +674,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to generate. `request.response_format` must be unset.
+     * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+     * hosted tools.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -840,7 +852,7 @@ private static final long serialVersionUID = 0L;
     private boolean includeEvents_ ;
     /**
      * <pre>
-     * Whether the model's events are sent too. Default false.
+     * Also sends the model's events. Default false.
      * </pre>
      *
      * <code>bool include_events = 3 [json_name = "includeEvents"];</code>
@@ -852,7 +864,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the model's events are sent too. Default false.
+     * Also sends the model's events. Default false.
      * </pre>
      *
      * <code>bool include_events = 3 [json_name = "includeEvents"];</code>
@@ -868,7 +880,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the model's events are sent too. Default false.
+     * Also sends the model's events. Default false.
      * </pre>
      *
      * <code>bool include_events = 3 [json_name = "includeEvents"];</code>

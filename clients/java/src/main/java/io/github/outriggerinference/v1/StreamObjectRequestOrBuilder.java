@@ -12,7 +12,8 @@ public interface StreamObjectRequestOrBuilder extends
 
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -21,7 +22,8 @@ public interface StreamObjectRequestOrBuilder extends
   boolean hasOptions();
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -30,7 +32,8 @@ public interface StreamObjectRequestOrBuilder extends
   io.github.outriggerinference.v1.GenerationOptions getOptions();
   /**
    * <pre>
-   * What to generate. `request.response_format` must be unset.
+   * What to generate. `request.response_format` must be unset, and `request.tools` may have only
+   * hosted tools.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -66,7 +69,7 @@ public interface StreamObjectRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether the model's events are sent too. Default false.
+   * Also sends the model's events. Default false.
    * </pre>
    *
    * <code>bool include_events = 3 [json_name = "includeEvents"];</code>

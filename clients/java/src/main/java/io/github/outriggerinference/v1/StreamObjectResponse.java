@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * One message of StreamObject. Exactly one of `result` and `error` is last.
+ * One message of StreamObject. The last one is a `result` or an `error`.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.StreamObjectResponse}
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
   public static final int EVENT_FIELD_NUMBER = 10;
   /**
    * <pre>
-   * An event of the model, where they were asked for.
+   * An event of the model. Sent only with `include_events`.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -145,7 +145,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An event of the model, where they were asked for.
+   * An event of the model. Sent only with `include_events`.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An event of the model, where they were asked for.
+   * An event of the model. Sent only with `include_events`.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   public static final int PARTIAL_OBJECT_FIELD_NUMBER = 11;
   /**
    * <pre>
-   * The object has grown.
+   * More of the object has arrived.
    * </pre>
    *
    * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The object has grown.
+   * More of the object has arrived.
    * </pre>
    *
    * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -203,7 +203,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The object has grown.
+   * More of the object has arrived.
    * </pre>
    *
    * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -262,7 +262,7 @@ private static final long serialVersionUID = 0L;
   public static final int RESULT_FIELD_NUMBER = 13;
   /**
    * <pre>
-   * The object is complete; `output_json` is the object.
+   * The object is complete. `output_json` has it.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -274,7 +274,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The object is complete; `output_json` is the object.
+   * The object is complete. `output_json` has it.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -289,7 +289,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The object is complete; `output_json` is the object.
+   * The object is complete. `output_json` has it.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -603,7 +603,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One message of StreamObject. Exactly one of `result` and `error` is last.
+   * One message of StreamObject. The last one is a `result` or an `error`.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.StreamObjectResponse}
@@ -961,7 +961,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.StreamEvent, io.github.outriggerinference.v1.StreamEvent.Builder, io.github.outriggerinference.v1.StreamEventOrBuilder> eventBuilder_;
     /**
      * <pre>
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -995,7 +995,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -1013,7 +1013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -1031,7 +1031,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -1058,7 +1058,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -1081,7 +1081,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -1091,7 +1091,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -1109,7 +1109,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model, where they were asked for.
+     * An event of the model. Sent only with `include_events`.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -1137,7 +1137,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.PartialObject, io.github.outriggerinference.v1.PartialObject.Builder, io.github.outriggerinference.v1.PartialObjectOrBuilder> partialObjectBuilder_;
     /**
      * <pre>
-     * The object has grown.
+     * More of the object has arrived.
      * </pre>
      *
      * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -1149,7 +1149,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object has grown.
+     * More of the object has arrived.
      * </pre>
      *
      * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -1171,7 +1171,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object has grown.
+     * More of the object has arrived.
      * </pre>
      *
      * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -1189,7 +1189,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object has grown.
+     * More of the object has arrived.
      * </pre>
      *
      * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -1207,7 +1207,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object has grown.
+     * More of the object has arrived.
      * </pre>
      *
      * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object has grown.
+     * More of the object has arrived.
      * </pre>
      *
      * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -1257,7 +1257,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object has grown.
+     * More of the object has arrived.
      * </pre>
      *
      * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -1267,7 +1267,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object has grown.
+     * More of the object has arrived.
      * </pre>
      *
      * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -1285,7 +1285,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object has grown.
+     * More of the object has arrived.
      * </pre>
      *
      * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -1489,7 +1489,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.GenerateResult, io.github.outriggerinference.v1.GenerateResult.Builder, io.github.outriggerinference.v1.GenerateResultOrBuilder> resultBuilder_;
     /**
      * <pre>
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -1501,7 +1501,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -1523,7 +1523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -1541,7 +1541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -1559,7 +1559,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -1586,7 +1586,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -1609,7 +1609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -1619,7 +1619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -1637,7 +1637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The object is complete; `output_json` is the object.
+     * The object is complete. `output_json` has it.
      * </pre>
      *
      * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>

@@ -32,7 +32,7 @@ public interface StreamObjectResponseOrBuilder extends
 
   /**
    * <pre>
-   * An event of the model, where they were asked for.
+   * An event of the model. Sent only with `include_events`.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -41,7 +41,7 @@ public interface StreamObjectResponseOrBuilder extends
   boolean hasEvent();
   /**
    * <pre>
-   * An event of the model, where they were asked for.
+   * An event of the model. Sent only with `include_events`.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -50,7 +50,7 @@ public interface StreamObjectResponseOrBuilder extends
   io.github.outriggerinference.v1.StreamEvent getEvent();
   /**
    * <pre>
-   * An event of the model, where they were asked for.
+   * An event of the model. Sent only with `include_events`.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent event = 10 [json_name = "event"];</code>
@@ -59,7 +59,7 @@ public interface StreamObjectResponseOrBuilder extends
 
   /**
    * <pre>
-   * The object has grown.
+   * More of the object has arrived.
    * </pre>
    *
    * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -68,7 +68,7 @@ public interface StreamObjectResponseOrBuilder extends
   boolean hasPartialObject();
   /**
    * <pre>
-   * The object has grown.
+   * More of the object has arrived.
    * </pre>
    *
    * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -77,7 +77,7 @@ public interface StreamObjectResponseOrBuilder extends
   io.github.outriggerinference.v1.PartialObject getPartialObject();
   /**
    * <pre>
-   * The object has grown.
+   * More of the object has arrived.
    * </pre>
    *
    * <code>.outrigger.v1.PartialObject partial_object = 11 [json_name = "partialObject"];</code>
@@ -113,7 +113,7 @@ public interface StreamObjectResponseOrBuilder extends
 
   /**
    * <pre>
-   * The object is complete; `output_json` is the object.
+   * The object is complete. `output_json` has it.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -122,7 +122,7 @@ public interface StreamObjectResponseOrBuilder extends
   boolean hasResult();
   /**
    * <pre>
-   * The object is complete; `output_json` is the object.
+   * The object is complete. `output_json` has it.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>
@@ -131,7 +131,7 @@ public interface StreamObjectResponseOrBuilder extends
   io.github.outriggerinference.v1.GenerateResult getResult();
   /**
    * <pre>
-   * The object is complete; `output_json` is the object.
+   * The object is complete. `output_json` has it.
    * </pre>
    *
    * <code>.outrigger.v1.GenerateResult result = 13 [json_name = "result"];</code>

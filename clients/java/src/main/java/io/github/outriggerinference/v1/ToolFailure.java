@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * A tool failed.
+ * The failure of a tool.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.ToolFailure}
@@ -58,7 +58,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object message_ = "";
   /**
    * <pre>
-   * What went wrong, for the model.
+   * What went wrong, in words for the model. Empty: `the tool failed`.
    * </pre>
    *
    * <code>string message = 1 [json_name = "message"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What went wrong, for the model.
+   * What went wrong, in words for the model. Empty: `the tool failed`.
    * </pre>
    *
    * <code>string message = 1 [json_name = "message"];</code>
@@ -262,7 +262,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A tool failed.
+   * The failure of a tool.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.ToolFailure}
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object message_ = "";
     /**
      * <pre>
-     * What went wrong, for the model.
+     * What went wrong, in words for the model. Empty: `the tool failed`.
      * </pre>
      *
      * <code>string message = 1 [json_name = "message"];</code>
@@ -423,7 +423,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What went wrong, for the model.
+     * What went wrong, in words for the model. Empty: `the tool failed`.
      * </pre>
      *
      * <code>string message = 1 [json_name = "message"];</code>
@@ -444,7 +444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What went wrong, for the model.
+     * What went wrong, in words for the model. Empty: `the tool failed`.
      * </pre>
      *
      * <code>string message = 1 [json_name = "message"];</code>
@@ -461,7 +461,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What went wrong, for the model.
+     * What went wrong, in words for the model. Empty: `the tool failed`.
      * </pre>
      *
      * <code>string message = 1 [json_name = "message"];</code>
@@ -475,7 +475,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What went wrong, for the model.
+     * What went wrong, in words for the model. Empty: `the tool failed`.
      * </pre>
      *
      * <code>string message = 1 [json_name = "message"];</code>

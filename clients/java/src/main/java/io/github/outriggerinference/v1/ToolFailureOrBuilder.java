@@ -12,7 +12,7 @@ public interface ToolFailureOrBuilder extends
 
   /**
    * <pre>
-   * What went wrong, for the model.
+   * What went wrong, in words for the model. Empty: `the tool failed`.
    * </pre>
    *
    * <code>string message = 1 [json_name = "message"];</code>
@@ -21,7 +21,7 @@ public interface ToolFailureOrBuilder extends
   java.lang.String getMessage();
   /**
    * <pre>
-   * What went wrong, for the model.
+   * What went wrong, in words for the model. Empty: `the tool failed`.
    * </pre>
    *
    * <code>string message = 1 [json_name = "message"];</code>

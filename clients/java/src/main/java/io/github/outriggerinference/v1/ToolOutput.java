@@ -104,7 +104,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object toolCallId_ = "";
   /**
    * <pre>
-   * Id of the call. Required.
+   * Id of the tool call. Required.
    * </pre>
    *
    * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -125,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Id of the call. Required.
+   * Id of the tool call. Required.
    * </pre>
    *
    * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   public static final int RESULT_FIELD_NUMBER = 10;
   /**
    * <pre>
-   * The tool's result. Its `tool_call_id` may be left empty.
+   * The tool's result. Its own `tool_call_id` may be empty.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tool's result. Its `tool_call_id` may be left empty.
+   * The tool's result. Its own `tool_call_id` may be empty.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tool's result. Its `tool_call_id` may be left empty.
+   * The tool's result. Its own `tool_call_id` may be empty.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
   public static final int ERROR_FIELD_NUMBER = 11;
   /**
    * <pre>
-   * The tool failed. The model gets the message as an error result.
+   * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -204,7 +204,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tool failed. The model gets the message as an error result.
+   * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -219,7 +219,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The tool failed. The model gets the message as an error result.
+   * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -235,8 +235,8 @@ private static final long serialVersionUID = 0L;
   public static final int REPAIRED_CALL_FIELD_NUMBER = 12;
   /**
    * <pre>
-   * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-   * name may be left empty; they do not change.
+   * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+   * be empty and must not differ from those of the call.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -248,8 +248,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-   * name may be left empty; they do not change.
+   * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+   * be empty and must not differ from those of the call.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -264,8 +264,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-   * name may be left empty; they do not change.
+   * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+   * be empty and must not differ from those of the call.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -281,8 +281,8 @@ private static final long serialVersionUID = 0L;
   public static final int REFUSAL_FIELD_NUMBER = 13;
   /**
    * <pre>
-   * The caller does not execute the call, for instance because a person said no. The model gets
-   * the reason as an error result.
+   * The caller declines to execute the call, for instance because a user did not approve it. The
+   * model gets the reason as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -294,8 +294,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller does not execute the call, for instance because a person said no. The model gets
-   * the reason as an error result.
+   * The caller declines to execute the call, for instance because a user did not approve it. The
+   * model gets the reason as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -310,8 +310,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller does not execute the call, for instance because a person said no. The model gets
-   * the reason as an error result.
+   * The caller declines to execute the call, for instance because a user did not approve it. The
+   * model gets the reason as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -796,7 +796,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object toolCallId_ = "";
     /**
      * <pre>
-     * Id of the call. Required.
+     * Id of the tool call. Required.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -816,7 +816,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the call. Required.
+     * Id of the tool call. Required.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -837,7 +837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the call. Required.
+     * Id of the tool call. Required.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -854,7 +854,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the call. Required.
+     * Id of the tool call. Required.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -868,7 +868,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the call. Required.
+     * Id of the tool call. Required.
      * </pre>
      *
      * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -889,7 +889,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.ToolResult, io.github.outriggerinference.v1.ToolResult.Builder, io.github.outriggerinference.v1.ToolResultOrBuilder> resultBuilder_;
     /**
      * <pre>
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -901,7 +901,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -923,7 +923,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -959,7 +959,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -1009,7 +1009,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -1019,7 +1019,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -1037,7 +1037,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool's result. Its `tool_call_id` may be left empty.
+     * The tool's result. Its own `tool_call_id` may be empty.
      * </pre>
      *
      * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -1065,7 +1065,7 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.ToolFailure, io.github.outriggerinference.v1.ToolFailure.Builder, io.github.outriggerinference.v1.ToolFailureOrBuilder> errorBuilder_;
     /**
      * <pre>
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -1077,7 +1077,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -1099,7 +1099,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -1117,7 +1117,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -1135,7 +1135,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -1162,7 +1162,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -1185,7 +1185,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -1195,7 +1195,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -1213,7 +1213,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The tool failed. The model gets the message as an error result.
+     * The tool failed. The model gets the message as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -1241,8 +1241,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.ToolCall, io.github.outriggerinference.v1.ToolCall.Builder, io.github.outriggerinference.v1.ToolCallOrBuilder> repairedCallBuilder_;
     /**
      * <pre>
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -1254,8 +1254,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -1277,8 +1277,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -1296,8 +1296,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -1315,8 +1315,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -1343,8 +1343,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -1367,8 +1367,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -1378,8 +1378,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -1397,8 +1397,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-     * name may be left empty; they do not change.
+     * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+     * be empty and must not differ from those of the call.
      * </pre>
      *
      * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -1426,8 +1426,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.ToolRefusal, io.github.outriggerinference.v1.ToolRefusal.Builder, io.github.outriggerinference.v1.ToolRefusalOrBuilder> refusalBuilder_;
     /**
      * <pre>
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -1439,8 +1439,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -1462,8 +1462,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -1481,8 +1481,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -1500,8 +1500,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -1528,8 +1528,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -1552,8 +1552,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -1563,8 +1563,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -1582,8 +1582,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller does not execute the call, for instance because a person said no. The model gets
-     * the reason as an error result.
+     * The caller declines to execute the call, for instance because a user did not approve it. The
+     * model gets the reason as an error result, its first 2048 characters.
      * </pre>
      *
      * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>

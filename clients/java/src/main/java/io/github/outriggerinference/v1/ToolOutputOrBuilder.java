@@ -12,7 +12,7 @@ public interface ToolOutputOrBuilder extends
 
   /**
    * <pre>
-   * Id of the call. Required.
+   * Id of the tool call. Required.
    * </pre>
    *
    * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -21,7 +21,7 @@ public interface ToolOutputOrBuilder extends
   java.lang.String getToolCallId();
   /**
    * <pre>
-   * Id of the call. Required.
+   * Id of the tool call. Required.
    * </pre>
    *
    * <code>string tool_call_id = 1 [json_name = "toolCallId"];</code>
@@ -32,7 +32,7 @@ public interface ToolOutputOrBuilder extends
 
   /**
    * <pre>
-   * The tool's result. Its `tool_call_id` may be left empty.
+   * The tool's result. Its own `tool_call_id` may be empty.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -41,7 +41,7 @@ public interface ToolOutputOrBuilder extends
   boolean hasResult();
   /**
    * <pre>
-   * The tool's result. Its `tool_call_id` may be left empty.
+   * The tool's result. Its own `tool_call_id` may be empty.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -50,7 +50,7 @@ public interface ToolOutputOrBuilder extends
   io.github.outriggerinference.v1.ToolResult getResult();
   /**
    * <pre>
-   * The tool's result. Its `tool_call_id` may be left empty.
+   * The tool's result. Its own `tool_call_id` may be empty.
    * </pre>
    *
    * <code>.outrigger.v1.ToolResult result = 10 [json_name = "result"];</code>
@@ -59,7 +59,7 @@ public interface ToolOutputOrBuilder extends
 
   /**
    * <pre>
-   * The tool failed. The model gets the message as an error result.
+   * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -68,7 +68,7 @@ public interface ToolOutputOrBuilder extends
   boolean hasError();
   /**
    * <pre>
-   * The tool failed. The model gets the message as an error result.
+   * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -77,7 +77,7 @@ public interface ToolOutputOrBuilder extends
   io.github.outriggerinference.v1.ToolFailure getError();
   /**
    * <pre>
-   * The tool failed. The model gets the message as an error result.
+   * The tool failed. The model gets the message as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolFailure error = 11 [json_name = "error"];</code>
@@ -86,8 +86,8 @@ public interface ToolOutputOrBuilder extends
 
   /**
    * <pre>
-   * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-   * name may be left empty; they do not change.
+   * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+   * be empty and must not differ from those of the call.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -96,8 +96,8 @@ public interface ToolOutputOrBuilder extends
   boolean hasRepairedCall();
   /**
    * <pre>
-   * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-   * name may be left empty; they do not change.
+   * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+   * be empty and must not differ from those of the call.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -106,8 +106,8 @@ public interface ToolOutputOrBuilder extends
   io.github.outriggerinference.v1.ToolCall getRepairedCall();
   /**
    * <pre>
-   * The call with arguments that were repaired; only for an `execute` with a `problem`. Its id and
-   * name may be left empty; they do not change.
+   * The call with repaired arguments, only for an `execute` with a `problem`. Its id and name may
+   * be empty and must not differ from those of the call.
    * </pre>
    *
    * <code>.outrigger.v1.ToolCall repaired_call = 12 [json_name = "repairedCall"];</code>
@@ -116,8 +116,8 @@ public interface ToolOutputOrBuilder extends
 
   /**
    * <pre>
-   * The caller does not execute the call, for instance because a person said no. The model gets
-   * the reason as an error result.
+   * The caller declines to execute the call, for instance because a user did not approve it. The
+   * model gets the reason as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -126,8 +126,8 @@ public interface ToolOutputOrBuilder extends
   boolean hasRefusal();
   /**
    * <pre>
-   * The caller does not execute the call, for instance because a person said no. The model gets
-   * the reason as an error result.
+   * The caller declines to execute the call, for instance because a user did not approve it. The
+   * model gets the reason as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>
@@ -136,8 +136,8 @@ public interface ToolOutputOrBuilder extends
   io.github.outriggerinference.v1.ToolRefusal getRefusal();
   /**
    * <pre>
-   * The caller does not execute the call, for instance because a person said no. The model gets
-   * the reason as an error result.
+   * The caller declines to execute the call, for instance because a user did not approve it. The
+   * model gets the reason as an error result, its first 2048 characters.
    * </pre>
    *
    * <code>.outrigger.v1.ToolRefusal refusal = 13 [json_name = "refusal"];</code>

@@ -7,7 +7,7 @@ package io.github.outriggerinference.v1;
 
 /**
  * <pre>
- * A tool call was not executed on purpose.
+ * The caller's decision not to execute a tool call.
  * </pre>
  *
  * Protobuf type {@code outrigger.v1.ToolRefusal}
@@ -58,7 +58,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why, for the model.
+   * The reason, in words for the model. Empty: `the call was refused`.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why, for the model.
+   * The reason, in words for the model. Empty: `the call was refused`.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
@@ -262,7 +262,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A tool call was not executed on purpose.
+   * The caller's decision not to execute a tool call.
    * </pre>
    *
    * Protobuf type {@code outrigger.v1.ToolRefusal}
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why, for the model.
+     * The reason, in words for the model. Empty: `the call was refused`.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -423,7 +423,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for the model.
+     * The reason, in words for the model. Empty: `the call was refused`.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -444,7 +444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for the model.
+     * The reason, in words for the model. Empty: `the call was refused`.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -461,7 +461,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for the model.
+     * The reason, in words for the model. Empty: `the call was refused`.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -475,7 +475,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for the model.
+     * The reason, in words for the model. Empty: `the call was refused`.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>

@@ -12,7 +12,7 @@ public interface ToolRefusalOrBuilder extends
 
   /**
    * <pre>
-   * Why, for the model.
+   * The reason, in words for the model. Empty: `the call was refused`.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
@@ -21,7 +21,7 @@ public interface ToolRefusalOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why, for the model.
+   * The reason, in words for the model. Empty: `the call was refused`.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
