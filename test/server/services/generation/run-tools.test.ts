@@ -1,10 +1,16 @@
+import { setTimeout } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { Code } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { Code, createClient } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { NetworkError } from "../../../../src/core/errors.ts";
 import { GenerateResult_StopReason as StopReason } from "../../../../src/gen/outrigger/v1/generation_pb.ts";
 import {
+  GenerationService,
   RejectedOutput_Reason as Reason,
   type RunToolsRequestSchema,
   type RunToolsResponse,
@@ -12,6 +18,7 @@ import {
 import { Role } from "../../../../src/gen/outrigger/v1/message_pb.ts";
 import { customTool, functionTool, textOf } from "../../../../src/index.ts";
 import type { Turn } from "../../../generation/support/scripted-model.ts";
+import { textEvents } from "../../support/scripted-inference.ts";
 import { useTestServers } from "../../support/test-server.ts";
 import { lastLine, startGenerationServer, violationsOf } from "./support/generation-server.ts";
 import { onExecute, ToolCaller, textResult } from "./support/tool-caller.ts";
@@ -515,6 +522,35 @@ it("keeps what a conversation grows by within the memory for requests", async ()
   expect(error).toMatchObject({ code: Code.ResourceExhausted });
   expect(error?.rawMessage).toContain("limits.max_request_memory");
   expect(executes.length).toBeLessThan(7);
+});
+
+it("waits for a caller that does not read, and so does the provider", async () => {
+  let given = 0;
+  const deltas = Array.from({ length: 400 }, () => "x".repeat(20_000));
+  const server = await servers.start({
+    stream: async function* (call) {
+      for (const event of textEvents(call, deltas)) {
+        given += 1;
+        yield [event];
+      }
+    },
+  });
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  const client = createClient(GenerationService, createGrpcTransport({ baseUrl: server.url }));
+  const messages = client
+    .runTools(
+      (async function* () {
+        yield { message: { case: "start", value: { options: options() } } } as const;
+        await left;
+      })(),
+    )
+    [Symbol.asyncIterator]();
+  await messages.next();
+  await setTimeout(300);
+  expect(given).toBeLessThan(100);
+  while ((await messages.next()).done !== true);
+  expect(given).toBeGreaterThan(400);
+  leave();
 });
 
 it("is refused over HTTP/1.1, which has no streams in both directions", async () => {
