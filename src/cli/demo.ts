@@ -59,7 +59,13 @@ function providersOf(simulator: Simulator): Record<string, ProviderAdapter> {
       baseUrl: simulator.anthropicBaseUrl,
     }),
     gemini: createAdapter("gemini", { api: "gemini", apiKey, baseUrl: simulator.geminiBaseUrl }),
-    compatible: createAdapter("compatible", { api: "openai-chat", apiKey, baseUrl: simulator.openaiBaseUrl }),
+    compatible: createAdapter("compatible", {
+      api: "openai-chat",
+      apiKey,
+      baseUrl: simulator.openaiBaseUrl,
+      // The simulator has OpenAI's rules for schemas.
+      profile: { strictSchemas: "openai" },
+    }),
   };
 }
 

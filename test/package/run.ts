@@ -1,6 +1,6 @@
 /**
- * Tests the package as its users get it: packs it, installs it in a folder outside of the project with
- * nothing but its dependencies, TypeScript and the types of Node, compiles programs against it and runs them.
+ * Tests the packages for TypeScript as their users get them: packs them, installs them in a folder outside of the
+ * project with nothing but their dependencies, TypeScript and the types of Node, compiles programs against it and runs them.
  *
  *   node test/package/run.ts
  *
@@ -13,6 +13,7 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { CatalogService } from "../../src/gen/outrigger/v1/catalog_service_pb.ts";
+import { GenerationService } from "../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { InferenceService } from "../../src/gen/outrigger/v1/inference_service_pb.ts";
 import { root } from "../clients/runner/client.ts";
 import { build, run } from "../clients/runner/process.ts";
@@ -52,7 +53,7 @@ const TOOLS = ["typescript", "@types/node"];
 const LIBRARY = "zod";
 
 /** Pages whose TypeScript must compile. */
-const SNIPPETS_OF = ["README.md", "docs/library.md", "docs/catalog.md"];
+const SNIPPETS_OF = ["README.md", "clients/typescript/README.md", "docs/library.md", "docs/catalog.md"];
 
 /** Programs that are not part of the documentation. */
 const OWN_PROGRAMS = ["consumer.ts", "adapter.ts"];
@@ -63,9 +64,10 @@ const CHART =
 
 const stepTimeoutMs = 30_000;
 
-/** Runs what `prepack` says, too. */
+/** Packs the library and the client of a sidecar. Runs what their `prepack` says, too. */
 async function pack(folder: string): Promise<void> {
-  await build({ file: "npm", args: ["pack", "--pack-destination", folder], cwd: root });
+  for (const source of [".", "./clients/typescript"])
+    await build({ file: "npm", args: ["pack", source, "--pack-destination", folder], cwd: root });
 }
 
 async function install(folder: string): Promise<void> {
@@ -141,7 +143,7 @@ async function describeContract(folder: string): Promise<void> {
   const bytes = readFileSync(join(folder, "node_modules/outrigger/dist/outrigger.binpb"));
   const set = fromBinary(FileDescriptorSetSchema, bytes);
   const described = [...createFileRegistry(set)].filter((type) => type.kind === "service");
-  for (const { typeName, methods } of [InferenceService, CatalogService]) {
+  for (const { typeName, methods } of [InferenceService, GenerationService, CatalogService]) {
     const found = described.find((service) => service.typeName === typeName);
     const missing = methods.filter(({ name }) => found?.methods.every((method) => method.name !== name));
     if (found === undefined || missing.length > 0) throw new Error(`it does not describe ${typeName}`);
