@@ -66,7 +66,8 @@ async function openLoop(
 ): Promise<Loop> {
   const generation = await call.read(options, "options");
   const reader = readerOf(object, generation, call.support);
-  return runObjectLoop({ ...call.loopOptions(generation), reader, isStreamed });
+  const fields = generation.fields.ofObject();
+  return runObjectLoop({ ...call.loopOptions({ ...generation, fields }), reader, isStreamed });
 }
 
 function readerOf(

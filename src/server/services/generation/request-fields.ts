@@ -4,16 +4,34 @@ import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.
 
 const MESSAGE = /^messages\[(\d+)\](.*)$/;
 
+/** The schema in a request that asks for an object by its format. */
+const FORMAT_SCHEMA = "response_format.schema_json";
+
+const OBJECT_SCHEMA = "object.schema_json";
+
 /** Names the fields of a model's request as the caller knows them: as fields of its GenerationOptions. */
 export class RequestFields {
+  readonly #options: GenerationOptions;
   readonly #path: string;
   /** Messages that stand before those of the caller. */
   readonly #added: readonly string[];
+  /** Fields that hold the schema of an object that is generated. */
+  readonly #schemaFields: readonly string[];
 
   /** @param path Path of the options in the caller's message. */
-  constructor({ prompt, system }: GenerationOptions, path: string) {
+  constructor(options: GenerationOptions, path: string, schemaFields: readonly string[] = []) {
+    const { prompt, system } = options;
+    this.#options = options;
     this.#path = path;
     this.#added = [...(system === "" ? [] : ["system"]), ...(prompt === "" ? [] : ["prompt"])];
+    this.#schemaFields = schemaFields;
+  }
+
+  /** The same for a request that asks for an object, by its format or by a tool behind the caller's. */
+  ofObject(): RequestFields {
+    const tool = this.#options.request?.tools.length ?? 0;
+    const schemaFields = [FORMAT_SCHEMA, `tools[${tool}].function.parameters_json`];
+    return new RequestFields(this.#options, this.#path, schemaFields);
   }
 
   /** The error of a call of the model. */
@@ -24,6 +42,8 @@ export class RequestFields {
   #pathOf(field: string): string {
     // A field of the object that is generated, which stands beside the options.
     if (field === "object" || field.startsWith("object.")) return field;
+    const schema = this.#schemaFields.find((own) => field.startsWith(own));
+    if (schema !== undefined) return `${OBJECT_SCHEMA}${field.slice(schema.length)}`;
     if (field === "request") return `${this.#path}.request`;
     const [, index, rest = ""] = MESSAGE.exec(field) ?? [];
     if (index === undefined) return `${this.#path}.request.${field}`;

@@ -1,5 +1,6 @@
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { invalidField } from "../../../../src/core/errors.ts";
 import { ErrorKind, InferenceErrorSchema } from "../../../../src/gen/outrigger/v1/error_pb.ts";
 import {
   GenerationService,
@@ -134,3 +135,18 @@ describe("a request that is wrong", () => {
     expect(server.model.requests).toHaveLength(0);
   });
 });
+
+it.each([
+  [Strategy.NATIVE, "response_format.schema_json"],
+  [Strategy.TOOL, "tools[0].function.parameters_json"],
+])(
+  "a schema that the provider cannot take is named as the object's, with strategy %i",
+  async (strategy, field) => {
+    const server = await startGenerationServer(servers, [invalidField(`${field}#/type`, "expected another")]);
+    const client = createClient(GenerationService, server.transport);
+    const thrown = await client
+      .generateObject({ options, object: { ...object, strategy } })
+      .catch((error: unknown) => error);
+    expect(violationsOf(thrown)).toEqual(["object.schema_json#/type"]);
+  },
+);
