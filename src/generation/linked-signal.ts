@@ -54,9 +54,11 @@ export class LinkedSignal {
 export function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(abortErrorOf(signal));
+    const end = () => signal.removeEventListener("abort", abort);
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    promise.then(resolve, reject);
+    promise.then(end, end);
   });
 }
 

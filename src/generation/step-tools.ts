@@ -61,6 +61,7 @@ export class StepTools {
   async execute(calls: readonly ToolCall[], context: StepContext): Promise<StepOutcomes> {
     const active = calls.filter(({ name }) => this.#executor.isActive(name));
     const executed = await this.#executeActive(active, context);
+    if (active.length === calls.length) return { outcomes: executed, hasPassive: false };
     const byCall = new Map<ToolCall, ToolOutcome>();
     for (const [index, outcome] of executed.entries()) {
       const call = active[index];
