@@ -1,11 +1,16 @@
-import { withTypeScriptPaths } from "../client/field-paths.ts";
+import { withFieldPaths, withTypeScriptPaths } from "../client/field-paths.ts";
 import { SDKError } from "../core/errors.ts";
 import { type JsonSchema, type StandardSchema, schemaTextOf } from "../core/schema.ts";
 import type { JsonValue } from "../kit/json/json.ts";
 import type { GenerateOptions } from "./generate-options.ts";
 import { ObjectResult } from "./object-result.ts";
 import type { ObjectStrategy } from "./objects/object-format.ts";
-import { type ObjectLoopOptions, runObjectLoop } from "./objects/object-loop.ts";
+import {
+  type ObjectItem,
+  type ObjectLoopOptions,
+  type ObjectOutcome,
+  runObjectLoop,
+} from "./objects/object-loop.ts";
 import { createObjectReader } from "./objects/object-reader.ts";
 import { loopOptionsOf } from "./read-options.ts";
 import { StreamObjectResult } from "./stream-object-result.ts";
@@ -44,7 +49,7 @@ export function generateObject(options: GenerateObjectOptions): Promise<ObjectRe
 export async function generateObject<Output>(
   options: GenerateObjectOptions<JsonSchema | StandardSchema<Output>>,
 ): Promise<ObjectResult<Output>> {
-  const loop = runObjectLoop(objectLoopOptions(options, false));
+  const loop = openLoop(options, false);
   for (;;) {
     const next = await loop.next();
     if (next.done === true) return new ObjectResult(next.value, options.schema);
@@ -68,7 +73,24 @@ export function streamObject(options: GenerateObjectOptions): StreamObjectResult
 export function streamObject<Output>(
   options: GenerateObjectOptions<JsonSchema | StandardSchema<Output>>,
 ): StreamObjectResult<Output> {
-  return new StreamObjectResult(() => runObjectLoop(objectLoopOptions(options, true)), options.schema);
+  return new StreamObjectResult(() => openLoop(options, true), options.schema);
+}
+
+/** The loop, whose errors name the schema as the options do. */
+async function* openLoop(
+  options: GenerateObjectOptions,
+  isStreamed: boolean,
+): AsyncGenerator<ObjectItem, ObjectOutcome> {
+  try {
+    return yield* runObjectLoop(objectLoopOptions(options, isStreamed));
+  } catch (thrown) {
+    throw thrown instanceof SDKError ? withFieldPaths(thrown, ownField) : thrown;
+  }
+}
+
+/** Providers refuse a schema where it is in the request. */
+function ownField(field: string): string {
+  return field.replace(/^responseFormat\.schemaJson/, FIELDS.schema);
 }
 
 function objectLoopOptions(options: GenerateObjectOptions, isStreamed: boolean): ObjectLoopOptions {

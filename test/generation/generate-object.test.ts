@@ -130,6 +130,16 @@ describe("generateObject()", () => {
     expect(fixture.requests).toHaveLength(0);
   });
 
+  it("names the schema as the option where a provider cannot take it", async () => {
+    await using fixture = await createFixture();
+    const schema = { type: "object", properties: { other: { $ref: "https://example.com/schema.json" } } };
+    const options = { ...optionsIn(column, fixture), schema, strategy: "native" } as const;
+    await expect(generateObject(options)).rejects.toThrow(/^schema/);
+    const list = { type: "array", items: { type: "string" } };
+    const refused = generateObject({ ...optionsIn(column, fixture), schema: list, strategy: "native" });
+    await expect(refused).rejects.toThrow(/^schema/);
+  });
+
   it("fails as the provider does where that does not help", async () => {
     await using fixture = await createFixture("sim-text:status=429");
     const failed = generateObject({ ...optionsIn(column, fixture), maxRetries: 0 });

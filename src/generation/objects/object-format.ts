@@ -34,16 +34,18 @@ export const DEFAULT_OBJECT_NAME = "object";
 
 /**
  * The strategy for a model: its structured output where it has one, else a tool where it can be made to call one, else
- * the prompt. Some models cannot be made to call a tool while they reason, so a request that names an effort uses no tool.
+ * the prompt. Structured output and tools are made for objects, so that another schema is put into the prompt. Some
+ * models cannot be made to call a tool while they reason, so a request that names an effort uses no tool.
  */
 export function chooseStrategy(support: ObjectSupport, request: Request, schema: JsonObject): ObjectStrategy {
   const { model, provider, reasoningEffort } = request;
+  if (!isObjectSchema(schema)) return "prompt";
   if (support.supportsJsonSchema?.(model, provider) ?? true) return "native";
   const canForceTool = support.supportsToolChoice?.(ToolChoice_Mode.NAMED, model, provider) ?? true;
-  return canForceTool && takesTool(schema) && reasoningEffort === "" ? "tool" : "prompt";
+  return canForceTool && reasoningEffort === "" ? "tool" : "prompt";
 }
 
-/** Whether a schema can be that of a tool's parameters. */
-export function takesTool(schema: JsonObject): boolean {
+/** Whether a schema is that of an object, as the parameters of a tool have to be. */
+export function isObjectSchema(schema: JsonObject): boolean {
   return schema.type === "object";
 }

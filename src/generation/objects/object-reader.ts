@@ -7,9 +7,9 @@ import type { ObjectReader } from "./object-answer.ts";
 import {
   chooseStrategy,
   DEFAULT_OBJECT_NAME,
+  isObjectSchema,
   type ObjectStrategy,
   type ObjectSupport,
-  takesTool,
 } from "./object-format.ts";
 
 /** The object that a caller asks for. */
@@ -54,7 +54,7 @@ export function createObjectReader(
   if (schema === undefined) throw invalidField(fields.schema, "expected the text of a JSON object");
   const validator = createSchemaValidator(schemaJson, fields.schema);
   const strategy = wanted.strategy ?? chooseStrategy(support, request, schema);
-  if (strategy === "tool" && !takesTool(schema))
+  if (strategy === "tool" && !isObjectSchema(schema))
     throw invalidField(fields.strategy, 'a tool takes a schema whose root has "type": "object" only');
   return { format: { schemaJson, schema, name, description, strategy }, validator };
 }

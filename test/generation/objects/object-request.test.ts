@@ -79,6 +79,7 @@ describe("chooseStrategy()", () => {
     ["a model that has neither", { native: false, tools: false }, "prompt"],
     ["a request that names an effort of reasoning", { native: false, tools: true, effort: "high" }, "prompt"],
     ["a schema that is not of an object", { native: false, tools: true, type: "array" }, "prompt"],
+    ["such a schema with structured output", { native: true, tools: true, type: "array" }, "prompt"],
   ];
   it.each(cases)("for %s", (_name, { native, tools, effort = "", type = "object" }, strategy) => {
     const support = { supportsJsonSchema: () => native, supportsToolChoice: () => tools };
