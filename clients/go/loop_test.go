@@ -168,7 +168,7 @@ func TestToolThatFailsIsAnErrorResultAndIsReported(t *testing.T) {
 		{"a wrapped refusal", returning("", fmt.Errorf("asked: %w", outrigger.Refuse("the user said no"))), "refusal: the user said no"},
 		{"a panic", panicking, "error: the tool panicked"},
 		{"the end of its goroutine", exiting, "error: the tool ended its goroutine"},
-		{"a result that is no JSON", returning(math.NaN(), nil), "error: the result does not encode as JSON: json: unsupported value: NaN"},
+		{"a result that is no JSON", returning(math.NaN(), nil), "error: the result cannot be encoded as JSON: json: unsupported value: NaN"},
 		{"no result", returning[*outrigger.ToolResult](nil, nil), "error: the tool returned no result"},
 		{"a result that is too large", returning(huge, nil), "error: the result has 34603039 bytes, at most 33554432 can be sent"},
 	}
@@ -191,7 +191,7 @@ func TestPartThatGRPCCannotSendFailsTheToolAlone(t *testing.T) {
 
 func TestArgumentsThatDoNotFitTheTypeAreAnErrorResult(t *testing.T) {
 	told, _ := outputOf(t, weatherTool(), callOf("get_weather", `{"city":1}`))
-	check(t, "told", strings.HasPrefix(told, "error: the arguments do not fit: json: cannot unmarshal number"), true)
+	check(t, "told", strings.HasPrefix(told, "error: the arguments do not match the type of the input: json: cannot unmarshal number"), true)
 }
 
 func TestToolThatWasNotOfferedIsAnErrorResult(t *testing.T) {
@@ -213,7 +213,7 @@ func TestCustomToolGetsTextHoweverTheProviderCallsIt(t *testing.T) {
 		check(t, "told", told, "result: ran select 1")
 	}
 	told, _ := outputOf(t, tool, callOf("sql", `[]`))
-	check(t, "told of wrong arguments", strings.HasPrefix(told, "error: the arguments do not fit: "), true)
+	check(t, "told of wrong arguments", strings.HasPrefix(told, "error: the arguments do not match the type of the input: "), true)
 }
 
 func TestToolWithSchemaGetsTheArgumentsAsWritten(t *testing.T) {

@@ -166,7 +166,7 @@ func decodeObject[T any](result *Result) (*ObjectResult[T], error) {
 	if err := json.Unmarshal([]byte(result.GetOutputJson()), &decoded.Object); err != nil {
 		return nil, &Error{
 			Kind:          ErrNoObjectGenerated,
-			Message:       "the object does not fit the Go type: " + err.Error(),
+			Message:       "the object does not match the Go type: " + err.Error(),
 			OutputStarted: true,
 			Usage:         result.GetTotalUsage(),
 			NoObject:      &NoObject{Text: result.GetOutputJson(), Violations: []string{err.Error()}},

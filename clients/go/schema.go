@@ -110,7 +110,7 @@ func ownSchema(t reflect.Type) (own json.RawMessage, found bool, err error) {
 		return nil, false, nil
 	}
 	if own = schemer.JSONSchema(); !json.Valid(own) {
-		err = fmt.Errorf(": JSONSchema of %v returned no JSON", t)
+		err = fmt.Errorf(": JSONSchema of %v returned invalid JSON", t)
 	}
 	return own, true, err
 }

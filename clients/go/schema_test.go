@@ -182,7 +182,7 @@ func TestSchemaThatCannotBeIsAnErrorWithThePath(t *testing.T) {
 		{outrigger.SchemaOf[struct{ A error }], ".A: JSON has no error"},
 		{outrigger.SchemaOf[struct{ A complex128 }], ".A: JSON has no complex128"},
 		{outrigger.SchemaOf[struct{ A big.Int }], ".A: big.Int reads its own JSON; give it a method JSONSchema"},
-		{outrigger.SchemaOf[struct{ A brokenSchema }], ".A: JSONSchema of outrigger_test.brokenSchema returned no JSON"},
+		{outrigger.SchemaOf[struct{ A brokenSchema }], ".A: JSONSchema of outrigger_test.brokenSchema returned invalid JSON"},
 		{outrigger.SchemaOf[struct {
 			A bool `enum:"yes"`
 		}], ".A: the tags enum, format, minimum and maximum are for"},

@@ -32,7 +32,7 @@ func NewTool[In, Out any](name, description string, run func(context.Context, In
 	tool.run = func(ctx context.Context, call *ToolCall) (*ToolResult, error) {
 		var in In
 		if err := json.Unmarshal(argumentsOf(call), &in); err != nil {
-			return nil, fmt.Errorf("the arguments do not fit: %w", err)
+			return nil, fmt.Errorf("the arguments do not match the type of the input: %w", err)
 		}
 		return execute(ctx, call, in, run)
 	}
@@ -55,7 +55,7 @@ func NewToolWithSchema[Out any](
 ) *Tool {
 	var err error
 	if !json.Valid(schema) {
-		err = errors.New("the schema is no JSON")
+		err = errors.New("the schema is not valid JSON")
 	}
 	tool := functionTool(name, description, schema, err)
 	if run != nil {
@@ -198,7 +198,7 @@ func toolResult(callID string, out any) (*ToolResult, error) {
 	default:
 		encoded, err := encodeJSON(value)
 		if err != nil {
-			return nil, fmt.Errorf("the result does not encode as JSON: %w", err)
+			return nil, fmt.Errorf("the result cannot be encoded as JSON: %w", err)
 		}
 		return TextResult(callID, encoded), nil
 	}
@@ -231,7 +231,7 @@ func customInput(call *ToolCall) (string, error) {
 		Input string `json:"input"`
 	}
 	if err := json.Unmarshal(argumentsOf(call), &arguments); err != nil {
-		return "", fmt.Errorf("the arguments do not fit: %w", err)
+		return "", fmt.Errorf("the arguments do not match the type of the input: %w", err)
 	}
 	return arguments.Input, nil
 }

@@ -54,7 +54,7 @@ function listKinds({ allowed }: PartLimits): string {
 function checkContent(part: ContentPart["part"], field: string, violations: Violations): void {
   switch (part.case) {
     case "text":
-      if (!part.value.isWellFormed()) violations.add(`${field}.text`, "holds half of a surrogate pair");
+      if (!part.value.isWellFormed()) violations.add(`${field}.text`, "contains an unpaired surrogate");
       break;
     case "image":
     case "audio":

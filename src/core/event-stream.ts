@@ -83,7 +83,7 @@ function responseOf({ response, failure }: Outcome): CompleteResponse {
 }
 
 function leftEarly(): AbortError {
-  return new AbortError("the stream was left before its end");
+  return new AbortError("the stream was closed before its end");
 }
 
 function endedEarly(): StreamError {

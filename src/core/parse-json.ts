@@ -27,7 +27,7 @@ export function parseJson<Failure extends Error>(
   if (schema === undefined) return { ok: true, value };
   const checked = validate(schema, value);
   if ("value" in checked) return { ok: true, value: checked.value };
-  return { ok: false, error: fail(`not what the schema asks for: ${checked.problem}`) };
+  return { ok: false, error: fail(`not valid for the schema: ${checked.problem}`) };
 }
 
 /** Parses the text of a JSON object. */

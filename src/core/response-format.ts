@@ -55,7 +55,7 @@ export function jsonOf(
   source: Message | Response,
   schema?: StandardSchema,
 ): ParseResult<unknown, NoObjectGeneratedError> {
-  const cut = isCut(source) ? " (the answer was cut at its token limit)" : "";
+  const cut = isCut(source) ? " (the answer was cut off at its token limit)" : "";
   const fail = (problem: string, cause?: unknown) =>
     new NoObjectGeneratedError(`the answer is ${problem}${cut}`, { cause });
   return parseJson(textOf(source), fail, schema);

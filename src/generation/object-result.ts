@@ -27,7 +27,7 @@ function outputOf<Output>(
   const checked = validate(schema, object);
   if ("value" in checked) return checked.value;
   const { totalUsage: usage, outputJson: text } = result;
-  const message = "the answer is not what the schema asks for";
+  const message = "the answer is not valid for the schema";
   const schemaViolations = [checked.problem];
   throw new NoObjectGeneratedError(message, { text, schemaViolations, usage, outputStarted: true });
 }

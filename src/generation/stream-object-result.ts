@@ -42,7 +42,7 @@ export class StreamObjectResult<Output> implements AsyncIterable<PartialOf<Outpu
       throw thrown;
     } finally {
       // Without effect after the end.
-      this.#outcome.reject(new AbortError("the stream was left before its end"));
+      this.#outcome.reject(new AbortError("the stream was closed before its end"));
     }
   }
 

@@ -122,7 +122,7 @@ class LoopReader implements AsyncIterator<Batch> {
   }
 
   async return(): Promise<IteratorResult<Batch>> {
-    this.#fail(new AbortError("the stream was left before its end"));
+    this.#fail(new AbortError("the stream was closed before its end"));
     await this.#loop?.return?.();
     return DONE;
   }

@@ -50,7 +50,7 @@ function checkOf(parameters: JsonSchema | undefined, field: string): Check {
 }
 
 function mismatch({ name }: ToolCall, problem: string): string {
-  return `the arguments of the call to ${jsonTextOf(name)} are not what the schema asks for: ${problem}`;
+  return `the arguments of the call to ${jsonTextOf(name)} are not valid for the schema: ${problem}`;
 }
 
 function isStandardSchema(schema: JsonSchema): schema is StandardSchema {

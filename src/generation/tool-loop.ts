@@ -113,7 +113,7 @@ class ToolLoop {
   }
 
   cancel(): void {
-    this.#scope?.abort(new AbortError("the generation was left before its end"));
+    this.#scope?.abort(new AbortError("the generation was cancelled before its end"));
   }
 
   async *run(): AsyncGenerator<LoopItem, GenerateResult> {

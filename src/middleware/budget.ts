@@ -103,7 +103,7 @@ class Budget {
     observer?.refused?.({ provider, model }, "budget");
     const limit = describe(kind, this.#limits[kind] ?? 0);
     const reset = new Date(this.#window.resetsAt).toISOString();
-    const message = `the budget of ${limit} per ${window} for ${name} has too little left; it resets at ${reset}`;
+    const message = `the budget of ${limit} per ${window} for ${name} has too little left for this call; it resets at ${reset}`;
     return refusal(new QuotaExceededError(message));
   }
 }

@@ -123,7 +123,7 @@ class Cache {
 function answerFrom({ bytes, storedAt }: StoredAnswer, options: CallOptions): Response {
   const { rateLimit: _, ...response } = fromBinary(ResponseSchema, bytes);
   const age = Math.round((performance.now() - storedAt) / 1000);
-  const hit = warning("", "cache_hit", `the answer is from the cache, where it has been for ${age} s`);
+  const hit = warning("", "cache_hit", `the answer is from the cache and ${age} s old`);
   return {
     ...response,
     inferenceId: inferenceIdOf(options),

@@ -190,9 +190,9 @@ describe("validateRequest()", () => {
       "messages[0].content[0].audio.media_type: is empty, expected a media type such as audio/wav beside data",
     ],
     [
-      "half of a surrogate pair",
+      "an unpaired surrogate",
       { role: Role.USER, content: [textPart("\ud83d")] },
-      "messages[0].content[0].text: holds half of a surrogate pair",
+      "messages[0].content[0].text: contains an unpaired surrogate",
     ],
     [
       "a tool call id outside a tool message",

@@ -43,19 +43,19 @@ describe("jsonOf()", () => {
     expect(jsonOf(create(ResponseSchema, { message }), Person)).toEqual({ ok: true, value });
   });
 
-  it("gives an error where the text is no JSON, or not what the schema asks for", () => {
+  it("gives an error where the text is no JSON, or not valid for the schema", () => {
     const [prose, other] = [jsonOf(answer("Sure!")), jsonOf(answer('{"name":"Ann"}'), Person)];
     if (prose.ok || other.ok) throw new Error("the answers were accepted");
     expect(prose.error).toBeInstanceOf(NoObjectGeneratedError);
     expect(prose.error.message).toBe("the answer is not valid JSON");
-    expect(other.error.message).toMatch(/^the answer is not what the schema asks for: age: /);
+    expect(other.error.message).toMatch(/^the answer is not valid for the schema: age: /);
   });
 
   it("says where the answer was cut", () => {
     const finishReason = { reason: FinishReason_Reason.LENGTH };
     const cut = jsonOf(create(ResponseSchema, { message: answer('{"name":"A'), finishReason }));
     expect(!cut.ok && cut.error.message).toBe(
-      "the answer is not valid JSON (the answer was cut at its token limit)",
+      "the answer is not valid JSON (the answer was cut off at its token limit)",
     );
   });
 });

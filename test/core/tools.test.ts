@@ -163,7 +163,7 @@ describe("argumentsOf()", () => {
     const result = argumentsOf(callOf('{"city":"Paris","extra":1}'), City);
     expect(result.ok && result.value.city).toBe("Paris");
     const wrong = argumentsOf(callOf('{"city":7}'), City);
-    expect(!wrong.ok && wrong.error.message).toMatch(/are not what the schema asks for: city: .*string/);
+    expect(!wrong.ok && wrong.error.message).toMatch(/are not valid for the schema: city: .*string/);
   });
 
   it("names five of many issues", () => {

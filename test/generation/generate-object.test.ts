@@ -82,7 +82,7 @@ testTable("Objects", [
     async verify(column) {
       await using fixture = await createFixture("sim-text:stop=length");
       const cut = generateObject(optionsIn(column, fixture, "native"));
-      await expect(cut).rejects.toThrow("the answer was cut at its token limit");
+      await expect(cut).rejects.toThrow("the answer was cut off at its token limit");
     },
   },
   {
@@ -164,7 +164,7 @@ describe("streamObject()", () => {
     await using fixture = await createFixture("sim-text:rate=20");
     const result = streamObject(optionsIn(column, fixture));
     for await (const _partial of result) break;
-    await expect(result.object()).rejects.toThrow("the stream was left before its end");
+    await expect(result.object()).rejects.toThrow("the stream was closed before its end");
     await expect.poll(() => fixture.requests[0]?.aborted).toBe(true);
   });
 

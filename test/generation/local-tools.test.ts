@@ -56,13 +56,8 @@ describe("The arguments of a tool", () => {
   const prefix = 'the arguments of the call to "echo" are';
 
   it.each([
-    ["a JSON Schema", place, "{}", /not what the schema asks for: .*city/],
-    [
-      "a Standard Schema",
-      z.object({ city: z.string() }),
-      '{"city":1}',
-      /not what the schema asks for: city: /,
-    ],
+    ["a JSON Schema", place, "{}", /not valid for the schema: .*city/],
+    ["a Standard Schema", z.object({ city: z.string() }), '{"city":1}', /not valid for the schema: city: /],
     ["JSON", place, '{"city":', /not valid JSON/],
     ["an object", undefined, "[1]", /not a JSON object/],
   ])(
@@ -211,12 +206,12 @@ describe("repairToolCall", () => {
     expect(seen).toHaveLength(1);
     expect(seen[0]?.problem).toContain("city");
     expect(seen[0]?.messages).toHaveLength(2);
-    expect(texts[0]).toContain("not what the schema asks for");
+    expect(texts[0]).toContain("not valid for the schema");
     expect(result.steps[0]?.repairedCalls).toEqual([]);
   });
 
   it.each([
-    ["cannot repair the call", () => undefined, "not what the schema asks for"],
+    ["cannot repair the call", () => undefined, "not valid for the schema"],
     ["fails", () => Promise.reject(new Error("no repairer")), "no repairer"],
   ])("leaves an error result where it %s", async (_name, repairToolCall, want) => {
     const { texts, results } = await run(callEcho("{}"), { tools, repairToolCall });

@@ -219,7 +219,7 @@ testTable("Tool calling", [
         "sim-tools:calls=2",
         () => ({ prompt, tools: [tool] }),
         (_result, fixture) => {
-          const problem = 'the arguments of the call to "get_weather" are not what the schema asks for';
+          const problem = 'the arguments of the call to "get_weather" are not valid for the schema';
           expect(sentResults(column, fixture, 1)[0]).toBe(`${problem}: city: is no port`);
           expect(executed.splice(0)).toEqual([{ city: "Osaka", days: expect.any(Number) }]);
         },

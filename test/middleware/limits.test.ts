@@ -153,7 +153,7 @@ describe.each(calls)("createBudget() around %s", (_kind, call) => {
     expect(error).toMatchObject({ retryable: false, provider: "" });
     expect(error.message).toMatch(
       new RegExp(
-        `^the budget of ${described} per month for one has too little left; it resets at \\d{4}-\\d\\d-01T`,
+        `^the budget of ${described} per month for one has too little left for this call; it resets at \\d{4}-\\d\\d-01T`,
       ),
     );
     expect(one.requests).toHaveLength(2);

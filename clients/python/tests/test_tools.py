@@ -109,7 +109,7 @@ class ToolTest(unittest.TestCase):
                 self.assertEqual(str(caught.exception), expected)
 
     def test_arguments_that_are_no_json_are_an_error_for_the_model(self) -> None:
-        with self.assertRaisesRegex(ToolError, "no valid JSON"):
+        with self.assertRaisesRegex(ToolError, "not valid JSON"):
             get_weather.run(ToolCall(arguments_json="{"), context_of(ToolCall()))
 
     def test_a_custom_tool_takes_free_text_also_where_it_comes_as_an_argument(self) -> None:

@@ -40,7 +40,7 @@ export function readObject(response: Response, reader: ObjectReader, usage: Usag
   const violations = reader.validator.validate(parsed.value);
   if (violations.length === 0)
     return { object: parsed.value, json: isJson(text) ? text.trim() : JSON.stringify(parsed.value) };
-  throw fail("not what the schema asks for", violations.map(violationText));
+  throw fail("not valid for the schema", violations.map(violationText));
 }
 
 /** A parser for the text of an object as it arrives. */
@@ -66,7 +66,7 @@ function parse(text: string, format: ObjectFormat) {
 function endOf({ finishReason }: Response): string {
   switch (finishReason?.reason) {
     case FinishReason_Reason.LENGTH:
-      return " (the answer was cut at its token limit)";
+      return " (the answer was cut off at its token limit)";
     case FinishReason_Reason.CONTENT_FILTER:
       return " (the answer was stopped by a content filter)";
     default:

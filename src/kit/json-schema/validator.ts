@@ -29,8 +29,7 @@ export interface SchemaValidator {
 }
 
 /** How a value that is too large for its schema is described. */
-const TOO_MUCH_WORK =
-  "expected a value that can be checked by its schema, found one that takes too much work";
+const TOO_MUCH_WORK = "expected a value that is validated in bounded time, found one that takes longer";
 
 /**
  * Makes the validator of a schema of any draft from 7 to 2020-12, or of OpenAPI. Nothing is fetched: references lead to
@@ -43,7 +42,7 @@ const TOO_MUCH_WORK =
 export function createSchemaValidator(schemaJson: string, field = "schema_json"): SchemaValidator {
   const schema = tryReadJson(schemaJson);
   if (!isObject(schema) && typeof schema !== "boolean")
-    throw invalidField(field, "expected the text of a JSON Schema, found text that is none");
+    throw invalidField(field, "expected a JSON Schema, found invalid JSON");
   if (isObject(schema)) checkSize(schema, field);
   const { root, tracksEvaluated, unchecked } = compileValidator(schema, field);
   const validate = (value: JsonValue) => {

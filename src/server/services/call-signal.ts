@@ -70,5 +70,5 @@ export function errorOfCall(thrown: unknown, signal: AbortSignal): SDKError {
 function reasonOf({ reason }: AbortSignal): SDKError {
   const timedOut = reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
   if (timedOut) return new RequestTimeoutError("the caller's deadline ran out", { cause: reason });
-  return new AbortError("the caller left", { cause: reason });
+  return new AbortError("the caller disconnected", { cause: reason });
 }

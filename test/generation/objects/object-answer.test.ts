@@ -78,7 +78,7 @@ describe("readObject()", () => {
   it("says what does not match, with the text and the usage", () => {
     const json = '{"name":"Ann","age":"old"}';
     const error = failureOf(() => readObject(answer([text(json)]), readerFor("native"), usage));
-    expect(error.message).toBe("the answer is not what the schema asks for");
+    expect(error.message).toBe("the answer is not valid for the schema");
     expect(error).toMatchObject({ text: json, usage, outputStarted: true, retryable: false });
     expect(error.schemaViolations).toEqual([
       expect.stringMatching(/^\/age: expected .*integer.*found .*string/),
@@ -91,7 +91,7 @@ describe("readObject()", () => {
       "half of an object",
       '{"name":"An',
       FinishReason_Reason.LENGTH,
-      "the answer is not valid JSON (the answer was cut at its token limit)",
+      "the answer is not valid JSON (the answer was cut off at its token limit)",
     ],
     [
       "nothing",

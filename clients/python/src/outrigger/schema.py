@@ -110,7 +110,7 @@ class ObjectShape:
         known = {member.name for member in self.members}
         for name in members:
             if name not in known:
-                raise MismatchError(f"{path}/{name}", "this property is not known")
+                raise MismatchError(f"{path}/{name}", "unknown property")
         for member in self.members:
             if member.required and member.name not in members:
                 raise MismatchError(f"{path}/{member.name}", "required, but missing")

@@ -145,7 +145,7 @@ class Tool(Generic[P, R]):
         try:
             values: object = json.loads(tool_call.arguments_json or "{}")
         except ValueError as error:
-            raise MismatchError("", f"no valid JSON: {error}") from error
+            raise MismatchError("", f"not valid JSON: {error}") from error
         if self.definition.HasField("custom") and isinstance(values, dict):
             return {self._arguments.members[0].name: values.get(_CUSTOM_ARGUMENT)}
         return values

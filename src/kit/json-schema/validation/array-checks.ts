@@ -27,7 +27,7 @@ export function checkUniqueItems({ schema }: SchemaPlace): Check | undefined {
       else
         run.report(
           { around: place, token: index },
-          `expected different items, found the same as at index ${first}`,
+          `expected unique items, found the same as at index ${first}`,
         );
     }
   };

@@ -192,7 +192,7 @@ class ValidatorCompiler {
       return new Pattern(source);
     } catch (error) {
       if (error instanceof UnsupportedPatternError) return undefined;
-      throw this.#invalid(pointer, "expected a regular expression (ECMA-262), found text that is none");
+      throw this.#invalid(pointer, "expected a regular expression (ECMA-262), found a syntax error");
     }
   }
 

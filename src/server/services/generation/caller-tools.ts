@@ -122,4 +122,4 @@ export class CallerTools implements ToolExecutor {
   }
 }
 
-const CALLER_CLOSED = "the tool was not executed: the program that executes tools has ended its side";
+const CALLER_CLOSED = "the tool was not executed: the caller no longer accepts tool calls";

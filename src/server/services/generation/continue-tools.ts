@@ -70,7 +70,7 @@ class Continuation {
   }
 
   async *run({ start: fields, previous, outputs }: ContinueToolsRequest): AsyncGenerator<Batch, void> {
-    if (fields === undefined) throw invalidField("start", "is missing, expected what opens the loop");
+    if (fields === undefined) throw invalidField("start", "is missing, expected the start of the loop");
     const start = await readStart(this.#call, fields);
     const steps = readPreviousSteps(previous, outputs, start.toolArguments);
     const result = { ...(previous ?? create(GenerateResultSchema)), steps: [...steps] };

@@ -44,12 +44,12 @@ export async function readOptions(
 ): Promise<Generation> {
   if (options?.request === undefined) {
     const field = options === undefined ? path : `${path}.request`;
-    throw invalidField(field, "is missing, expected what is to be generated");
+    throw invalidField(field, "is missing, expected what to generate");
   }
   const violations = new Violations();
   const { request, prompt, maxToolRounds, retry, timeouts, limits } = options;
   if (prompt !== "" && request.messages.length > 0)
-    violations.add(`${path}.prompt`, `expected nothing beside the messages of ${path}.request`);
+    violations.add(`${path}.prompt`, `expected none, or no messages in ${path}.request`);
   if (prompt === "" && request.messages.length === 0)
     violations.add(`${path}.prompt`, `is empty, and so is ${path}.request.messages; expected one of them`);
   checkTexts(options, path, violations);
@@ -76,8 +76,8 @@ function messagesOf({ system, prompt }: GenerationOptions, { messages }: Request
 }
 
 function checkTexts({ prompt, system }: GenerationOptions, path: string, violations: Violations): void {
-  if (!prompt.isWellFormed()) violations.add(`${path}.prompt`, "holds half of a surrogate pair");
-  if (!system.isWellFormed()) violations.add(`${path}.system`, "holds half of a surrogate pair");
+  if (!prompt.isWellFormed()) violations.add(`${path}.prompt`, "contains an unpaired surrogate");
+  if (!system.isWellFormed()) violations.add(`${path}.system`, "contains an unpaired surrogate");
 }
 
 function checkRetry(retry: RetryFields | undefined, path: string, violations: Violations): void {

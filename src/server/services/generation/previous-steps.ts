@@ -68,8 +68,10 @@ function pair(step: StepResult, outputs: readonly ToolOutput[], violations: Viol
     const call = open.get(id);
     const field = `outputs[${index}].tool_call_id`;
     if (id === "") continue;
-    if (call === undefined) violations.add(field, `${quote(id)} is no open call of the last step`);
-    else if (!missing.delete(id)) violations.add(field, `${quote(id)} has an output already`);
+    if (call === undefined)
+      violations.add(field, `${quote(id)} is not a call without a result in the last step`);
+    else if (!missing.delete(id))
+      violations.add(field, `${quote(id)} is repeated, expected one output for each call`);
     else pairs.push([index, currentCall(call, step), output]);
   }
   for (const id of missing) violations.add("outputs", `expected one for the call ${quote(id)}`);

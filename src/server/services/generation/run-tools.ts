@@ -79,7 +79,7 @@ class ToolRun implements AsyncIterator<Batch> {
 
   /** The caller is gone, or reads no further. */
   async return(): Promise<IteratorResult<Batch>> {
-    this.#call.abort(new AbortError("the caller left"));
+    this.#call.abort(new AbortError("the caller disconnected"));
     this.#tools?.stop();
     await this.#loop?.return(create(GenerateResultSchema));
     this.#call.end();

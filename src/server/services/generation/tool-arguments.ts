@@ -32,6 +32,6 @@ export class ToolArguments {
     const violations = this.#validators.get(call.name)?.validate(parsed.value) ?? [];
     if (violations.length === 0) return undefined;
     const texts = violations.map(violationText).join("; ");
-    return `the arguments of the call to ${jsonTextOf(call.name)} do not match its schema: ${texts}`;
+    return `the arguments of the call to ${jsonTextOf(call.name)} are not valid for the schema: ${texts}`;
   }
 }

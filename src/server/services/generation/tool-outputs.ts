@@ -42,13 +42,13 @@ export function effectOf({ output }: ToolOutput, call: ToolCall, rules: ToolArgu
     case "repairedCall":
       return effectOfRepair(output.value, call, rules);
     default:
-      return failure(call, "the tool gave nothing");
+      return failure(call, "the tool returned nothing");
   }
 }
 
 function effectOfRepair({ id, name, input }: ToolCall, call: ToolCall, rules: ToolArguments): OutputEffect {
   const isOther = (id !== "" && id !== call.id) || (name !== "" && name !== call.name);
-  if (isOther) return failure(call, "the call was repaired to one with another id or name");
+  if (isOther) return failure(call, "the repaired call has another id or name");
   const repaired = create(ToolCallSchema, { id: call.id, name: call.name, input });
   const problem = rules.problemOf(repaired);
   return problem === undefined ? { case: "repaired", call: repaired } : failure(call, problem);

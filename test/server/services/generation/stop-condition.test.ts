@@ -48,20 +48,20 @@ describe("a stop condition", () => {
   });
 
   it.each([
-    ["steps.size( > 1", "line 1, column 6: is no CEL expression from here on"],
-    ["true &&\n  steps.size( > 1", "line 2, column 8: is no CEL expression from here on"],
-    ["steps.size()", "line 1, column 6: expected an expression that gives a bool, found int"],
+    ["steps.size( > 1", "line 1, column 6: syntax error in the CEL expression"],
+    ["true &&\n  steps.size( > 1", "line 2, column 8: syntax error in the CEL expression"],
+    ["steps.size()", "line 1, column 6: expected an expression of type bool, found int"],
     ["step.size() > 1", 'line 1, column 1: there is no variable "step", expected "steps"'],
     ["true ||\n steps.sizes() > 1", 'line 2, column 7: there is no function "sizes"'],
     ["steps.size() >= 'a'", 'line 1, column 13: ">=" does not take (int, string)'],
     ["steps[0].respons.id == ''", 'line 1, column 9: outrigger.v1.StepResult has no field "respons"'],
     ["steps[0].response.id.x == ''", 'line 1, column 21: a value of type string has no field "x"'],
     ["steps == steps", "line 1, column 6: cannot compare list(outrigger.v1.StepResult)"],
-    ["steps['a'].response.id == ''", "has no elements by string"],
+    ["steps['a'].response.id == ''", "cannot be indexed by string"],
     ["steps.size().all(x, true)", "expected a list or a map to loop over, found int"],
-    ["StepResult{}.response.id == ''", "messages cannot be made here"],
+    ["StepResult{}.response.id == ''", "messages cannot be constructed"],
     ["steps[0].response.id.matches('a(')", "expected a pattern in the syntax of RE2"],
-    ["steps[0].response.id.matches(steps[0].response.id)", "expected a literal as pattern"],
+    ["steps[0].response.id.matches(steps[0].response.id)", "expected a string literal as the pattern"],
     ["steps[0].response.id.matches('x{1000}')", "expected no more than 99 repetitions"],
     ["1 && true", "expected a bool, found int"],
     [`${"[".repeat(70)}1${"]".repeat(70)}.size() > 0`, "expected at most 64 levels of nesting"],
@@ -77,7 +77,7 @@ describe("a stop condition", () => {
     ["steps[9].response.id == ''", "failed after step 2: line 1, column 1: index 9 out of bounds"],
     ["1 / (steps.size() - 2) == 1", "int divide by zero"],
     ["bool(steps[0].response.message.content[0].text)", "a value is missing or cannot be converted"],
-    ["dyn(steps.size())", "the expression gave no bool"],
+    ["dyn(steps.size())", "the result is not a bool"],
   ])("that fails (%s) ends the generation, and does not quote the answer", async (text, problem) => {
     const failure = await evaluate(text).catch((error: unknown) => error);
     expect(failure).toMatchObject({ violations: [{ field: "stop_when" }] });
@@ -95,9 +95,9 @@ describe("a stop condition", () => {
     "steps.exists(a, steps.exists(b, steps.exists(c, c.response.id == 'x')))",
     "steps.map(a, steps.map(b, steps.map(c, 1))).size() > 0",
     "steps.all(a, steps.all(b, !a.response.message.content[0].text.contains(b.response.id + 'y')))",
-  ])("that takes too much work (%s) is ended", async (text) => {
+  ])("that takes too long (%s) is ended", async (text) => {
     const many = Array.from({ length: 100 }, (_step, index) => stepOf(index, "x".repeat(2000)));
-    await expect(evaluate(text, many)).rejects.toThrow("the expression takes too much work");
+    await expect(evaluate(text, many)).rejects.toThrow("the evaluation takes too long");
     expect(await evaluate("steps.size() == 100", many)).toBe(true);
   });
 

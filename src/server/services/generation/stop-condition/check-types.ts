@@ -16,7 +16,7 @@ export function checkExpression(expr: Expr, environment: Environment): TypeProbl
   try {
     const type = new TypeChecker(environment).typeOf(expr);
     if (isAssignable(type, CelScalar.BOOL)) return undefined;
-    return { id: expr.id, text: `expected an expression that gives a bool, found ${type}` };
+    return { id: expr.id, text: `expected an expression of type bool, found ${type}` };
   } catch (thrown) {
     if (thrown instanceof TypeProblemError) return thrown.problem;
     throw thrown;
@@ -162,7 +162,7 @@ class TypeChecker {
     if (isDyn(type)) return CelScalar.DYN;
     if (type.kind === "list" && isAssignable(index, CelScalar.INT)) return type.element;
     if (type.kind === "map" && isAssignable(index, type.key)) return type.value;
-    throw new TypeProblemError(expr, `a value of type ${type} has no elements by ${index}`);
+    throw new TypeProblemError(expr, `a value of type ${type} cannot be indexed by ${index}`);
   }
 
   #typeOfIn(expr: Expr, element: CelType, collection: CelType): CelType {
@@ -173,7 +173,7 @@ class TypeChecker {
   }
 
   #typeOfStruct(expr: Expr, { messageName, entries }: Struct): CelType {
-    if (messageName !== "") throw new TypeProblemError(expr, "messages cannot be made here");
+    if (messageName !== "") throw new TypeProblemError(expr, "messages cannot be constructed");
     const keys = entries.flatMap(({ keyKind }) => (keyKind.case === "mapKey" ? [keyKind.value] : []));
     const values = entries.flatMap(({ value }) => value ?? []);
     const key = this.#typeOfAll(keys);
@@ -252,7 +252,7 @@ const LARGE_COUNT = /\{\d{3}|,\d{3}/;
 /** Compiles the pattern of `matches`, which must be known before the evaluation. */
 function expectPattern(expr: Expr, matches: CelFunc): void {
   const pattern = textOf(expr);
-  if (pattern === undefined) throw new TypeProblemError(expr, "expected a literal as pattern");
+  if (pattern === undefined) throw new TypeProblemError(expr, "expected a string literal as the pattern");
   if (LARGE_COUNT.test(pattern)) throw new TypeProblemError(expr, "expected no more than 99 repetitions");
   if (isCelError(matches.call(0, "", [pattern])))
     throw new TypeProblemError(expr, "expected a pattern in the syntax of RE2");

@@ -26,8 +26,8 @@ export function compileExpression(text: string, field: string): (steps: readonly
   };
 }
 
-const NOT_A_BOOL = "the expression gave no bool";
-const TOO_MUCH_WORK = "the expression takes too much work; loops in loops are multiplied";
+const NOT_A_BOOL = "the result is not a bool";
+const TOO_MUCH_WORK = "the evaluation takes too long; nested loops multiply their work";
 
 // Other messages of the library quote values, which may be the model's answer.
 const SHOWN = /^(index \S+ out of bounds|found no matching overload|\w+ (overflow|(divide|modulus) by zero))/;

@@ -37,7 +37,7 @@ function parsed(text: string, field: string): ReturnType<typeof parse> {
   } catch (thrown) {
     if (thrown instanceof RangeError) throw tooDeep(field);
     const { line, column } = startOf(thrown);
-    throw invalidField(field, `line ${line}, column ${column}: is no CEL expression from here on`);
+    throw invalidField(field, `line ${line}, column ${column}: syntax error in the CEL expression`);
   }
 }
 
