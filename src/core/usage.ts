@@ -7,9 +7,9 @@ import { type Usage, UsageSchema } from "../gen/outrigger/v1/usage_pb.ts";
  */
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum = create(UsageSchema, {
-    inputTokens: left.inputTokens + right.inputTokens,
-    outputTokens: left.outputTokens + right.outputTokens,
-    totalTokens: left.totalTokens + right.totalTokens,
+    inputTokens: added(left.inputTokens, right.inputTokens),
+    outputTokens: added(left.outputTokens, right.outputTokens),
+    totalTokens: added(left.totalTokens, right.totalTokens),
   });
   addOptional(sum, left, right, "reasoningTokens");
   addOptional(sum, left, right, "cacheReadTokens");
@@ -24,5 +24,12 @@ type OptionalCount = "reasoningTokens" | "cacheReadTokens" | "cacheWriteTokens";
 
 function addOptional(sum: Usage, left: Usage, right: Usage, field: OptionalCount): void {
   if (left[field] === undefined && right[field] === undefined) return;
-  sum[field] = (left[field] ?? 0) + (right[field] ?? 0);
+  sum[field] = added(left[field] ?? 0, right[field] ?? 0);
 }
+
+/** A sum of counts, at most what an int32 of the contract can hold. */
+function added(left: number, right: number): number {
+  return Math.min(left + right, LARGEST_COUNT);
+}
+
+const LARGEST_COUNT = 2_147_483_647;

@@ -75,6 +75,20 @@ describe("addUsage()", () => {
     ]);
   });
 
+  it("stops at the largest count that the contract can hold", () => {
+    const large = usageOf({
+      inputTokens: 2_000_000_000,
+      totalTokens: 2_000_000_000,
+      reasoningTokens: 2_000_000_000,
+    });
+    const most = 2_147_483_647;
+    expect(addUsage(large, large)).toMatchObject({
+      inputTokens: most,
+      totalTokens: most,
+      reasoningTokens: most,
+    });
+  });
+
   it("gives the same whatever the order and the grouping, with nothing as its zero", () => {
     fc.assert(
       fc.property(anyUsage, anyUsage, anyUsage, (a, b, c) => {

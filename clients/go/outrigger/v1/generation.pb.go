@@ -113,7 +113,8 @@ type GenerationOptions struct {
 	System string `protobuf:"bytes,3,opt,name=system,proto3" json:"system,omitempty"`
 	// Maximum number of rounds: how often tools are executed and their results sent to the model. The
 	// model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-	// generation with STOP_REASON_TOOL_CALLS. Default 1.
+	// generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+	// methods execute no tool.
 	MaxToolRounds *int32 `protobuf:"varint,4,opt,name=max_tool_rounds,json=maxToolRounds,proto3,oneof" json:"max_tool_rounds,omitempty"`
 	// Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
 	// each step whose tool calls all have results, with the variable `steps`, the list of `StepResult`
@@ -123,7 +124,7 @@ type GenerationOptions struct {
 	// and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
 	// An expression that does not compile is an INVALID_REQUEST that names the line and the column,
 	// before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-	// generation with INVALID_REQUEST.
+	// generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
 	StopWhen string `protobuf:"bytes,5,opt,name=stop_when,json=stopWhen,proto3" json:"stop_when,omitempty"`
 	// When a failed model call is retried. Unset means the defaults of `RetryPolicy`.
 	Retry *RetryPolicy `protobuf:"bytes,6,opt,name=retry,proto3" json:"retry,omitempty"`

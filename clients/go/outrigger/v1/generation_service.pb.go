@@ -28,8 +28,8 @@ type ObjectFormat_Strategy int32
 const (
 	// Treated as AUTO.
 	ObjectFormat_STRATEGY_UNSPECIFIED ObjectFormat_Strategy = 0
-	// NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
-	// schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
+	// For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+	// the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
 	ObjectFormat_STRATEGY_AUTO ObjectFormat_Strategy = 1
 	// The provider's structured output.
 	ObjectFormat_STRATEGY_NATIVE ObjectFormat_Strategy = 2

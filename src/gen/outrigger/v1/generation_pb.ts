@@ -56,7 +56,8 @@ export type GenerationOptions = Message<"outrigger.v1.GenerationOptions"> & {
   /**
    * Maximum number of rounds: how often tools are executed and their results sent to the model. The
    * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-   * generation with STOP_REASON_TOOL_CALLS. Default 1.
+   * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+   * methods execute no tool.
    *
    * @generated from field: optional int32 max_tool_rounds = 4;
    */
@@ -71,7 +72,7 @@ export type GenerationOptions = Message<"outrigger.v1.GenerationOptions"> & {
    * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
    * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
    * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-   * generation with INVALID_REQUEST.
+   * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
    *
    * @generated from field: string stop_when = 5;
    */

@@ -208,8 +208,8 @@ export const ObjectFormat_Strategy = {
   UNSPECIFIED: 0,
 
   /**
-   * NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
-   * schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
+   * For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+   * the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
    *
    * @generated from enum value: STRATEGY_AUTO = 1;
    */

@@ -48,7 +48,8 @@ class GenerationOptions(_message.Message):
     max_tool_rounds: _builtins.int
     """Maximum number of rounds: how often tools are executed and their results sent to the model. The
     model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-    generation with STOP_REASON_TOOL_CALLS. Default 1.
+    generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+    methods execute no tool.
     """
     stop_when: _builtins.str
     """Ends the generation early: a CEL expression (https://cel.dev) of type bool. It is evaluated after
@@ -59,7 +60,7 @@ class GenerationOptions(_message.Message):
     and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
     An expression that does not compile is an INVALID_REQUEST that names the line and the column,
     before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-    generation with INVALID_REQUEST.
+    generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
     """
     @_builtins.property
     def request(self) -> _request_pb2.Request:

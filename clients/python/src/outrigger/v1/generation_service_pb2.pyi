@@ -163,8 +163,8 @@ class ObjectFormat(_message.Message):
         STRATEGY_UNSPECIFIED: ObjectFormat._Strategy.ValueType  # 0
         """Treated as AUTO."""
         STRATEGY_AUTO: ObjectFormat._Strategy.ValueType  # 1
-        """NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
-        schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
+        """For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+        the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
         """
         STRATEGY_NATIVE: ObjectFormat._Strategy.ValueType  # 2
         """The provider's structured output."""
@@ -181,8 +181,8 @@ class ObjectFormat(_message.Message):
     STRATEGY_UNSPECIFIED: ObjectFormat.Strategy.ValueType  # 0
     """Treated as AUTO."""
     STRATEGY_AUTO: ObjectFormat.Strategy.ValueType  # 1
-    """NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
-    schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
+    """For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+    the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
     """
     STRATEGY_NATIVE: ObjectFormat.Strategy.ValueType  # 2
     """The provider's structured output."""

@@ -198,7 +198,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Maximum number of rounds: how often tools are executed and their results sent to the model. The
    * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-   * generation with STOP_REASON_TOOL_CALLS. Default 1.
+   * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+   * methods execute no tool.
    * </pre>
    *
    * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -212,7 +213,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Maximum number of rounds: how often tools are executed and their results sent to the model. The
    * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-   * generation with STOP_REASON_TOOL_CALLS. Default 1.
+   * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+   * methods execute no tool.
    * </pre>
    *
    * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -236,7 +238,7 @@ private static final long serialVersionUID = 0L;
    * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
    * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
    * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-   * generation with INVALID_REQUEST.
+   * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -265,7 +267,7 @@ private static final long serialVersionUID = 0L;
    * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
    * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
    * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-   * generation with INVALID_REQUEST.
+   * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1290,7 +1292,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Maximum number of rounds: how often tools are executed and their results sent to the model. The
      * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-     * generation with STOP_REASON_TOOL_CALLS. Default 1.
+     * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+     * methods execute no tool.
      * </pre>
      *
      * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -1304,7 +1307,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Maximum number of rounds: how often tools are executed and their results sent to the model. The
      * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-     * generation with STOP_REASON_TOOL_CALLS. Default 1.
+     * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+     * methods execute no tool.
      * </pre>
      *
      * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -1318,7 +1322,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Maximum number of rounds: how often tools are executed and their results sent to the model. The
      * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-     * generation with STOP_REASON_TOOL_CALLS. Default 1.
+     * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+     * methods execute no tool.
      * </pre>
      *
      * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -1336,7 +1341,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Maximum number of rounds: how often tools are executed and their results sent to the model. The
      * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-     * generation with STOP_REASON_TOOL_CALLS. Default 1.
+     * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+     * methods execute no tool.
      * </pre>
      *
      * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -1360,7 +1366,7 @@ private static final long serialVersionUID = 0L;
      * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
      * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
      * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-     * generation with INVALID_REQUEST.
+     * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1388,7 +1394,7 @@ private static final long serialVersionUID = 0L;
      * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
      * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
      * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-     * generation with INVALID_REQUEST.
+     * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1417,7 +1423,7 @@ private static final long serialVersionUID = 0L;
      * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
      * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
      * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-     * generation with INVALID_REQUEST.
+     * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1442,7 +1448,7 @@ private static final long serialVersionUID = 0L;
      * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
      * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
      * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-     * generation with INVALID_REQUEST.
+     * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -1464,7 +1470,7 @@ private static final long serialVersionUID = 0L;
      * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
      * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
      * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-     * generation with INVALID_REQUEST.
+     * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
      * </pre>
      *
      * <code>string stop_when = 5 [json_name = "stopWhen"];</code>

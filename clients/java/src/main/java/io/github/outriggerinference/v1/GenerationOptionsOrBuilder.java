@@ -84,7 +84,8 @@ public interface GenerationOptionsOrBuilder extends
    * <pre>
    * Maximum number of rounds: how often tools are executed and their results sent to the model. The
    * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-   * generation with STOP_REASON_TOOL_CALLS. Default 1.
+   * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+   * methods execute no tool.
    * </pre>
    *
    * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -95,7 +96,8 @@ public interface GenerationOptionsOrBuilder extends
    * <pre>
    * Maximum number of rounds: how often tools are executed and their results sent to the model. The
    * model is called at most once more than that. With 0 no tool is executed, and tool calls end the
-   * generation with STOP_REASON_TOOL_CALLS. Default 1.
+   * generation with STOP_REASON_TOOL_CALLS. Default 1. Used by RunTools and ContinueTools: the other
+   * methods execute no tool.
    * </pre>
    *
    * <code>optional int32 max_tool_rounds = 4 [json_name = "maxToolRounds"];</code>
@@ -113,7 +115,7 @@ public interface GenerationOptionsOrBuilder extends
    * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
    * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
    * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-   * generation with INVALID_REQUEST.
+   * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>
@@ -130,7 +132,7 @@ public interface GenerationOptionsOrBuilder extends
    * and the pattern of `matches` must be a literal. At most 4096 characters and 64 levels of nesting.
    * An expression that does not compile is an INVALID_REQUEST that names the line and the column,
    * before anything is sent. One whose evaluation fails or takes too long (about 100 ms) ends the
-   * generation with INVALID_REQUEST.
+   * generation with INVALID_REQUEST. Used by RunTools and ContinueTools.
    * </pre>
    *
    * <code>string stop_when = 5 [json_name = "stopWhen"];</code>

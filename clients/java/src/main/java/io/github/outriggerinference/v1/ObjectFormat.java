@@ -75,8 +75,8 @@ private static final long serialVersionUID = 0L;
     STRATEGY_UNSPECIFIED(0),
     /**
      * <pre>
-     * NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
-     * schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
+     * For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+     * the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
      * </pre>
      *
      * <code>STRATEGY_AUTO = 1;</code>
@@ -129,8 +129,8 @@ private static final long serialVersionUID = 0L;
     public static final int STRATEGY_UNSPECIFIED_VALUE = 0;
     /**
      * <pre>
-     * NATIVE if the model supports it; otherwise TOOL if the model can be forced to call a tool, the
-     * schema's root has the type `object`, and `request.reasoning_effort` is unset; otherwise PROMPT.
+     * For a schema whose root has the type `object`: NATIVE if the model supports it; otherwise TOOL if
+     * the model can be forced to call a tool and `request.reasoning_effort` is unset. Otherwise PROMPT.
      * </pre>
      *
      * <code>STRATEGY_AUTO = 1;</code>
