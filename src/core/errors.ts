@@ -295,8 +295,11 @@ export function errorOf(kind: ErrorKind, message: string, options: AnyErrorOptio
   return kind < 200 ? new ProviderError(message, options) : new SDKError(kind, message, options);
 }
 
-/** The class for an error that came over the wire. */
-export function errorFromProto(error: InferenceError): SDKError {
+/**
+ * The class for an error that came over the wire.
+ * @param violations Invalid fields, which travel beside it.
+ */
+export function errorFromProto(error: InferenceError, violations: readonly FieldViolation[] = []): SDKError {
   const failure = error.providerFailure;
   return errorOf(error.kind, error.message, {
     retryable: error.retryable,
@@ -310,6 +313,7 @@ export function errorFromProto(error: InferenceError): SDKError {
     rawJson: failure?.rawJson,
     text: error.noObject?.text,
     schemaViolations: error.noObject?.violations,
+    violations,
     ...(error.cause === undefined ? {} : { cause: errorFromProto(error.cause) }),
   });
 }

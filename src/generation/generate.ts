@@ -2,7 +2,7 @@ import type { GenerateOptions } from "./generate-options.ts";
 import { GenerateResult } from "./generate-result.ts";
 import { loopOptionsOf } from "./read-options.ts";
 import { StreamResult } from "./stream-result.ts";
-import { runToolLoop } from "./tool-loop.ts";
+import { openToolLoop } from "./tool-loop.ts";
 
 /**
  * Calls a model, executes the tools that it asks for, sends their results, and so on until it answers. Calls that fail
@@ -16,7 +16,7 @@ import { runToolLoop } from "./tool-loop.ts";
  * ends it, and the error of the provider's failure. After the first answer it has the usage of all of them.
  */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
-  const loop = runToolLoop(loopOptionsOf(options, false));
+  const loop = openToolLoop(loopOptionsOf(options, false));
   for (;;) {
     const next = await loop.next();
     if (next.done === true) return new GenerateResult(next.value);
@@ -34,5 +34,5 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
  * ```
  */
 export function stream(options: GenerateOptions): StreamResult {
-  return new StreamResult(() => runToolLoop(loopOptionsOf(options, true)));
+  return new StreamResult(() => openToolLoop(loopOptionsOf(options, true)));
 }

@@ -70,6 +70,22 @@ export type LoopItem =
   | { readonly case: "events"; readonly step: number; readonly events: readonly StreamEvent[] }
   | { readonly case: "stepFinish"; readonly step: number; readonly result: StepResult };
 
+/** A client that can run loops elsewhere, as that of a sidecar does. */
+interface LoopClient extends ModelClient {
+  /** Undefined where it cannot run this one. */
+  runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> | undefined;
+}
+
+/** The loop on the side of the client where it can run it, else in this process. */
+export function openToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> {
+  const { client } = options;
+  return (runsLoops(client) ? client.runToolLoop(options) : undefined) ?? runToolLoop(options);
+}
+
+function runsLoops(client: ModelClient): client is LoopClient {
+  return "runToolLoop" in client;
+}
+
 /**
  * Calls the model, executes the tools that it asks for, sends their results, and so on until it answers or a limit is
  * reached. Begins at the first read. Leaving the iteration cancels everything that is under way.

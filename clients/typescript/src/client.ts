@@ -11,11 +11,15 @@ import { type Batches, lazyBatches } from "../../../src/core/batches.ts";
 import { EventStream } from "../../../src/core/event-stream.ts";
 import { type CompleteResponse, completeResponse } from "../../../src/core/response.ts";
 import { withTerminalEvent } from "../../../src/core/terminal-event.ts";
+import type { GenerateResult } from "../../../src/gen/outrigger/v1/generation_pb.ts";
+import { GenerationService } from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
 import { InferenceService } from "../../../src/gen/outrigger/v1/inference_service_pb.ts";
 import type { Request } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import type { StreamEvent } from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import type { LoopItem, LoopOptions } from "../../../src/generation/tool-loop.ts";
 import { DEFAULT_ADDRESS, targetOf } from "./address.ts";
 import { failureOf } from "./failure.ts";
+import { isRemoteLoop, runRemoteLoop } from "./tool-loop.ts";
 import { VERSION } from "./version.ts";
 
 /** Options of a Client. */
@@ -38,6 +42,7 @@ const KEEPALIVE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
 export class Client {
   readonly #sessions: Http2SessionManager;
   readonly #service: ServiceClient<typeof InferenceService>;
+  readonly #generation: ServiceClient<typeof GenerationService>;
 
   /** @throws ConfigurationError where the address has another form than those that `targetOf` reads. */
   constructor({ address = process.env.OUTRIGGER_ADDRESS || DEFAULT_ADDRESS, ca }: ClientOptions = {}) {
@@ -54,6 +59,7 @@ export class Client {
       writeMaxBytes: MAX_MESSAGE_BYTES,
     });
     this.#service = createClient(InferenceService, transport);
+    this.#generation = createClient(GenerationService, transport);
   }
 
   /** The Client of the address in `OUTRIGGER_ADDRESS`. */
@@ -82,6 +88,15 @@ export class Client {
     const { signal } = options;
     const batches = lazyBatches(() => this.#openStream(requestOf(request), options));
     return new EventStream(withTerminalEvent(batches, undefined, (thrown) => failureOf(thrown, signal)));
+  }
+
+  /**
+   * Runs a loop with tools of this program on the sidecar. For `generate` and `stream`.
+   * @returns Undefined where functions of this program decide about its steps: the loop then runs here, with one call of
+   * the sidecar for each step.
+   */
+  runToolLoop(options: LoopOptions): AsyncGenerator<LoopItem, GenerateResult> | undefined {
+    return isRemoteLoop(options) ? runRemoteLoop(this.#generation, options) : undefined;
   }
 
   /** Closes the connection. Calls under way fail. */

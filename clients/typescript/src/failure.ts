@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { withTypeScriptPaths } from "../../../src/client/field-paths.ts";
 import {
   AbortError,
   ConfigurationError,
@@ -8,18 +9,22 @@ import {
   SDKError,
   toSdkError,
 } from "../../../src/core/errors.ts";
+import { BadRequestSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import { ErrorKind, InferenceErrorSchema } from "../../../src/gen/outrigger/v1/error_pb.ts";
 
 /**
  * Turns what a call of the sidecar threw into one of our errors: the sidecar's own error where the status has one, else
- * the error of its code, for instance NetworkError where no sidecar answers.
+ * the error of its code, for instance NetworkError where no sidecar answers. Fields of a request are named as TypeScript
+ * does.
  * @param signal The caller's own signal: what it was aborted with decides.
  */
 export function failureOf(thrown: unknown, signal: AbortSignal | undefined): SDKError {
   if (signal?.aborted) return abortErrorOf(signal.reason);
   if (!(thrown instanceof ConnectError)) return toSdkError(thrown);
   const [error] = thrown.findDetails(InferenceErrorSchema);
-  return error === undefined ? errorOfCode(thrown) : errorFromProto(error);
+  const [badRequest] = thrown.findDetails(BadRequestSchema);
+  if (error === undefined) return errorOfCode(thrown);
+  return withTypeScriptPaths(errorFromProto(error, badRequest?.fieldViolations));
 }
 
 function abortErrorOf(reason: unknown): SDKError {

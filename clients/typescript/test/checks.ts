@@ -1,20 +1,32 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { createClient, createRouterTransport } from "@connectrpc/connect";
 import {
+  AbortError,
   AuthenticationError,
   Client,
   ConfigurationError,
+  FinishReason_Reason,
   functionTool,
   generate,
   generateObject,
   InvalidRequestError,
+  type ModelClient,
   NetworkError,
   NoObjectGeneratedError,
+  Role,
   StreamError,
   stream,
   userMessage,
 } from "@outrigger-inference/client";
 import * as z from "zod";
+import {
+  GenerationService,
+  type RunToolsRequest,
+  type RunToolsResponseSchema,
+} from "../../../src/gen/outrigger/v1/generation_service_pb.ts";
+import { runRemoteLoop } from "../src/tool-loop.ts";
 
 const messages = [userMessage("What is the weather in Paris?")];
 
@@ -36,6 +48,11 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["failing_tool", failingTool],
   ["slow_tool", slowTool],
   ["rounds", rounds],
+  ["loop_on_the_sidecar", loopOnTheSidecar],
+  ["loop_in_the_program", loopInTheProgram],
+  ["repaired_call", repairedCall],
+  ["cancelled_tool", cancelledTool],
+  ["loop_violations", loopViolations],
   ["retries", retries],
   ["no_object", noObject],
 ];
@@ -134,6 +151,132 @@ async function rounds(): Promise<void> {
   const once = stream({ ...options, maxToolRounds: 1 });
   assert.equal((await once.result()).stopReason, "COMPLETED");
   assert.equal(runs, 1);
+}
+
+/** Counts the loops that the sidecar runs. */
+class CountingClient extends Client {
+  loops = 0;
+
+  override runToolLoop(...args: Parameters<Client["runToolLoop"]>): ReturnType<Client["runToolLoop"]> {
+    const loop = super.runToolLoop(...args);
+    if (loop !== undefined) this.loops += 1;
+    return loop;
+  }
+}
+
+async function loopOnTheSidecar(): Promise<void> {
+  await using client = new CountingClient();
+  const roles: number[] = [];
+  const tool = functionTool({
+    name: "get_weather",
+    parameters: z.object({ city: z.string() }),
+    execute({ city }, { messages, toolCallId }) {
+      roles.push(...messages.map(({ role }) => role));
+      assert.match(toolCallId, /./);
+      return `Sunny in ${city}`;
+    },
+  });
+  const options = { client, model: "sim-tools", messages, tools: [tool] };
+  const whole = await generate(options);
+  const streamed = await stream(options).result();
+  assert.equal(client.loops, 2);
+  for (const result of [whole, streamed]) {
+    assert.equal(result.stopReason, "COMPLETED");
+    assert.match(result.text, /Sunny in Paris/);
+    assert.equal(result.attempts.length, 2);
+  }
+  assert.deepEqual(roles, [Role.USER, Role.ASSISTANT, Role.USER, Role.ASSISTANT]);
+}
+
+async function loopInTheProgram(): Promise<void> {
+  await using client = new CountingClient();
+  const options = { client, model: "sim-tools:rounds=9", messages, tools: [weather(() => "21 degrees")] };
+  const result = await generate({ ...options, maxToolRounds: 9, stopWhen: (steps) => steps.length === 2 });
+  assert.equal(client.loops, 0);
+  assert.equal(result.stopReason, "STOP_WHEN");
+  assert.equal(result.steps.length, 2);
+}
+
+/** A sidecar that asks for the repair of a call, and then for its execution. */
+async function* askForRepair(
+  requests: AsyncIterable<RunToolsRequest>,
+): AsyncGenerator<MessageInitShape<typeof RunToolsResponseSchema>> {
+  const reader = requests[Symbol.asyncIterator]();
+  await reader.next();
+  const call = { id: "c1", name: "get_weather" };
+  const invalid = { ...call, input: { case: "argumentsJson", value: '{"city":5}' } } as const;
+  yield {
+    step: 1,
+    message: { case: "execute", value: { toolCall: invalid, problem: "/city: expected a string" } },
+  };
+  const repair: RunToolsRequest = (await reader.next()).value;
+  const output = repair.message.case === "output" ? repair.message.value.output : undefined;
+  assert(output?.case === "repairedCall");
+  yield { step: 1, message: { case: "execute", value: { toolCall: output.value } } };
+  const answer: RunToolsRequest = (await reader.next()).value;
+  const result = answer.message.case === "output" ? answer.message.value.output : undefined;
+  assert(result?.case === "result");
+  const step = { response: ANSWER, toolResults: [result.value], repairedCalls: [output.value] };
+  yield { step: 1, message: { case: "stepFinish", value: { result: step } } };
+  yield { step: 1, message: { case: "result", value: { steps: [step], response: ANSWER } } };
+}
+
+const ANSWER = { message: { role: Role.ASSISTANT }, finishReason: { reason: FinishReason_Reason.STOP } };
+
+async function repairedCall(): Promise<void> {
+  const transport = createRouterTransport(({ rpc }) => {
+    rpc(GenerationService.method.runTools, askForRepair);
+  });
+  const client: ModelClient & Pick<Client, "runToolLoop"> = {
+    complete: () => Promise.reject(new Error("no call of the model was expected")),
+    stream: () => {
+      throw new Error("no call of the model was expected");
+    },
+    runToolLoop: (options) => runRemoteLoop(createClient(GenerationService, transport), options),
+  };
+  let runs = 0;
+  const tool = functionTool({
+    name: "get_weather",
+    parameters: z.object({ city: z.string() }),
+    execute({ city }) {
+      runs += 1;
+      return `Sunny in ${city}`;
+    },
+  });
+  const repairToolCall = () => ({ city: "Paris" });
+  const result = await generate({ client, model: "m", messages, tools: [tool], repairToolCall });
+  assert.equal(runs, 1);
+  const [step] = result.steps;
+  assert.equal(step?.repairedCalls.length, 1);
+  assert.match(JSON.stringify(step?.toolResults), /Sunny in Paris/);
+}
+
+async function cancelledTool(): Promise<void> {
+  await using client = new Client();
+  const controller = new AbortController();
+  const told = Promise.withResolvers<void>();
+  const tool = functionTool({
+    name: "get_weather",
+    parameters: z.object({ city: z.string() }),
+    execute(_args, { signal }) {
+      signal.addEventListener("abort", () => told.resolve());
+      controller.abort();
+      return new Promise(() => {});
+    },
+  });
+  const options = { client, model: "sim-tools", messages, tools: [tool], signal: controller.signal };
+  await assert.rejects(generate(options), AbortError);
+  await told.promise;
+}
+
+async function loopViolations(): Promise<void> {
+  await using client = new Client();
+  const options = { client, model: "", messages, tools: [weather(() => "")], maxTokens: -1 };
+  await assert.rejects(generate(options), (error) => {
+    assert(error instanceof InvalidRequestError);
+    assert.deepEqual(error.violations.map(({ field }) => field).sort(), ["maxTokens", "model"]);
+    return true;
+  });
 }
 
 async function retries(): Promise<void> {
