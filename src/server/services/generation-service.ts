@@ -1,10 +1,6 @@
-import { BatchStream } from "../../core/batches.ts";
+import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
 import { GenerationService } from "../../gen/outrigger/v1/generation_service_pb.ts";
 import { CallSignals } from "./call-signal.ts";
-import { continueTools } from "./generation/continue-tools.ts";
-import { generate, streamGenerate } from "./generation/generate.ts";
-import { generateObject, streamObject } from "./generation/generate-object.ts";
-import { runTools } from "./generation/run-tools.ts";
 import type { Inference } from "./inference.ts";
 import { createService, type Service } from "./service.ts";
 
@@ -28,13 +24,27 @@ export function createGenerationService(
   return createService(
     GenerationService,
     {
-      generate: (request, context) => generate(parts, request, context),
-      streamGenerate: (request, context) => new BatchStream(streamGenerate(parts, request, context)),
-      runTools: (requests, context) => new BatchStream(runTools(parts, requests, context)),
-      continueTools: (request, context) => new BatchStream(continueTools(parts, request, context)),
-      generateObject: (request, context) => generateObject(parts, request, context),
-      streamObject: (request, context) => new BatchStream(streamObject(parts, request, context)),
+      generate: async (request, context) => (await loadMethods()).generate(parts, request, context),
+      streamGenerate: (request, context) =>
+        lazyStream(async () => (await loadMethods()).streamGenerate(parts, request, context)),
+      runTools: (requests, context) =>
+        lazyStream(async () => (await loadMethods()).runTools(parts, requests, context)),
+      continueTools: (request, context) =>
+        lazyStream(async () => (await loadMethods()).continueTools(parts, request, context)),
+      generateObject: async (request, context) =>
+        (await loadMethods()).generateObject(parts, request, context),
+      streamObject: (request, context) =>
+        lazyStream(async () => (await loadMethods()).streamObject(parts, request, context)),
     },
     { cutOff: () => signals.cutOff() },
   );
+}
+
+/** A sidecar whose callers use InferenceService only never loads the rest: less memory, and an earlier start. */
+function loadMethods() {
+  return import("./generation/methods.ts");
+}
+
+function lazyStream<Message>(open: () => Promise<Batches<Message>>): BatchStream<Message> {
+  return new BatchStream(lazyBatches(open));
 }
