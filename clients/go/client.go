@@ -59,14 +59,14 @@ func WithTLS(config *tls.Config) Option {
 	return func(s *settings) { s.tls = config }
 }
 
-// WithDialOptions adds options of gRPC, for instance interceptors or a stats handler. They win over
+// WithDialOptions adds options of gRPC, for instance interceptors or a stats handler. They override
 // those that NewClient sets itself.
 func WithDialOptions(options ...grpc.DialOption) Option {
 	return func(s *settings) { s.dial = append(s.dial, options...) }
 }
 
-// NewClient makes a Client. It does not connect yet, so a sidecar that is not there is an error of the
-// first call, of the kind ErrNetwork.
+// NewClient makes a Client. It does not connect yet, so if no sidecar is
+// listening, the first call fails with ErrNetwork.
 func NewClient(options ...Option) (*Client, error) {
 	s := settings{address: os.Getenv("OUTRIGGER_ADDRESS")}
 	for _, option := range options {

@@ -53,7 +53,7 @@ const (
 	ErrNetwork = Kind(pb.ErrorKind_ERROR_KIND_NETWORK)
 	// ErrStream says that a stream ended without its end marker, or violated its protocol.
 	ErrStream = Kind(pb.ErrorKind_ERROR_KIND_STREAM)
-	// ErrInvalidToolCall says that what the model wrote is no valid tool call.
+	// ErrInvalidToolCall says that the model wrote an invalid tool call.
 	ErrInvalidToolCall = Kind(pb.ErrorKind_ERROR_KIND_INVALID_TOOL_CALL)
 	// ErrNoObjectGenerated says that the answer does not match the schema; Error.NoObject has the answer.
 	ErrNoObjectGenerated = Kind(pb.ErrorKind_ERROR_KIND_NO_OBJECT_GENERATED)
@@ -108,7 +108,7 @@ type Error struct {
 	Usage *Usage
 	// ProviderFailure has what the provider said. Nil where the failure is not the provider's.
 	ProviderFailure *ProviderFailure
-	// NoObject has the answer that is no valid object. Set only with ErrNoObjectGenerated.
+	// NoObject has the answer that is not the requested object. Set only with ErrNoObjectGenerated.
 	NoObject *NoObject
 	// Violations names the fields of the request that are wrong.
 	Violations []FieldViolation

@@ -7,8 +7,8 @@ import (
 	pb "github.com/outrigger-inference/outrigger/clients/go/outrigger/v1"
 )
 
-// Result is what a generation gave: the contract's message with its steps, usage and attempts, and
-// accessors of the last step.
+// Result is the result of a generation: the contract's message with its steps, usage and attempts, and
+// accessors for the last step.
 type Result struct {
 	*pb.GenerateResult
 }
@@ -23,7 +23,7 @@ func (r *Result) Reasoning() string {
 	return ReasoningOf(r.lastMessage())
 }
 
-// ToolCalls returns the tool calls of the last step. Those that have no result are the caller's to execute.
+// ToolCalls returns the tool calls of the last step. Calls without a result are left to the caller.
 func (r *Result) ToolCalls() []*ToolCall {
 	return ToolCallsOf(r.lastMessage())
 }
@@ -73,8 +73,8 @@ func (r *Result) lastMessage() *Message {
 	return r.lastStep().GetResponse().GetMessage()
 }
 
-// Generate generates and returns the result as a whole. Where options has a tool that can be executed,
-// the tool loop runs: the model's calls are executed in this process, all of one step at the same time,
+// Generate returns the result as a whole. If options has a tool that can be executed, the tool loop
+// runs: the model's calls are executed in this process, all of one step at the same time,
 // and their results sent to the model, until it answers or a limit is reached.
 func (c *Client) Generate(ctx context.Context, options GenerateOptions) (*Result, error) {
 	if options.executesTools() {
@@ -91,7 +91,7 @@ func (c *Client) Generate(ctx context.Context, options GenerateOptions) (*Result
 	return &Result{response.GetResult()}, nil
 }
 
-// StreamGenerate is like Generate, with the model's events while it generates. The last event has the
+// StreamGenerate is like Generate, but yields the model's events as they arrive. The last event has the
 // Result. The sequence behaves as that of Stream; a tool that still runs when the loop is left has its
 // context cancelled.
 func (c *Client) StreamGenerate(ctx context.Context, options GenerateOptions) iter.Seq2[*Event, error] {

@@ -34,7 +34,7 @@ type (
 	InferenceError = pb.InferenceError
 	// ProviderFailure is what a provider said about its failure.
 	ProviderFailure = pb.ProviderFailure
-	// NoObject is an answer that should have been an object.
+	// NoObject is an answer that is not the requested object.
 	NoObject = pb.NoObject
 )
 

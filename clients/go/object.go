@@ -9,16 +9,16 @@ import (
 	pb "github.com/outrigger-inference/outrigger/clients/go/outrigger/v1"
 )
 
-// Strategy is how the model is made to write an object.
+// Strategy is how the model is asked for an object.
 type Strategy = pb.ObjectFormat_Strategy
 
-// The strategies. StrategyAuto, the default, takes the first that the model is known to have.
+// The strategies. StrategyAuto, the default, takes the first that the model supports.
 const (
 	// StrategyAuto chooses between the others.
 	StrategyAuto = pb.ObjectFormat_STRATEGY_AUTO
 	// StrategyNative is the provider's structured output.
 	StrategyNative = pb.ObjectFormat_STRATEGY_NATIVE
-	// StrategyTool is a tool that the model must call.
+	// StrategyTool is a tool that the model is forced to call.
 	StrategyTool = pb.ObjectFormat_STRATEGY_TOOL
 	// StrategyPrompt puts the schema into the system message.
 	StrategyPrompt = pb.ObjectFormat_STRATEGY_PROMPT
@@ -32,18 +32,18 @@ type ObjectOptions struct {
 	Description string
 	// Schema replaces the JSON Schema that is derived from the type.
 	Schema json.RawMessage
-	// Strategy is how the model is made to write it.
+	// Strategy is how the model is asked for it.
 	Strategy Strategy
 }
 
-// ObjectResult is an object and the generation that gave it.
+// ObjectResult is an object and the result of its generation.
 type ObjectResult[T any] struct {
 	*Result
 	// Object is the object. It matches the schema.
 	Object T
 }
 
-// ObjectEvent is one step forward in the stream of an object.
+// ObjectEvent is one event in the stream of an object.
 type ObjectEvent[T any] struct {
 	*Event
 	// Final is set in the last event.
@@ -73,8 +73,8 @@ func GenerateObject[T any](ctx context.Context, client *Client, options Generate
 	return decodeObject[T](&Result{response.GetResult()})
 }
 
-// StreamObject is like GenerateObject, with what has arrived of the object while the model writes it. The
-// last event has Final. The sequence behaves as that of Client.Stream.
+// StreamObject is like GenerateObject, but also yields the object as far as it has arrived. The last event
+// has Final. The sequence behaves as that of Client.Stream.
 func StreamObject[T any](
 	ctx context.Context, client *Client, options GenerateOptions,
 ) iter.Seq2[*ObjectEvent[T], error] {

@@ -20,7 +20,7 @@ type GenerateOptions struct {
 	Model string
 	// Provider is the name of the registered provider. Empty means the default one.
 	Provider string
-	// Prompt is the text of one message of the user, in place of Messages.
+	// Prompt is the text of a user message, instead of Messages.
 	Prompt string
 	// System is the text of a system message, put before the conversation.
 	System string
@@ -39,26 +39,26 @@ type GenerateOptions struct {
 	// RepairToolCall is given calls whose arguments do not parse or do not match the tool's schema, and
 	// what is wrong with them. It returns the call with other arguments, or an error, which the model gets.
 	RepairToolCall func(ctx context.Context, call *ToolCall, problem string) (*ToolCall, error)
-	// OnToolError is told of each tool that failed, before the model is, and of each output that the
-	// sidecar did not use, for instance because it came too late. For logs; it may be called by several
-	// goroutines at once.
+	// OnToolError is called for each tool that failed, before the model gets its error result, and for each
+	// output that the sidecar did not use, for instance because it came too late. It is meant for logs, and
+	// may be called by several goroutines at once.
 	OnToolError func(ctx context.Context, call *ToolCall, err error)
 
 	// StopWhen ends the generation early: a CEL expression over the variable steps, for instance
 	// "steps.size() >= 3".
 	StopWhen string
-	// Limits is what the generation may use, over all steps.
+	// Limits bounds what all steps together may use.
 	Limits Limits
 	// Timeouts are its time limits. The deadline of the context bounds all of them.
 	Timeouts Timeouts
-	// Retry says when a failed call of the model is repeated.
+	// Retry says when a failed model call is retried.
 	Retry RetryPolicy
 
 	// Temperature is the sampling temperature.
 	Temperature *float64
 	// TopP is the nucleus sampling mass.
 	TopP *float64
-	// MaxTokens is how many tokens one answer may have, reasoning included.
+	// MaxTokens is the maximum number of tokens of one answer, reasoning included.
 	MaxTokens *int
 	// StopSequences are texts at which the model stops.
 	StopSequences []string
@@ -78,19 +78,19 @@ type GenerateOptions struct {
 	Request *Request
 }
 
-// Limits is what a generation may use over all steps. Nil means no limit.
+// Limits bounds what all steps of a generation together may use. Nil means no limit.
 type Limits struct {
-	// MaxSteps is how often the model may be called.
+	// MaxSteps is the maximum number of steps.
 	MaxSteps *int
-	// MaxTotalTokens is how many tokens all steps may use.
+	// MaxTotalTokens is the maximum number of tokens of all steps.
 	MaxTotalTokens *int64
-	// MaxCostNanoUSD is what all steps may cost, in billionths of a US dollar.
+	// MaxCostNanoUSD is the maximum cost of all steps, in billionths of a US dollar.
 	MaxCostNanoUSD *int64
-	// MaxToolCalls is how many tool calls may be executed.
+	// MaxToolCalls is the maximum number of tool calls in all steps.
 	MaxToolCalls *int
 }
 
-// Timeouts are the time limits of a generation. Zero means none, except where a default is given.
+// Timeouts are the time limits of a generation. Zero means no limit, unless a default is given.
 type Timeouts struct {
 	// Total is the maximum duration of the generation.
 	Total time.Duration
@@ -100,8 +100,8 @@ type Timeouts struct {
 	PerTool time.Duration
 }
 
-// RetryPolicy says when and how often a failed call of the model is repeated. Tools are never run again
-// by a retry, and a stream is not repeated after its output began.
+// RetryPolicy says when and how often a failed model call is retried. A retry never executes a tool again,
+// and a stream is not retried after output began.
 type RetryPolicy struct {
 	// MaxRetries is the number of retries after the first attempt. Zero disables retries. Default 2.
 	MaxRetries *int
@@ -202,7 +202,7 @@ func (o *GenerateOptions) addProviderOptions(request *Request) error {
 	return nil
 }
 
-// narrower converts numbers to the contract's 32 bits, and keeps the first that does not fit.
+// narrower converts numbers to the contract's 32 bits, and keeps the first that is out of range.
 type narrower struct {
 	err error
 }

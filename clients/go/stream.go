@@ -12,7 +12,7 @@ import (
 	pb "github.com/outrigger-inference/outrigger/clients/go/outrigger/v1"
 )
 
-// Event is one step forward in a stream. One of the fields after Step is set.
+// Event is one event of a stream. One of the fields after Step is set.
 type Event struct {
 	// Step is the number of the step, from 1.
 	Step int

@@ -108,7 +108,7 @@ func (t *Tool) Name() string {
 	return t.name
 }
 
-// Definition returns what the model is told of the tool, for Request.Tools. It fails where the tool's
+// Definition returns the tool as the model sees it, for Request.Tools. It fails where the tool's
 // type has no JSON Schema.
 func (t *Tool) Definition() (*pb.Tool, error) {
 	if t == nil {
@@ -142,7 +142,7 @@ func CallFromContext(ctx context.Context) (*Call, bool) {
 	return call, ok
 }
 
-// RefusalError is returned by a tool that declines a call, for instance because a person said no.
+// RefusalError is returned by a tool that declines a call, for instance because a user did not approve it.
 type RefusalError struct {
 	// Reason says why, for the model.
 	Reason string

@@ -106,7 +106,7 @@ class AsyncClient:
         return GenerationServiceStub(self.channel)
 
     async def wait_until_ready(self, timeout: float) -> None:
-        """Waits until the sidecar accepts connections. Raises NetworkError where it does not in time."""
+        """Waits until the sidecar accepts connections. Raises NetworkError if it does not in time."""
         try:
             await asyncio.wait_for(self.channel.channel_ready(), timeout)
         except asyncio.TimeoutError:
@@ -156,7 +156,7 @@ class AsyncClient:
         timeout: float | None = None,
         **arguments: Unpack[GenerationArguments],
     ) -> AsyncGenerationStream:
-        """Generates like `generate`, as a stream."""
+        """Generates like `generate`, and returns a stream of events."""
         chosen = tool_set(tools)
         options = generation_options(model, chosen, **arguments)
         if chosen.executable:
@@ -225,7 +225,7 @@ class AsyncClient:
     def stream_object(
         self, *, model: str, schema: Any, timeout: float | None = None, **arguments: Unpack[ObjectArguments]
     ) -> AsyncObjectStream[Any]:
-        """Generates like `generate_object`, and yields the object while it grows."""
+        """Generates like `generate_object`, and returns a stream of partial objects."""
         spec = object_spec(model, schema, **arguments)
         request = StreamObjectRequest(options=spec.options, object=spec.format)
         call = self._generation.StreamObject(request, timeout=timeout)

@@ -89,7 +89,7 @@ class AsyncStream(Generic[M, E, R]):
             self._tools.close()
 
     async def result(self) -> R:
-        """Waits for the end. Raises AbortError where the stream was left before it."""
+        """Waits for the end. Raises AbortError if the stream was closed before it."""
         if not self._is_complete:
             async for _ in self:
                 pass
@@ -110,7 +110,7 @@ class AsyncCompletionStream(AsyncStream[StreamEvent, StreamEvent, Response]):
 
 
 class AsyncGenerationStream(AsyncStream[Any, GenerationEvent, GenerateResult]):
-    """What happens in a generation: a ModelEvent, ToolStarted or StepFinished each."""
+    """The events of a generation: ModelEvent, ToolStarted and StepFinished."""
 
     async def text(self) -> AsyncIterator[str]:
         """The text of all steps as it arrives."""
@@ -123,4 +123,4 @@ class AsyncGenerationStream(AsyncStream[Any, GenerationEvent, GenerateResult]):
 
 
 class AsyncObjectStream(AsyncStream[Any, Any, ObjectResult[T]]):
-    """An object while it grows: each value is the part that has arrived, as a `dict`."""
+    """An object as it arrives: each value is the part so far, as a `dict`."""

@@ -92,7 +92,7 @@ class Client:
         return self._channel
 
     def wait_until_ready(self, timeout: float) -> None:
-        """Waits until the sidecar accepts connections. Raises NetworkError where it does not in time."""
+        """Waits until the sidecar accepts connections. Raises NetworkError if it does not in time."""
         try:
             grpc.channel_ready_future(self._channel).result(timeout=timeout)
         except grpc.FutureTimeoutError:
@@ -142,7 +142,7 @@ class Client:
         timeout: float | None = None,
         **arguments: Unpack[GenerationArguments],
     ) -> GenerationStream:
-        """Generates like `generate`, as a stream."""
+        """Generates like `generate`, and returns a stream of events."""
         chosen = tool_set(tools)
         options = generation_options(model, chosen, **arguments)
         if chosen.executable:
@@ -211,7 +211,7 @@ class Client:
     def stream_object(
         self, *, model: str, schema: Any, timeout: float | None = None, **arguments: Unpack[ObjectArguments]
     ) -> ObjectStream[Any]:
-        """Generates like `generate_object`, and yields the object while it grows."""
+        """Generates like `generate_object`, and returns a stream of partial objects."""
         spec = object_spec(model, schema, **arguments)
         request = StreamObjectRequest(options=spec.options, object=spec.format)
         call = self._generation.StreamObject(request, timeout=timeout)

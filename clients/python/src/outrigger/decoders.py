@@ -68,7 +68,7 @@ class StepFinished:
 
 
 GenerationEvent = ModelEvent | ToolStarted | StepFinished
-"""What a generation tells on its way."""
+"""An event of a generation."""
 
 
 class Decoder(Protocol[M_contra, E_co, R_co]):

@@ -140,7 +140,7 @@ class QuotaExceededError(ProviderError):
 
 
 class InvalidToolCallError(ProviderError):
-    """A tool call does not match its schema, or what the model wrote is no call at all."""
+    """A tool call does not match its schema, or is malformed."""
 
 
 class RequestTimeoutError(OutriggerError, TimeoutError):
@@ -160,16 +160,16 @@ class StreamError(OutriggerError):
 
 
 class NoObjectGeneratedError(OutriggerError):
-    """The answer is no object that matches the schema."""
+    """The answer does not match the schema."""
 
     @property
     def text(self) -> str:
-        """What the model wrote, at most the first 2048 bytes."""
+        """What the model wrote, at most the first 1536 bytes in UTF-8."""
         return self.failure.no_object.text
 
     @property
     def violations(self) -> Sequence[str]:
-        """What is wrong with it, one sentence each."""
+        """Why it is not valid JSON, or how it violates the schema. At most 20 entries."""
         return tuple(self.failure.no_object.violations)
 
 

@@ -1,4 +1,4 @@
-"""Short ways to write messages, and to read what an answer holds."""
+"""Functions that make messages and read answers."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ ToolChoiceArgument = Literal["auto", "none", "required"] | Tool[..., Any] | Tool
 
 @dataclasses.dataclass(frozen=True)
 class RetryPolicy:
-    """When and how often a failed call of the model is repeated. None leaves the sidecar's default."""
+    """When and how often a failed model call is retried. None means the sidecar's default."""
 
     max_retries: int | None = None
-    """Retries after the first attempt, at most. 0 disables retries. Default 2."""
+    """Maximum number of retries after the first attempt. 0 disables retries. Default 2."""
     base_delay: float | None = None
     """Seconds before the first retry. Default 1."""
     max_delay: float | None = None
@@ -41,7 +41,7 @@ class RetryPolicy:
     jitter: bool | None = None
     """Whether each computed delay is multiplied by a random factor from 0.5 to 1.5. Default true."""
     retry_timeouts: bool = False
-    """Whether a time limit that ran out is retried, too."""
+    """Whether errors of kind `REQUEST_TIMEOUT` are retried, too. Default false."""
 
     def to_proto(self) -> generation_pb2.RetryPolicy:
         """The policy as it is sent."""
@@ -59,35 +59,35 @@ class GenerationArguments(TypedDict, total=False):
     """Keyword arguments of all four generating methods. Each is optional."""
 
     prompt: str
-    """Text of one user message, in place of `messages`."""
+    """Text of a user message, instead of `messages`."""
     messages: Sequence[Message]
     """The conversation so far, oldest first."""
     system: str
-    """Text of a system message, put before the conversation."""
+    """Text of a system message that is put before all other messages."""
     provider: str
     """Name of the registered provider; the default provider where it is left out."""
     tool_choice: ToolChoiceArgument
     """Whether and how the model must use tools."""
     max_tool_rounds: int
-    """How many times tools may be executed and their results sent to the model, at most. Default 1."""
+    """Maximum number of times that tools are executed and their results sent back. Default 1."""
     stop_when: str
     """Ends the generation early: a CEL expression over `steps`, such as `steps.size() >= 3`."""
     limits: GenerationLimits
-    """What the generation may use over all steps: steps, tokens, cost, tool calls."""
+    """Limits on what all steps together may use: steps, tokens, cost, tool calls."""
     total_timeout: float
-    """Seconds for all steps, tools and waits between retries, at most."""
+    """Maximum seconds for the generation, with all steps, tools and retry delays. Default none."""
     step_timeout: float
-    """Seconds for one call of the model, at most."""
+    """Maximum seconds for each attempt to call the model. Default none."""
     tool_timeout: float
-    """Seconds for one tool, which then gets an error result. Default 300."""
+    """Maximum seconds for one tool, after which the model gets an error result. Default 300."""
     retry: RetryPolicy | int
-    """When a failed call of the model is repeated; a number is `RetryPolicy.max_retries`."""
+    """When a failed model call is retried; a number is `RetryPolicy.max_retries`."""
     temperature: float
     """Sampling temperature, usually from 0 to 2."""
     top_p: float
     """Nucleus sampling mass, above 0, at most 1."""
     max_tokens: int
-    """Tokens that the model may generate, at most, reasoning included."""
+    """Maximum number of tokens of one answer, reasoning included."""
     stop_sequences: Sequence[str]
     """Texts at which the model stops."""
     reasoning_effort: str
@@ -116,9 +116,9 @@ class ObjectArguments(GenerationArguments, total=False):
     name: str
     """Name of the object for the model, at most 64 letters, digits, `_` and `-`. Default `object`."""
     description: str
-    """What the object is, for the model."""
+    """Description of the object, sent to the model."""
     strategy: Literal["auto", "native", "tool", "prompt"]
-    """How the model is made to write it. Default `auto`: what fits the model."""
+    """How the model is asked for it. Default `auto`: chosen by what the model supports."""
 
 
 @dataclasses.dataclass(frozen=True)

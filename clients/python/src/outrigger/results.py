@@ -1,4 +1,4 @@
-"""What a generation gave."""
+"""The result of a generation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Step:
-    """One call of the model, and the tools that it asked for."""
+    """One model call, and the execution of the tools that it called."""
 
     def __init__(self, proto: StepResult) -> None:
         self.proto = proto
@@ -76,7 +76,7 @@ class Step:
 
 
 class GenerateResult:
-    """What a generation gave. `text`, `tool_calls` and so on are those of the last step."""
+    """The result of a generation. `text`, `tool_calls` and so on are those of the last step."""
 
     def __init__(self, proto: generation_pb2.GenerateResult) -> None:
         self.proto = proto
@@ -159,7 +159,7 @@ class GenerateResult:
 
 
 class ObjectResult(GenerateResult, Generic[T]):
-    """What the generation of an object gave."""
+    """The result of the generation of an object."""
 
     def __init__(self, proto: generation_pb2.GenerateResult, output: T) -> None:
         super().__init__(proto)

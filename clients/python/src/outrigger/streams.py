@@ -74,7 +74,7 @@ class Stream(Generic[M, E, R]):
             self._tools.close()
 
     def result(self) -> R:
-        """Waits for the end. Raises AbortError where the stream was left before it."""
+        """Waits for the end. Raises AbortError if the stream was closed before it."""
         if not self._is_complete:
             for _ in self:
                 pass
@@ -92,7 +92,7 @@ class CompletionStream(Stream[StreamEvent, StreamEvent, Response]):
 
 
 class GenerationStream(Stream[Any, GenerationEvent, GenerateResult]):
-    """What happens in a generation: a ModelEvent, ToolStarted or StepFinished each."""
+    """The events of a generation: ModelEvent, ToolStarted and StepFinished."""
 
     def text(self) -> Iterator[str]:
         """The text of all steps as it arrives."""
@@ -102,4 +102,4 @@ class GenerationStream(Stream[Any, GenerationEvent, GenerateResult]):
 
 
 class ObjectStream(Stream[Any, Any, ObjectResult[T]]):
-    """An object while it grows: each value is the part that has arrived, as a `dict`."""
+    """An object as it arrives: each value is the part so far, as a `dict`."""

@@ -39,7 +39,7 @@ class ToolError(Exception):
 
 
 class ToolRefused(Exception):
-    """Raise it in a tool that is not executed on purpose, for instance because a person said no."""
+    """Raise it in a tool to decline a call, for instance because a user did not approve it."""
 
 
 class ToolContext:
@@ -69,7 +69,7 @@ class ToolContext:
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the result any more. A tool in a thread should look at it now and then."""
+        """Whether the result is no longer needed. A tool that runs in a thread should check it regularly."""
         return self._cancelled.is_set() or self.remaining == 0
 
     def wait(self, seconds: float) -> bool:
@@ -102,7 +102,7 @@ class Tool(Generic[P, R]):
         self._arguments = arguments
         self._context_name = context_name
         self.definition = definition
-        """What the model is told."""
+        """The tool as the model sees it."""
         self.__doc__ = function.__doc__
         self.__name__ = self.name
 

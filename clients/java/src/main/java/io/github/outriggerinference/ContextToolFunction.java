@@ -1,7 +1,7 @@
 package io.github.outriggerinference;
 
 /**
- * The code of a tool that wants to know more about its call than the input.
+ * The code of a tool that uses more of its call than the input.
  *
  * @param <I> what it is called with
  */

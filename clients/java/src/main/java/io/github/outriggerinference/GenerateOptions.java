@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
-/** What a generation does: the model, the conversation, the tools, and the limits. */
+/** The options of a generation: the model, the conversation, the tools and the limits. */
 public final class GenerateOptions {
   private final GenerationOptions proto;
   private final List<Tool> tools;
@@ -156,15 +156,15 @@ public final class GenerateOptions {
     }
 
     /**
-     * Is told what a tool or a repair threw, for a log: the model gets the message, this program
-     * would not see it otherwise. Called on the tool's thread.
+     * Is called with what a tool or a repair threw, for a log: the model gets the message, and
+     * this program would not see it otherwise. Called on the tool's thread.
      */
     public Builder onToolError(BiConsumer<ToolCall, Throwable> listener) {
       toolErrorListener = listener;
       return this;
     }
 
-    /** How many tools are executed at once. The rest waits its turn. Default 16. */
+    /** Maximum number of tools that are executed at once. Others wait. Default 16. */
     public Builder toolConcurrency(int calls) {
       if (calls < 1) {
         throw new IllegalArgumentException("toolConcurrency: expected at least 1, found " + calls);
@@ -179,14 +179,14 @@ public final class GenerateOptions {
       return this;
     }
 
-    /** When a call of the model is repeated. Default: twice, after 1 s and 2 s. */
+    /** When a failed model call is retried. Default: twice, after about 1 s and 2 s. */
     public Builder retry(RetryPolicy retry) {
       options.setRetry(retry);
       return this;
     }
 
     /**
-     * Repeats a failed call of the model at most this many times; 0 disables retries. Default 2.
+     * Maximum number of retries of a failed model call; 0 disables retries. Default 2.
      */
     public Builder maxRetries(int retries) {
       options.getRetryBuilder().setMaxRetries(retries);
@@ -230,7 +230,7 @@ public final class GenerateOptions {
       return request(request -> request.setTopP(topP));
     }
 
-    /** How many tokens one answer may have at most, reasoning included. */
+    /** Maximum number of tokens of one answer, reasoning included. */
     public Builder maxTokens(int tokens) {
       return request(request -> request.setMaxTokens(tokens));
     }
@@ -255,7 +255,7 @@ public final class GenerateOptions {
       return request(request -> request.putProviderOptionsJson(provider, json));
     }
 
-    /** How the model is made to write an object. Default: the best way that it has. */
+    /** How the model is asked for an object. Default: chosen by what the model supports. */
     public Builder objectStrategy(ObjectFormat.Strategy strategy) {
       objectStrategy = strategy;
       return this;

@@ -39,11 +39,11 @@ public sealed interface GenerationEvent {
   /**
    * The generation is complete. Always the last event.
    *
-   * @param result what it gave
+   * @param result the result
    */
   record Finish(GenerationResult result) implements GenerationEvent {}
 
-  /** The text that the answer grows by. Empty where this is another event. */
+  /** The text that this event adds to the answer. Empty for other events. */
   default Optional<String> textDelta() {
     return Optional.empty();
   }

@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What a generation gave.
+ * The result of a generation.
  *
  * @param toProto the result as the contract has it
  */
@@ -40,7 +40,7 @@ public record GenerationResult(GenerateResult toProto) {
     return lastStep().getToolResultsList();
   }
 
-  /** The calls without a result: those of passive tools, and those that a limit held back. */
+  /** The calls without a result: those of passive tools, and those that a limit prevented. */
   public List<ToolCall> openCalls() {
     Set<String> answered =
         toolResults().stream().map(ToolResult::getToolCallId).collect(Collectors.toSet());
@@ -52,7 +52,7 @@ public record GenerationResult(GenerateResult toProto) {
     return response().getFinishReason();
   }
 
-  /** Why the generation ended: because the model was done, or at one of the limits. */
+  /** Why the generation ended: the model completed its answer, or a limit was reached. */
   public GenerateResult.StopReason stopReason() {
     return toProto.getStopReason();
   }

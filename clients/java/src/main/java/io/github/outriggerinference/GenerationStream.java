@@ -8,13 +8,13 @@ public final class GenerationStream extends EventStream<GenerationEvent> {
     super(call);
   }
 
-  /** Reads the rest of the events, and returns what the generation gave. */
+  /** Reads the rest of the events, and returns the result. */
   public GenerationResult result() {
     drain();
     return result;
   }
 
-  /** The texts by which the answer grows, without the other events. */
+  /** The text of the answer as it arrives, without the other events. */
   public Iterable<String> textDeltas() {
     return () -> new TextDeltas<>(this, event -> event.textDelta().orElse(null));
   }

@@ -19,7 +19,7 @@ public sealed interface ObjectEvent<T> {
    * The object is complete. Always the last event.
    *
    * @param <T> the class of the object
-   * @param result the object, and how it came about
+   * @param result the object, and the result of its generation
    */
   record Finish<T>(ObjectResult<T> result) implements ObjectEvent<T> {}
 }

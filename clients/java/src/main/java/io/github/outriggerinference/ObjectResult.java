@@ -1,7 +1,7 @@
 package io.github.outriggerinference;
 
 /**
- * A generated object, and how it came about.
+ * A generated object, and the result of its generation.
  *
  * @param <T> the class of the object
  * @param object the object

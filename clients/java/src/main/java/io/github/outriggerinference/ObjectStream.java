@@ -1,7 +1,7 @@
 package io.github.outriggerinference;
 
 /**
- * An object while it grows. The last event is {@link ObjectEvent.Finish}.
+ * An object as it arrives. The last event is {@link ObjectEvent.Finish}.
  *
  * @param <T> the class of the object
  */

@@ -35,7 +35,7 @@ final class ObjectType<T> {
   }
 
   /**
-   * The object of a generation. The sidecar checked its schema; a record may demand more than that.
+   * The object of a generation. The sidecar has validated it; the record may demand more.
    */
   ObjectResult<T> resultOf(GenerateResult result) {
     try {

@@ -79,13 +79,13 @@ public final class OutriggerClient implements AutoCloseable {
         InferenceServiceGrpc.getCompleteMethod(), request, Optional.ofNullable(deadline));
   }
 
-  /** Calls a model once, and returns the events while it answers. */
+  /** Calls a model once, and returns the events as they arrive. */
   public ResponseStream stream(Request request) {
     return stream(request, null);
   }
 
   /**
-   * Calls a model once, and returns the events while it answers.
+   * Calls a model once, and returns the events as they arrive.
    *
    * @param deadline how long the call may take, up to its end; null for no limit of its own
    */
@@ -130,7 +130,7 @@ public final class OutriggerClient implements AutoCloseable {
             OutriggerClient::resultOf);
   }
 
-  /** Like {@link #generate(Consumer)}, and returns the events meanwhile. */
+  /** Like {@link #generate(Consumer)}, but returns the events as they arrive. */
   public GenerationStream streamGenerate(Consumer<GenerateOptions.Builder> options) {
     return streamGenerate(optionsOf(options));
   }
@@ -149,7 +149,7 @@ public final class OutriggerClient implements AutoCloseable {
    * Generates an object. The JSON Schema is derived from the record as for {@link Tool#of}. Tools
    * are not executed.
    *
-   * @throws io.github.outriggerinference.errors.NoObjectGeneratedException where the answer is none
+   * @throws io.github.outriggerinference.errors.NoObjectGeneratedException if it does not match
    * @throws IllegalArgumentException where the record has a component that is not supported
    */
   public <T extends Record> ObjectResult<T> generateObject(
@@ -182,7 +182,7 @@ public final class OutriggerClient implements AutoCloseable {
         response -> type.resultOf(response.getResult()));
   }
 
-  /** Like {@link #generateObject(Class, Consumer)}, and returns the object while it grows. */
+  /** Like {@link #generateObject(Class, Consumer)}, but returns the object as it arrives. */
   public <T extends Record> ObjectStream<T> streamObject(
       Class<T> objectClass, Consumer<GenerateOptions.Builder> options) {
     return streamObject(objectClass, optionsOf(options));

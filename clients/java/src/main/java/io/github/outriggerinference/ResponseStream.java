@@ -17,7 +17,7 @@ public final class ResponseStream extends EventStream<StreamEvent> {
     return response;
   }
 
-  /** The texts by which the answer grows, without the other events. */
+  /** The text of the answer as it arrives, without the other events. */
   public Iterable<String> textDeltas() {
     return () ->
         new TextDeltas<>(

@@ -36,7 +36,7 @@ public final class Tool {
   }
 
   /**
-   * Like {@link #of(String, String, Class, ToolFunction)}, for code that wants to know its call.
+   * Like {@link #of(String, String, Class, ToolFunction)}, for code that uses its call.
    */
   public static <I extends Record> Tool of(
       String name, String description, Class<I> input, ContextToolFunction<I> function) {

@@ -13,7 +13,7 @@ public interface ToolFunction<I> {
    *
    * @return the result for the model: a string is sent as it is, a {@code ToolResult}, {@code
    *     ContentPart} or list of parts of the contract as these are, anything else as JSON
-   * @throws ToolRefusalException where the call is not executed on purpose
+   * @throws ToolRefusalException if the tool declines the call
    * @throws Exception whose message the model gets as an error result
    */
   Object call(I input) throws Exception;

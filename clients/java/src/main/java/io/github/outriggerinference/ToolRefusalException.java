@@ -1,7 +1,7 @@
 package io.github.outriggerinference;
 
 /**
- * Thrown by a tool that does not execute a call on purpose, for instance because a person said no.
+ * Thrown by a tool that declines a call, for instance because a user did not approve it.
  * The model gets the reason as an error result.
  */
 public class ToolRefusalException extends RuntimeException {

@@ -94,7 +94,7 @@ final class ToolRunner {
       try {
         send.accept(future.get());
       } catch (CancellationException tooLate) {
-        // The sidecar has told the model that the tool took too long, or nobody waits any more.
+        // The sidecar has told the model that the tool took too long, or the generation has ended.
       } catch (ExecutionException | InterruptedException impossible) {
         throw new IllegalStateException(impossible);
       }

@@ -1,6 +1,6 @@
 /**
  * Calls an Outrigger sidecar: every model of every provider through one interface, with tools that
- * are Java functions. {@link io.github.outriggerinference.OutriggerClient} is where to begin. The
+ * are Java functions. Start with {@link io.github.outriggerinference.OutriggerClient}. The
  * messages are those of the contract, in {@code io.github.outriggerinference.v1}.
  */
 package io.github.outriggerinference;

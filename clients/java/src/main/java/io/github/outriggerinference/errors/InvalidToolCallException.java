@@ -1,6 +1,6 @@
 package io.github.outriggerinference.errors;
 
-/** A tool call does not match its schema, or what the model wrote is no call at all. */
+/** A tool call does not match its schema, or is malformed. */
 public final class InvalidToolCallException extends ProviderException {
   private static final long serialVersionUID = 1L;
 

@@ -56,7 +56,7 @@ public class OutriggerException extends RuntimeException {
     return error.hasUsage() ? Optional.of(error.getUsage()) : Optional.empty();
   }
 
-  /** The answer that is no valid object: its text and what is wrong with it. */
+  /** The answer that is not the requested object: its text and the violations. */
   public Optional<NoObject> noObject() {
     return error.hasNoObject() ? Optional.of(error.getNoObject()) : Optional.empty();
   }
