@@ -91,7 +91,7 @@ class Budget {
     return cost === undefined ? undefined : Number(cost);
   }
 
-  /** By the provider's own prices, else by those of whoever serves the model under this name. */
+  /** By the provider's own prices, else by those that the catalog has for the model's name. */
   #priceOf(usage: Usage, { provider, model }: Request): bigint | undefined {
     const own = this.#catalog.costOf(usage, model, provider);
     const owner = own === undefined ? this.#catalog.getModelInfo(model)?.provider : undefined;

@@ -65,14 +65,14 @@ describe("StreamResult", () => {
     await expect(readAll(result)).rejects.toThrow("can be read once");
   });
 
-  it("reads itself for whoever wants the result or the response", async () => {
+  it("is read to its end where only the result or the response is asked for", async () => {
     const { model, result } = open();
     expect(textOf(await result.response())).toBe("hello");
     expect((await result.result()).steps).toHaveLength(2);
     expect(model.requests).toHaveLength(2);
   });
 
-  it("gives the result to whoever waits while a loop reads it", async () => {
+  it("resolves the result that is awaited while a loop reads the events", async () => {
     const { result } = open();
     const loop = result[Symbol.asyncIterator]();
     await loop.next();
@@ -123,7 +123,7 @@ describe("StreamResult", () => {
     await expect(stream({ model: "m" }).result()).rejects.toThrow("expected one of prompt and messages");
   });
 
-  it("cancels the call where the loop is left, and says so to whoever waits for the result", async () => {
+  it("cancels the call where the loop is left, and rejects the result that is awaited", async () => {
     const { model, result } = open(["hello"]);
     const whole = result.result.bind(result);
     for await (const { event } of result) if (event.case === "textDelta") break;

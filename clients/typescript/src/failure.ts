@@ -34,7 +34,7 @@ function abortErrorOf(reason: unknown): SDKError {
   return new AbortError("the call was aborted", { cause: reason });
 }
 
-/** A failure of which the sidecar said nothing: it was not reached, or it is not one. */
+/** A failure without details of the sidecar: it was not reached, or the server is not a sidecar. */
 function errorOfCode(thrown: ConnectError): SDKError {
   const { code, rawMessage } = thrown;
   if (code === Code.Unimplemented)

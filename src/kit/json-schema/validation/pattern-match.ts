@@ -12,7 +12,7 @@ export type Instruction =
   | { readonly kind: "split"; readonly next: number[] }
   | { readonly kind: "match" };
 
-/** A regular expression as instructions, of which the last one is `match`. */
+/** A regular expression as a list of instructions. The last one is `match`. */
 export type Program = Instruction[];
 
 /** The matches of one text. */
