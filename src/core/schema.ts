@@ -30,6 +30,13 @@ export interface StandardIssue {
 /** A JSON Schema as a plain object, or a Standard Schema whose library can write it as one. */
 export type JsonSchema = object;
 
+/** Whether a schema is that of a library with Standard Schema. */
+export function isStandardSchema<Output>(
+  schema: JsonSchema | StandardSchema<Output>,
+): schema is StandardSchema<Output> {
+  return "~standard" in schema;
+}
+
 /** How many issues of one value an error names. */
 const MAX_ISSUES = 5;
 
@@ -38,7 +45,7 @@ const MAX_ISSUES = 5;
  * @throws ConfigurationError where the schema's library cannot write it as one.
  */
 export function schemaTextOf(schema: JsonSchema): string {
-  if (!("~standard" in schema)) return jsonTextOf(schema);
+  if (!isStandardSchema(schema)) return jsonTextOf(schema);
   const { $schema: _dialect, ...document } = documentOf(schema["~standard"]);
   return jsonTextOf(document);
 }

@@ -1,5 +1,5 @@
 import { NoObjectGeneratedError } from "../core/errors.ts";
-import { type JsonSchema, type StandardSchema, validate } from "../core/schema.ts";
+import { isStandardSchema, type JsonSchema, type StandardSchema, validate } from "../core/schema.ts";
 import type { JsonValue } from "../kit/json/json.ts";
 import { GenerateResult } from "./generate-result.ts";
 import type { ObjectOutcome } from "./objects/object-loop.ts";
@@ -30,10 +30,4 @@ function outputOf<Output>(
   const message = "the answer is not valid for the schema";
   const schemaViolations = [checked.problem];
   throw new NoObjectGeneratedError(message, { text, schemaViolations, usage, outputStarted: true });
-}
-
-function isStandardSchema<Output>(
-  schema: JsonSchema | StandardSchema<Output>,
-): schema is StandardSchema<Output> {
-  return "~standard" in schema;
 }

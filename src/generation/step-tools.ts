@@ -19,6 +19,9 @@ export interface ToolExecutor {
   execute(calls: readonly ToolCall[], context: StepContext): Promise<readonly ToolOutcome[]>;
 }
 
+/** Executes nothing: all tools are left to the caller. */
+export const NO_TOOLS: ToolExecutor = { isActive: () => false, execute: async () => [] };
+
 /** The step whose tools are executed. */
 export interface StepContext {
   /** Its number, from 1. */

@@ -1,6 +1,6 @@
 import { jsonTextOf } from "../core/json-text.ts";
 import type { JsonObject } from "../core/parse-json.ts";
-import { type JsonSchema, type StandardSchema, schemaTextOf, validateAsync } from "../core/schema.ts";
+import { isStandardSchema, type JsonSchema, schemaTextOf, validateAsync } from "../core/schema.ts";
 import type { ActiveTool } from "../core/tool-input.ts";
 import { argumentsOf, toolInputOf } from "../core/tools.ts";
 import type { ToolCall } from "../gen/outrigger/v1/message_pb.ts";
@@ -51,8 +51,4 @@ function checkOf(parameters: JsonSchema | undefined, field: string): Check {
 
 function mismatch({ name }: ToolCall, problem: string): string {
   return `the arguments of the call to ${jsonTextOf(name)} are not valid for the schema: ${problem}`;
-}
-
-function isStandardSchema(schema: JsonSchema): schema is StandardSchema {
-  return "~standard" in schema;
 }

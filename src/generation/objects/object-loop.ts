@@ -1,7 +1,7 @@
 import { StreamError } from "../../core/errors.ts";
 import type { GenerateResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { JsonValue } from "../../kit/json/json.ts";
-import type { ToolExecutor } from "../step-tools.ts";
+import { NO_TOOLS } from "../step-tools.ts";
 import { type LoopItem, type LoopOptions, runToolLoop } from "../tool-loop.ts";
 import { type ObjectReader, readObject } from "./object-answer.ts";
 import { objectRequest } from "./object-request.ts";
@@ -73,8 +73,3 @@ function outcomeOf(result: GenerateResult, reader: ObjectReader): ObjectOutcome 
   const { object, json } = readObject(response, reader, result.totalUsage);
   return { object, result: { ...result, outputJson: json } };
 }
-
-const NO_TOOLS: ToolExecutor = {
-  isActive: () => false,
-  execute: async () => [],
-};

@@ -12,7 +12,7 @@ import type {
   GenerateResponseSchema,
   StreamGenerateRequest,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
-import type { ToolExecutor } from "../../../generation/step-tools.ts";
+import { NO_TOOLS } from "../../../generation/step-tools.ts";
 import { type LoopItem, runToolLoop } from "../../../generation/tool-loop.ts";
 import { GenerationCall, type GenerationParts } from "./generation-call.ts";
 import { type LoopMessage, StreamMessages } from "./stream-messages.ts";
@@ -45,9 +45,6 @@ export function streamGenerate(
 }
 
 type Loop = AsyncGenerator<LoopItem, GenerateResult>;
-
-/** Tools are left to the caller. */
-export const NO_TOOLS: ToolExecutor = { isActive: () => false, execute: async () => [] };
 
 async function openLoop(
   call: GenerationCall,
