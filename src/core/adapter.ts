@@ -1,5 +1,6 @@
 import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../gen/outrigger/v1/response_pb.ts";
+import type { Caller } from "./caller.ts";
 import type { EventStream } from "./event-stream.ts";
 
 /** Options of a call beside its request. */
@@ -13,6 +14,8 @@ export interface CallOptions {
   readonly deadline?: number | undefined;
   /** Id of the call, reported as `inference_id`. Generated where absent. */
   readonly inferenceId?: string | undefined;
+  /** Whom the call is for. Default: anybody, who may use every model. */
+  readonly caller?: Caller | undefined;
   /** Called by a Client when middleware has run and the provider and the model of the call are known. */
   readonly onTarget?: ((target: CallTarget) => void) | undefined;
 }

@@ -50,6 +50,7 @@ export class InferenceRecord {
     let isSent = false;
     return {
       ...options,
+      caller: this.#recorder.call.caller,
       inferenceId,
       onTarget: (target) => {
         this.#takeTarget(target);

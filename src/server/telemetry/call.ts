@@ -1,3 +1,5 @@
+import { anyCaller, type Caller } from "../../core/caller.ts";
+
 /** What is known of a call when it arrives. */
 export interface Call {
   /** Service and method, for instance `outrigger.v1.InferenceService/Stream`; `unknown` where there is none such. */
@@ -8,11 +10,19 @@ export interface Call {
   readonly httpVersion: string;
   /** `grpc`, `grpc-web` or `connect`; empty where the request is none of them. */
   readonly protocol: string;
+  /** Whom it is for. */
+  readonly caller: Caller;
   /** When it arrived, by `performance.now()`. */
   readonly startedAt: number;
 }
 
+/** What a call arrives with. */
+interface CallInit extends Omit<Call, "startedAt" | "caller"> {
+  /** Default: anybody. */
+  readonly caller?: Caller | undefined;
+}
+
 /** A call that arrives now. */
-export function createCall({ rpc, requestId, httpVersion, protocol }: Omit<Call, "startedAt">): Call {
-  return { rpc, requestId, httpVersion, protocol, startedAt: performance.now() };
+export function createCall({ rpc, requestId, httpVersion, protocol, caller = anyCaller }: CallInit): Call {
+  return { rpc, requestId, httpVersion, protocol, caller, startedAt: performance.now() };
 }
