@@ -1,0 +1,61 @@
+/** What an HTTP API is to the server that carries it: routes that take a request and give a response. */
+import type { SDKError } from "../core/errors.ts";
+import type { ModelClient } from "../generation/model-calls.ts";
+
+/** An HTTP API. */
+export interface Endpoint {
+  /** The route of a path without its query; undefined where the API has none. For a wrong method: one that answers 405. */
+  find(path: string, method: string): EndpointRoute | undefined;
+  /** The answer to a request that is refused before its route is asked, in the API's own form. */
+  fail(error: SDKError): EndpointResponse;
+}
+
+/** One route of an API. */
+export interface EndpointRoute {
+  /** For logs and metrics, without ids: `POST /v1/responses`. */
+  readonly name: string;
+  /** Never rejects but where the signal of the request is aborted: failures are responses. */
+  serve(request: EndpointRequest): Promise<EndpointResponse>;
+  /** Takes a WebSocket. Absent: the path has none. Resolves when the socket is closed. */
+  connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
+}
+
+/** A request. */
+export interface EndpointRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** By lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Name of the caller's access key. Empty where there are none. */
+  readonly owner: string;
+  /** Aborted when the caller disconnects, or the server stops. The reason is an SDKError. */
+  readonly signal: AbortSignal;
+  /** Calls the models, and reports the calls to the log and the metrics of this request. */
+  readonly client: ModelClient;
+  /** The whole body, within the limits of the server. Throws SDKError. */
+  readBody(): Promise<Uint8Array>;
+  /** Notes why the request failed, for the log and the metrics. */
+  noteFailure(error: SDKError): void;
+}
+
+/** A response. */
+export interface EndpointResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * Bytes, or an iteration of them: each element is one write, and the next is asked for when it is flushed. Leaving
+   * the iteration means that the caller is gone.
+   */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** A WebSocket that a server has accepted. */
+export interface EndpointSocket {
+  /** Text messages of the caller, within the limits of the server, until it closes. */
+  readonly messages: AsyncIterable<string>;
+  /** Resolves when the text is flushed. */
+  send(text: string): Promise<void>;
+  /** @param code Status of RFC 6455. */
+  close(code: number, reason: string): void;
+}

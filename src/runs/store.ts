@@ -1,0 +1,176 @@
+/** What keeps runs. One interface; the implementations are in `stores/`, and one suite of tests holds them to it. */
+
+import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../gen/outrigger/v1/message_pb.ts";
+import type { Run, RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import type { CreateRunRequest } from "../gen/outrigger/v1/run_service_pb.ts";
+import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
+
+/**
+ * Keeps threads, messages, runs, steps and events. Each method is one transaction: it is done in full, or it throws and
+ * nothing is done. What has been written survives the end of the process. Several processes may use one store at a
+ * time where `isShared` says so.
+ *
+ * `owner` is the name of the access key that created something; what another owner created is not found.
+ *
+ * @throws ServerError where the store cannot be reached or is full; InvalidRequestError where a body is too large.
+ */
+export interface RunStore {
+  /** Whether other processes may use the same data. */
+  readonly isShared: boolean;
+
+  /** Creates a run with its input messages, and its thread where it needs a new one. */
+  createRun(creation: RunCreation): Promise<RunCreationResult>;
+  /** A run without its steps. */
+  getRun(owner: string, runId: string): Promise<StoredRun | undefined>;
+  /** The steps of a run, in order. */
+  readSteps(runId: string): Promise<readonly StepResult[]>;
+  /** The runs of an owner, the latest first. */
+  listRuns(owner: string, query: RunQuery): Promise<Page<Run>>;
+  /** Removes a run with its steps and events, and its messages where no other run of its threads needs them. */
+  deleteRun(owner: string, runId: string): Promise<boolean>;
+
+  /**
+   * Changes a run that this process holds. False where it does not hold it any more, since its lease ran out and
+   * another process has taken it or declared it failed: nothing is written then.
+   */
+  write(write: RunWrite): Promise<boolean>;
+  /** The events after a sequence number, in order: at most `maxEvents` of them, fewer where they are large. */
+  readEvents(runId: string, afterSequence: number, maxEvents: number): Promise<readonly RunEvent[]>;
+  /** Notes that a run is to be cancelled, and notifies the process that holds it. */
+  requestCancel(owner: string, runId: string): Promise<StoredRun | undefined>;
+  /**
+   * Calls back when another process, or this one, has written events to a run or has asked to cancel it. Notices may be
+   * joined, so that a reader reads all there is. Returns what ends the subscription.
+   */
+  subscribe(runId: string, onNotice: () => void): () => void;
+
+  /**
+   * Delivers the ids of queued runs, each to one process; again where that process died before it took the run. At most
+   * `concurrency` at a time: one is over when the promise of `handle` settles. Returns what ends it, after the
+   * deliveries under way.
+   */
+  deliverQueued(handle: (runId: string) => Promise<void>, concurrency: number): Promise<() => Promise<void>>;
+  /** Takes a run that is QUEUED or REQUIRES_ACTION and that no process holds. Undefined where that fails. */
+  take(runId: string, lease: Lease): Promise<StoredRun | undefined>;
+  /** Renews the leases of a process. Returns the runs that it holds and that are to be cancelled. */
+  renewLeases(lease: Lease): Promise<readonly string[]>;
+  /**
+   * Runs that are IN_PROGRESS and whose lease has run out, now held under the lease given here, so that one process
+   * declares them failed. At most `limit`.
+   */
+  takeAbandoned(lease: Lease, limit: number): Promise<readonly StoredRun[]>;
+
+  createThread(owner: string, thread: Thread, messages: readonly ThreadMessage[]): Promise<void>;
+  getThread(owner: string, threadId: string): Promise<Thread | undefined>;
+  /** Replaces the metadata. */
+  updateThread(owner: string, thread: Thread): Promise<boolean>;
+  /** Removes a thread and its messages. Its runs stay. */
+  deleteThread(owner: string, threadId: string): Promise<boolean>;
+  /** Appends to a thread. `busy` while a run of the thread is under way. */
+  appendMessages(
+    owner: string,
+    threadId: string,
+    messages: readonly ThreadMessage[],
+  ): Promise<"appended" | "busy" | "missing">;
+  listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
+  getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined>;
+  deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean>;
+  /** All messages that a run reads: those of its thread before its own input, in order. */
+  readHistory(runId: string): Promise<readonly Message[]>;
+
+  /** Removes runs and threads that ended before that time, at most `limit`. Returns how many. */
+  removeOld(before: Date, limit: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** The right to change a run, of one process. */
+export interface Lease {
+  /** Id of the process. */
+  readonly holder: string;
+  /** How long it lasts if it is not renewed. */
+  readonly durationMs: number;
+}
+
+/** A run as a store has it. */
+export interface StoredRun {
+  /** Without its steps. */
+  readonly run: Run;
+  readonly owner: string;
+  /** What it was created with, without the secrets of MCP servers. */
+  readonly request: CreateRunRequest;
+}
+
+/** A run to create. */
+export interface RunCreation extends StoredRun {
+  /**
+   * The run in QUEUED or IN_PROGRESS. Its `thread_id` is that of a thread that is created for it, unless
+   * `previous_run_id` of the request leads to another one, or `thread_id` of the request names it.
+   */
+  readonly run: Run;
+  /** Its first events. */
+  readonly events: readonly RunEvent[];
+  /** Input messages, in order. */
+  readonly input: readonly ThreadMessage[];
+  /** Set where the run begins at once in this process. Otherwise it is delivered as a queued run. */
+  readonly lease?: Lease | undefined;
+  /** The previous run as it is once it was continued: called where it is REQUIRES_ACTION. */
+  readonly concludePrevious: (previous: Run) => RunChange;
+}
+
+/** What became of a run to create. */
+export type RunCreationResult =
+  /** `forked` where the previous run had been continued before: the thread is a new one with the same messages. */
+  | { readonly case: "created"; readonly run: Run; readonly forked: boolean }
+  /** Another run of the thread is under way. */
+  | { readonly case: "busy"; readonly activeRunId: string }
+  | { readonly case: "missing"; readonly field: "previous_run_id" | "thread_id" }
+  /** The previous run is under way. */
+  | { readonly case: "unfinished"; readonly status: RunStatus };
+
+/** A change of a run. */
+export interface RunChange {
+  /** The run as it is then. Absent: only what follows is added. */
+  readonly run?: Run | undefined;
+  /** Events to append; their sequence numbers follow those that are there. */
+  readonly events?: readonly RunEvent[] | undefined;
+}
+
+/** A change of a run that a process holds. Terminal states, REQUIRES_ACTION and QUEUED end the lease. */
+export interface RunWrite extends RunChange {
+  readonly runId: string;
+  readonly lease: Lease;
+  /** Steps to append. */
+  readonly steps?: readonly StepResult[] | undefined;
+  /** Messages to append to the thread. */
+  readonly messages?: readonly ThreadMessage[] | undefined;
+}
+
+/** Which runs to list. */
+export interface RunQuery extends PageQuery {
+  /** Empty: of all threads. */
+  readonly threadId: string;
+  /** Empty: all. */
+  readonly statuses: readonly RunStatus[];
+}
+
+/** Which messages to list: those of a thread, or those that a run added. */
+export interface MessageQuery extends PageQuery {
+  readonly threadId?: string | undefined;
+  /** The input of this run. */
+  readonly inputOfRunId?: string | undefined;
+  readonly order: "oldest first" | "latest first";
+}
+
+/** Which part of a list. */
+export interface PageQuery {
+  /** Id of the last element of the page before. Empty: the first page. */
+  readonly after: string;
+  readonly limit: number;
+}
+
+/** A part of a list. */
+export interface Page<Element> {
+  readonly elements: readonly Element[];
+  readonly hasMore: boolean;
+}
