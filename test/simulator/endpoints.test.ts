@@ -12,7 +12,10 @@ const anthropic = () =>
   new Anthropic({ apiKey: "key", baseURL: simulator().anthropicBaseUrl, maxRetries: 0 });
 const gemini = () => new GoogleGenAI({ apiKey: "key", httpOptions: { baseUrl: simulator().geminiBaseUrl } });
 
-const MODELS = ["sim-text", "sim-echo", "sim-tools", "sim-reasoning", "sim-long", "sim-refusal", "gpt-5.6"];
+const MODELS = [
+  ...["sim-text", "sim-echo", "sim-tools", "sim-call", "sim-reasoning", "sim-long", "sim-refusal"],
+  "gpt-5.6",
+];
 
 async function idsOf<Entry>(
   entries: AsyncIterable<Entry>,
@@ -34,7 +37,7 @@ describe("the lists of models", () => {
   it("have pages at Anthropic and Gemini", async () => {
     expect(await idsOf(anthropic().models.list({ limit: 2 }), ({ id }) => id)).toEqual(MODELS);
     const before = await anthropic().models.list({ limit: 2, before_id: "sim-reasoning" });
-    expect(before.data.map(({ id }) => id)).toEqual(["sim-echo", "sim-tools"]);
+    expect(before.data.map(({ id }) => id)).toEqual(["sim-tools", "sim-call"]);
     expect(before.has_more).toBe(true);
     const pages = await gemini().models.list({ config: { pageSize: 3 } });
     expect(pages.page).toHaveLength(3);

@@ -152,6 +152,73 @@ describe("sim-tools", () => {
   );
 });
 
+describe("sim-call", () => {
+  const file = { type: "function", name: "view", parameters: { type: "object" }, strict: false };
+  const group = { type: "namespace", name: "files", description: "Reads files.", tools: [file] };
+  const tools = [weatherTool, customTool, group];
+  const written = ['get_weather {"city": "Oslo"}', "run_code print(1 + 1)", 'files.view {"path": "a b"}'];
+  const input = ["Do this:", ...written, "get_nothing {}"].join("\n");
+
+  it("makes the calls that the message writes, and no others", async () => {
+    const { output } = await ask(simulator(), { model: "sim-call", input, tools });
+    expect(output).toMatchObject([
+      { type: "function_call", name: "get_weather", arguments: '{"city": "Oslo"}' },
+      { type: "custom_tool_call", name: "run_code", input: "print(1 + 1)" },
+      { type: "function_call", name: "view", namespace: "files", arguments: '{"path": "a b"}' },
+    ]);
+    expect(output[0]).not.toHaveProperty("namespace");
+  });
+
+  it("answers once it has the results", async () => {
+    const history = await answered("sim-call", { input, tools });
+    expect(textOf(await ask(simulator(), { model: "sim-call", input: history, tools }))).toContain("“done”");
+  });
+
+  it("makes one call after the other where parallel calls are disabled", async () => {
+    const body = { tools, parallel_tool_calls: false };
+    let history: object[] = [{ role: "user", content: input }];
+    for (const name of ["get_weather", "run_code", "view"]) {
+      history = await answered("sim-call", { ...body, input: history });
+      expect(history.at(-2)).toMatchObject({ name });
+    }
+    expect(textOf(await ask(simulator(), { model: "sim-call", input: history, ...body }))).toContain(
+      "“done”",
+    );
+  });
+
+  it.each([
+    ["the message writes none", { input: "Hello." }],
+    ["none is chosen", { input, tool_choice: "none" }],
+  ])("answers where %s", async (_, changes) => {
+    const { output } = await ask(simulator(), { model: "sim-call", tools, ...changes });
+    expect(output.map((item) => item.type)).toEqual(["message"]);
+  });
+
+  /** The conversation after one more answer, with the result "done" for each of its calls. */
+  async function answered(model: string, body: { input: unknown; tools: unknown }): Promise<object[]> {
+    const { output } = await ask(simulator(), { model, ...body });
+    const before = Array.isArray(body.input) ? body.input : [{ role: "user", content: body.input }];
+    const results = output.map(({ type, call_id }) => ({ type: `${type}_output`, call_id, output: "done" }));
+    return [...before, ...output, ...results];
+  }
+});
+
+describe("a namespace of tools", () => {
+  it("must have a description and tools of the caller", async () => {
+    const refusal = async (group: object): Promise<string> => {
+      const tools = [{ type: "namespace", name: "files", ...group }];
+      const request = ask(simulator(), { model: "sim-text", input: "x", tools });
+      return request.then(
+        () => "",
+        (error: Error) => error.message,
+      );
+    };
+    expect(await refusal({ tools: [] })).toContain("tools[0].description");
+    expect(await refusal({ description: "x" })).toContain("tools[0].tools");
+    expect(await refusal({ description: "x", tools: [{ type: "web_search" }] })).toContain("web_search");
+  });
+});
+
 describe("sim-reasoning", () => {
   const think = (changes: object): Promise<AnsweredResponse> =>
     ask(simulator(), { model: "sim-reasoning:parts=3", input: "Why?", ...changes });

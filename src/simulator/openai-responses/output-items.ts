@@ -185,8 +185,9 @@ function callItem(
   input: string,
 ): FunctionCall | CustomToolCall {
   const call_id = callIdFor(index, settings);
-  if (part.freeform) return { id, type: "custom_tool_call", status, call_id, input, name: part.name };
-  return { id, type: "function_call", status, arguments: input, call_id, name: part.name };
+  const tool = { name: part.name, ...(part.namespace !== undefined && { namespace: part.namespace }) };
+  if (part.freeform) return { id, type: "custom_tool_call", status, call_id, input, ...tool };
+  return { id, type: "function_call", status, arguments: input, call_id, ...tool };
 }
 
 function callIdFor(index: number, settings: ItemSettings): string {

@@ -1,4 +1,10 @@
-import type { CustomTool, FunctionTool, TextFormat, Tool } from "../../wire/openai-responses/request.ts";
+import type {
+  CustomTool,
+  FunctionTool,
+  GroupedFunction,
+  TextFormat,
+  Tool,
+} from "../../wire/openai-responses/request.ts";
 import type {
   Attachment,
   Caching,
@@ -32,7 +38,7 @@ export function readPrompt(request: CheckedRequest, items: readonly CheckedItem[
     ].filter(Boolean),
     caching,
     attachments: contents.flatMap((content): readonly Attachment[] => content.attachments),
-    tools: offeredTools(request).filter(isCallable).map(readTool),
+    tools: offeredTools(request).flatMap(readTools),
     hostedTools: offeredTools(request).flatMap(readHostedTool),
     toolChoice: readToolChoice(request),
     parallelToolCalls: request.parallel_tool_calls ?? true,
@@ -72,11 +78,14 @@ function offeredTools(request: CheckedRequest): readonly Tool[] {
   return all.filter((tool) => (choice.tools ?? []).some((allowed) => isChosen(tool, allowed)));
 }
 
-function isCallable(tool: Tool): tool is FunctionTool | CustomTool {
-  return tool.type === "function" || tool.type === "custom";
+/** The tools that the caller executes: one, those of a namespace, or none where the provider executes it. */
+function readTools(tool: Tool): CallableTool[] {
+  if (tool.type === "function" || tool.type === "custom") return [readTool(tool)];
+  if (tool.type !== "namespace") return [];
+  return tool.tools.map((member) => ({ ...readTool(member), namespace: tool.name }));
 }
 
-function readTool(tool: FunctionTool | CustomTool): CallableTool {
+function readTool(tool: FunctionTool | CustomTool | GroupedFunction): CallableTool {
   if (tool.type === "custom") return { name: tool.name, parameters: {}, freeform: true };
   return { name: tool.name, parameters: tool.parameters ?? {}, freeform: false };
 }

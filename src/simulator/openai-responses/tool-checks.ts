@@ -34,15 +34,12 @@ const otherTools = [
   "local_shell",
   "shell",
   "apply_patch",
-  "namespace",
   "tool_search",
   "programmatic_tool_calling",
 ];
 
-const others = Object.fromEntries(otherTools.map((type) => [type, openObject()]));
-
-/** Checks one of `tools`. */
-export const tool: Check = variants("type", {
+/** Tools that the caller runs. They may also be in a namespace. */
+const ownTools: Readonly<Record<string, Check>> = {
   function: object({
     type: anything,
     name: toolName,
@@ -62,6 +59,21 @@ export const tool: Check = variants("type", {
     defer_loading: nullable(boolean),
     allowed_callers: anything,
   }),
+};
+
+const namespace = object({
+  type: anything,
+  name: toolName,
+  description: required(string()),
+  tools: required(array(variants("type", ownTools))),
+});
+
+const others = Object.fromEntries(otherTools.map((type) => [type, openObject()]));
+
+/** Checks one of `tools`. */
+export const tool: Check = variants("type", {
+  ...ownTools,
+  namespace,
   image_generation: openObject({ partial_images: integer(0, 3) }),
   ...others,
 });
@@ -77,6 +89,7 @@ export const namedToolChoice: Check = variants("type", {
   }),
   mcp: openObject({ server_label: required(string()) }),
   image_generation: openObject(),
+  namespace: openObject(),
   ...others,
 });
 

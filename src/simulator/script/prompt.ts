@@ -65,6 +65,8 @@ export interface Attachment {
 /** A tool that the caller executes. */
 export interface CallableTool {
   readonly name: string;
+  /** Name of the group that it is in; unset where the API has no groups, or it is in none. */
+  readonly namespace?: string;
   /** JSON Schema of the arguments; unset for a tool that takes free text. */
   readonly parameters: unknown;
   /** Whether the tool takes free text instead of JSON. */

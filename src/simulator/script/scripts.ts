@@ -4,7 +4,7 @@ import { drawImage } from "./image.ts";
 import { writeLongText } from "./long-text.ts";
 import { writeReasoning } from "./reasoning.ts";
 import type { ScriptInput } from "./script-input.ts";
-import { callTools, mustCallTool, shouldCallTool } from "./tool-calls.ts";
+import { callTools, mustCallTool, shouldCallTool, writtenCalls } from "./tool-calls.ts";
 import type { Part, TextPart } from "./turn.ts";
 import { citationCount, citeSources, searchWeb } from "./web-search.ts";
 
@@ -34,6 +34,15 @@ export const scripts = {
     summary:
       "Calls the request's tools with arguments generated from their schemas; answers once it has the results.",
     write: (input) => (shouldCallTool(input) ? callWithPreamble(input) : answer(input)),
+  },
+  call: {
+    summary:
+      "Makes the calls that the last user message writes, one per line as `name input`; answers once it has the results.",
+    write: (input) => {
+      const calls = writtenCalls(input);
+      if (calls.length > 0) return calls;
+      return mustCallTool(input) ? callTools(input) : answer(input);
+    },
   },
   reasoning: {
     summary: "Reasons first, as much as the request's effort asks for; then does what `sim-tools` does.",

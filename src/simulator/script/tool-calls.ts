@@ -36,15 +36,36 @@ export function callTools(input: ScriptInput): ToolCallPart[] {
     .map((tool) => callTool(tool, source));
 }
 
+/**
+ * The calls that the last user message writes out, one a line: the name of a tool, a space, and its input. A tool in a
+ * namespace is named `namespace.tool`. Where parallel calls are not allowed, one line follows the other, round by round.
+ */
+export function writtenCalls({ prompt }: ScriptInput): ToolCallPart[] {
+  const { question, tools, toolChoice, toolRounds, parallelToolCalls } = prompt;
+  if (toolChoice.mode === "none") return [];
+  const calls = question.split("\n").flatMap((line) => writtenCall(line, tools));
+  if (parallelToolCalls) return toolRounds === 0 ? calls : [];
+  return calls.slice(toolRounds, toolRounds + 1);
+}
+
+function writtenCall(line: string, tools: readonly CallableTool[]): ToolCallPart[] {
+  const space = line.indexOf(" ");
+  const tool = tools.find((each) => qualifiedName(each) === line.slice(0, space));
+  return tool === undefined ? [] : [toolCall(tool, line.slice(space + 1))];
+}
+
+function qualifiedName({ name, namespace }: CallableTool): string {
+  return namespace === undefined ? name : `${namespace}.${name}`;
+}
+
 function callTool(tool: CallableTool, source: InstanceSource): ToolCallPart {
-  return {
-    kind: "tool_call",
-    name: tool.name,
-    input: tool.freeform ? writeFreeInput(source) : JSON.stringify(instanceOfSchema(tool.parameters, source)),
-    freeform: tool.freeform,
-    firstDelta: 0,
-    cut: false,
-  };
+  if (tool.freeform) return toolCall(tool, writeFreeInput(source));
+  return toolCall(tool, JSON.stringify(instanceOfSchema(tool.parameters, source)));
+}
+
+function toolCall({ name, namespace, freeform }: CallableTool, input: string): ToolCallPart {
+  const group = namespace === undefined ? {} : { namespace };
+  return { kind: "tool_call", name, ...group, input, freeform, firstDelta: 0, cut: false };
 }
 
 function writeFreeInput(source: InstanceSource): string {

@@ -83,6 +83,8 @@ export interface RefusalPart {
 export interface ToolCallPart {
   readonly kind: "tool_call";
   readonly name: string;
+  /** Name of the group that the tool is in; unset where it is in none. */
+  readonly namespace?: string;
   /** JSON text, or free text for a freeform tool. Not valid JSON when it was truncated. */
   readonly input: string;
   readonly freeform: boolean;

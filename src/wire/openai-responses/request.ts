@@ -11,6 +11,7 @@ import type {
   ResponseInputImageContent as SDKInputImage,
   ResponseInputItem as SDKInputItem,
   ResponseInputTextContent as SDKInputText,
+  NamespaceTool as SDKNamespaceTool,
   ResponseFormatTextConfig as SDKTextFormat,
   Tool as SDKTool,
   ToolChoiceAllowed as SDKToolChoiceAllowed,
@@ -115,6 +116,9 @@ export type FunctionTool = SDKFunctionTool;
 
 /** A tool that the caller runs, with text as its input ("Function calling", "Custom tools"). */
 export type CustomTool = SDKCustomTool;
+
+/** A function in a group of tools ("Tool search", "Namespaces"). */
+export type GroupedFunction = SDKNamespaceTool.Function;
 
 /** The grammar that the input of a custom tool follows ("Function calling", "Context-free grammars"). */
 export type CustomToolGrammar = Extract<SDKCustomTool["format"], { type: "grammar" }>;
