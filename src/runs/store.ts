@@ -13,45 +13,60 @@ import type { Thread, ThreadMessage } from "../gen/outrigger/v1/thread_pb.ts";
  *
  * `owner` is the name of the access key that created something; what another owner created is not found.
  *
+ * A run is under way while it is QUEUED or IN_PROGRESS, and while a process holds it. Of the runs of a thread only the
+ * latest can be under way or REQUIRES_ACTION.
+ *
  * @throws ServerError where the store cannot be reached or is full; InvalidRequestError where a body is too large.
  */
 export interface RunStore {
   /** Whether other processes may use the same data. */
   readonly isShared: boolean;
 
-  /** Creates a run with its input messages, and its thread where it needs a new one. */
+  /**
+   * Creates a run with its input messages, and its thread where it needs a new one. Where it continues a run that is
+   * REQUIRES_ACTION, by `previous_run_id` or as the latest of its thread, that run is concluded in the same transaction.
+   * The run, and the `run` of its first events, are stored with the thread that it got.
+   */
   createRun(creation: RunCreation): Promise<RunCreationResult>;
   /** A run without its steps. */
   getRun(owner: string, runId: string): Promise<StoredRun | undefined>;
   /** The steps of a run, in order. */
   readSteps(runId: string): Promise<readonly StepResult[]>;
-  /** The runs of an owner, the latest first. */
+  /** The runs of an owner, the latest first; those of the same millisecond by descending id. */
   listRuns(owner: string, query: RunQuery): Promise<Page<Run>>;
-  /** Removes a run with its steps and events, and its messages where no other run of its threads needs them. */
+  /**
+   * Removes a run with its steps and events, and its messages where no later run of its threads reads them; otherwise
+   * they go with the last of these. Messages of a conversation stay in it. A thread that a run created goes with its
+   * last run. Notifies the subscribers; a process that holds the run does not hold it any more.
+   */
   deleteRun(owner: string, runId: string): Promise<boolean>;
 
   /**
    * Changes a run that this process holds. False where it does not hold it any more, since its lease ran out and
-   * another process has taken it or declared it failed: nothing is written then.
+   * another process has taken it or declared it failed, or since the run was deleted: nothing is written then. Renews
+   * the lease. `cancel_requested` stays set once it was. Messages for a thread that was deleted are dropped.
    */
   write(write: RunWrite): Promise<boolean>;
   /** The events after a sequence number, in order: at most `maxEvents` of them, fewer where they are large. */
   readEvents(runId: string, afterSequence: number, maxEvents: number): Promise<readonly RunEvent[]>;
-  /** Notes that a run is to be cancelled, and notifies the process that holds it. */
+  /** Notes that a run is to be cancelled, unless it is over, and notifies the process that holds it. The run as it is then. */
   requestCancel(owner: string, runId: string): Promise<StoredRun | undefined>;
   /**
-   * Calls back when another process, or this one, has written events to a run or has asked to cancel it. Notices may be
-   * joined, so that a reader reads all there is. Returns what ends the subscription.
+   * Calls back when another process, or this one, has written events to a run, has asked to cancel it or has deleted it.
+   * Notices may be joined, so that a reader reads all there is. Returns what ends the subscription.
    */
   subscribe(runId: string, onNotice: () => void): () => void;
 
   /**
-   * Delivers the ids of queued runs, each to one process; again where that process died before it took the run. At most
-   * `concurrency` at a time: one is over when the promise of `handle` settles. Returns what ends it, after the
-   * deliveries under way.
+   * Delivers the ids of queued runs, each to one process; again where that process died before it took the run, and, a
+   * while later, where `handle` has settled and the run is still QUEUED and not held. At most `concurrency` at a time:
+   * one is over when the promise of `handle` settles. Returns what ends it, after the deliveries under way.
    */
   deliverQueued(handle: (runId: string) => Promise<void>, concurrency: number): Promise<() => Promise<void>>;
-  /** Takes a run that is QUEUED or REQUIRES_ACTION and that no process holds. Undefined where that fails. */
+  /**
+   * Takes a run that is QUEUED or REQUIRES_ACTION and that no process holds, or held under a lease that has run out.
+   * Undefined where that fails. Its status stays until it is written.
+   */
   take(runId: string, lease: Lease): Promise<StoredRun | undefined>;
   /** Renews the leases of a process. Returns the runs that it holds and that are to be cancelled. */
   renewLeases(lease: Lease): Promise<readonly string[]>;
@@ -63,11 +78,11 @@ export interface RunStore {
 
   createThread(owner: string, thread: Thread, messages: readonly ThreadMessage[]): Promise<void>;
   getThread(owner: string, threadId: string): Promise<Thread | undefined>;
-  /** Replaces the metadata. */
+  /** Replaces the metadata. False where there is no such thread. */
   updateThread(owner: string, thread: Thread): Promise<boolean>;
-  /** Removes a thread and its messages. Its runs stay. */
+  /** Removes a thread and its messages, except from its forks. Its runs stay, and cannot be continued. */
   deleteThread(owner: string, threadId: string): Promise<boolean>;
-  /** Appends to a thread. `busy` while a run of the thread is under way. */
+  /** Appends to a thread. `busy` while a run of the thread is under way; one that is REQUIRES_ACTION is not. */
   appendMessages(
     owner: string,
     threadId: string,
@@ -75,11 +90,15 @@ export interface RunStore {
   ): Promise<"appended" | "busy" | "missing">;
   listMessages(owner: string, query: MessageQuery): Promise<Page<ThreadMessage>>;
   getMessage(owner: string, messageId: string): Promise<ThreadMessage | undefined>;
+  /** Removes a message from a thread. Its forks keep it. */
   deleteMessage(owner: string, threadId: string, messageId: string): Promise<boolean>;
   /** All messages that a run reads: those of its thread before its own input, in order. */
   readHistory(runId: string): Promise<readonly Message[]>;
 
-  /** Removes runs and threads that ended before that time, at most `limit`. Returns how many. */
+  /**
+   * Removes runs that ended before that time, and conversations that nothing was added to since, at most `limit`. A run
+   * that is REQUIRES_ACTION counts from its creation. Returns how many were removed.
+   */
   removeOld(before: Date, limit: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -132,7 +151,7 @@ export type RunCreationResult =
 export interface RunChange {
   /** The run as it is then. Absent: only what follows is added. */
   readonly run?: Run | undefined;
-  /** Events to append; their sequence numbers follow those that are there. */
+  /** Events to append; their sequence numbers follow those that are there: an InternalError where they do not. */
   readonly events?: readonly RunEvent[] | undefined;
 }
 
@@ -164,7 +183,10 @@ export interface MessageQuery extends PageQuery {
 
 /** Which part of a list. */
 export interface PageQuery {
-  /** Id of the last element of the page before. Empty: the first page. */
+  /**
+   * Id of the last element of the page before. Empty: the first page. Where the list has no such element, the method
+   * throws an InvalidRequestError with a violation of the field `after`.
+   */
   readonly after: string;
   readonly limit: number;
 }
