@@ -1,0 +1,70 @@
+import type { Amendment, Schema } from "./closed-schemas.ts";
+
+const text = { type: "string" };
+const number = { type: "number" };
+const boolean = { type: "boolean" };
+
+/** Random characters that pad an event, so that its size does not reveal the delta ("Streaming", `stream_options`). */
+const padded: Amendment = { properties: { obfuscation: text } };
+
+const call: Amendment = { properties: { async: boolean, caller: {} } };
+
+function orNull(schema: Schema): Schema {
+  return { anyOf: [schema, { type: "null" }] };
+}
+
+function reference(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/**
+ * Where the API differs from its published description: properties of OpenAI's SDK, which is newer, and what recorded
+ * answers of the API have.
+ */
+export const amendments: Readonly<Record<string, Amendment>> = {
+  Response: {
+    properties: {
+      access_programs: {},
+      billing: { type: "object", properties: { payer: text } },
+      frequency_penalty: number,
+      image: {},
+      input_transformations: {},
+      moderation: {},
+      presence_penalty: number,
+      prompt_cache_diagnostics: {},
+      prompt_cache_key: orNull(text),
+      prompt_cache_options: {},
+      safety_identifier: orNull(text),
+      store: orNull(boolean),
+      tool_usage: {},
+      usage: orNull(reference("ResponseUsage")),
+      user: orNull(text),
+    },
+  },
+  Reasoning: { properties: { context: orNull(text), mode: orNull(text) } },
+  ResponseUsage: {
+    properties: {
+      input_tokens_details: {
+        type: "object",
+        properties: { cached_tokens: { type: "integer" }, cache_write_tokens: { type: "integer" } },
+        required: ["cached_tokens"],
+      },
+    },
+  },
+  TextResponseFormatJsonSchema: { properties: { description: orNull(text) } },
+  FunctionTool: { properties: { allowed_callers: {}, async: boolean, output_schema: {} } },
+  CustomToolParam: { properties: { allowed_callers: {} } },
+  WebSearchToolCall: { optional: ["action"] },
+  FunctionToolCall: call,
+  CustomToolCall: call,
+  ResponseFunctionCallArgumentsDoneEvent: { optional: ["name"] },
+  ResponseReasoningSummaryPartDoneEvent: { properties: { status: text } },
+  ResponseTextDeltaEvent: padded,
+  ResponseRefusalDeltaEvent: padded,
+  ResponseReasoningTextDeltaEvent: padded,
+  ResponseReasoningSummaryTextDeltaEvent: padded,
+  ResponseFunctionCallArgumentsDeltaEvent: padded,
+  ResponseCustomToolCallInputDeltaEvent: padded,
+  ResponseMCPCallArgumentsDeltaEvent: padded,
+  ResponseCodeInterpreterCallCodeDeltaEvent: padded,
+};

@@ -1,0 +1,11 @@
+/** An event of a stream of `/v1/responses`, as far as every event has it. */
+export interface ResponsesEvent {
+  readonly type: string;
+  readonly sequence_number: number;
+  readonly [field: string]: unknown;
+}
+
+/** The events of the body of a stream, without `[DONE]`. Throws where one is not JSON. */
+export function eventsIn(body: string): ResponsesEvent[] {
+  return [...body.matchAll(/^data: ?(\{.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
+}
