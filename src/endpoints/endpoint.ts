@@ -1,4 +1,5 @@
 /** What an HTTP API is to the server that carries it: routes that take a request and give a response. */
+import type { Caller } from "../core/caller.ts";
 import type { SDKError } from "../core/errors.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 
@@ -7,7 +8,7 @@ export interface Endpoint {
   /** The route of a path without its query; undefined where the API has none. For a wrong method: one that answers 405. */
   find(path: string, method: string): EndpointRoute | undefined;
   /** The answer to a request that is refused before its route is asked, in the API's own form. */
-  fail(error: SDKError): EndpointResponse;
+  fail(error: SDKError): FailedResponse;
 }
 
 /** One route of an API. */
@@ -27,8 +28,8 @@ export interface EndpointRequest {
   readonly query: URLSearchParams;
   /** By lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Name of the caller's access key. Empty where there are none. */
-  readonly owner: string;
+  /** Whom it is for. */
+  readonly caller: Caller;
   /** Aborted when the caller disconnects, or the server stops. The reason is an SDKError. */
   readonly signal: AbortSignal;
   /** Calls the models, and reports the calls to the log and the metrics of this request. */
@@ -48,6 +49,11 @@ export interface EndpointResponse {
    * the iteration means that the caller is gone.
    */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** A response that says why a request was refused. */
+export interface FailedResponse extends EndpointResponse {
+  readonly body: Uint8Array;
 }
 
 /** A WebSocket that a server has accepted. */

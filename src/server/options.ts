@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
+import type { Endpoint } from "../endpoints/endpoint.ts";
 import type { HttpApi } from "./http/http-api.ts";
 import { type MemoryLimits, memoryLimitsFor } from "./memory-limits.ts";
+import type { Inference } from "./services/inference.ts";
 import type { Service } from "./services/service.ts";
 import type { ShutdownPart } from "./shutdown.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
@@ -103,6 +105,12 @@ export interface ListenersOptions {
   readonly limits?: Partial<Limits> | undefined;
 }
 
+/** HTTP APIs, and what calls the models for them. */
+export interface EndpointsOptions {
+  readonly endpoints: readonly Endpoint[];
+  readonly inference: Inference;
+}
+
 /** Everything that a server is made of. */
 export interface ServerOptions {
   readonly listeners: ListenersOptions;
@@ -110,6 +118,8 @@ export interface ServerOptions {
   readonly services: readonly Service[];
   /** Further HTTP APIs of the data listener. */
   readonly apis?: readonly HttpApi[] | undefined;
+  /** HTTP APIs over the models, on the data listener. */
+  readonly endpoints?: EndpointsOptions | undefined;
   /** Follow all calls of both listeners, probes included. */
   readonly observers?: readonly CallObserver[] | undefined;
   /** What `/metrics` of the admin listener shows. Undefined: there is no such page. */

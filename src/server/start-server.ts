@@ -1,9 +1,12 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { adminLimitsOf } from "./admin-limits.ts";
 import { createConnectApi } from "./connect/connect-api.ts";
+import { createEndpointApi } from "./endpoints/endpoint-api.ts";
+import type { EndpointParts } from "./endpoints/exchange.ts";
 import { createGrpcTransport } from "./grpc/transport.ts";
 import { createAdminApi } from "./http/admin-api.ts";
 import { createHostCheck, type HostCheck } from "./http/host.ts";
+import type { HttpApi } from "./http/http-api.ts";
 import { createOriginCheck } from "./http/origin.ts";
 import { createRequestHandler } from "./http/request-handler.ts";
 import { UnsentResponses } from "./http/unsent-responses.ts";
@@ -11,6 +14,7 @@ import { type Listener, openListener } from "./listen/listener.ts";
 import { createRefusalReport } from "./listen/refusal-report.ts";
 import {
   DEFAULT_LIMITS,
+  type EndpointsOptions,
   type Limits,
   type ListenersOptions,
   type RunningServer,
@@ -18,7 +22,7 @@ import {
 } from "./options.ts";
 import { createIntake } from "./requests/intake.ts";
 import { createHealthService, createReflectionServices } from "./services/built-in-services.ts";
-import { CutOffError } from "./services/call-signal.ts";
+import { CallSignals, CutOffError } from "./services/call-signal.ts";
 import { createHealth, type Health } from "./services/health-service.ts";
 import type { Service } from "./services/service.ts";
 import { Shutdown, type ShutdownPart } from "./shutdown.ts";
@@ -101,8 +105,10 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
   const intake = createIntake(limits);
   const unsent = new UnsentResponses(limits.maxUnsentBytes);
   const connect = createConnectApi({ services, intake, unsent, compressions: ["gzip", "br"] });
+  const signals = new CallSignals();
+  const endpoints = endpointApis(options.endpoints, { intake, unsent, signals });
   const handler = createRequestHandler({
-    apis: [connect, ...(options.apis ?? [])],
+    apis: [connect, ...endpoints, ...(options.apis ?? [])],
     checkHost,
     checkOrigin: createOriginCheck(cors),
     observers,
@@ -121,9 +127,19 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
     }),
     cutOff() {
       for (const service of services) service.cutOff?.();
+      signals.cutOff();
       intake.arrivals.endAll(() => connectErrorOf(new CutOffError()));
     },
   };
+}
+
+function endpointApis(
+  options: EndpointsOptions | undefined,
+  parts: Omit<EndpointParts, "inference">,
+): readonly HttpApi[] {
+  if (options === undefined) return [];
+  const { endpoints, inference } = options;
+  return endpoints.map((endpoint) => createEndpointApi(endpoint, { ...parts, inference }));
 }
 
 function allServices(

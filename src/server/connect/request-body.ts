@@ -3,13 +3,12 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { COMPRESSED, FRAME_HEADER_BYTES, type Frame, FrameReader, writeFrameHeader } from "../grpc/frames.ts";
 import { isTextRequest } from "../http/grpc-web-text.ts";
 import { readBody } from "../http/request-body.ts";
+import { readWholeBody } from "../http/whole-body.ts";
 import type { HttpRequest } from "../listen/http-types.ts";
 import { type Compression, decompress } from "../requests/decompress.ts";
 import { countElements } from "../requests/element-counter.ts";
-import { GrowingBuffer } from "../requests/growing-buffer.ts";
 import type { Intake } from "../requests/intake.ts";
 import { countJsonElements } from "../requests/json-element-counter.ts";
-import { tooLarge } from "../requests/refusals.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
 import type { ConnectExchange } from "./exchange.ts";
 import { decodeBody } from "./grpc-web-text.ts";
@@ -60,18 +59,16 @@ class CheckedBody {
 
   async *whole(): AsyncGenerator<Uint8Array> {
     const { intake, compressions } = this.#options;
-    const { maxMessageBytes } = intake.limits;
-    const share = this.#share;
-    this.#checkAnnounced(Number(this.#request.headers["content-length"] ?? 0), maxMessageBytes);
-    const body = new GrowingBuffer();
-    for await (const chunk of this.#read(() => true)) {
-      share.take(chunk.byteLength);
-      body.append(chunk);
-      if (body.length > maxMessageBytes) throw tooLarge("more", maxMessageBytes);
-    }
-    const bytes = body.take();
-    const compression = compressionOf(this.#request.headers[BODY_ENCODING], compressions);
-    yield (await this.#admit(bytes, compression)).bytes;
+    const { headers } = this.#request;
+    const bytes = await readWholeBody({
+      chunks: this.#read(() => true),
+      announced: headers["content-length"],
+      compression: compressionOf(headers[BODY_ENCODING], compressions),
+      share: this.#share,
+      limits: intake.limits,
+    });
+    this.#takeElements(bytes);
+    yield bytes;
   }
 
   async *frames(): AsyncGenerator<Uint8Array> {
@@ -100,11 +97,6 @@ class CheckedBody {
     const { share } = this.#options.exchange;
     if (share === undefined) throw new Error("a body is read before its call has begun");
     return share;
-  }
-
-  #checkAnnounced(bytes: number, maxMessageBytes: number): void {
-    if (bytes > maxMessageBytes) throw tooLarge(`${bytes} bytes`, maxMessageBytes);
-    if (bytes > 0) this.#share.expect(bytes);
   }
 
   #read(isIncomplete: () => boolean): AsyncGenerator<Uint8Array> {
@@ -137,20 +129,26 @@ class CheckedBody {
     return compressionOf(this.#request.headers[name], this.#options.compressions);
   }
 
-  /** Decompresses and checks a message. */
+  /** Decompresses and checks the message of a frame. */
   async #admit(bytes: Uint8Array, compression: Compression | undefined) {
-    const { intake, method } = this.#options;
+    const { intake } = this.#options;
     const share = this.#share;
     let plain = bytes;
     if (compression !== undefined) {
       plain = await decompress(bytes, compression, share, intake.limits);
       share.give(bytes.byteLength);
     }
+    return { bytes: plain, usedBytes: plain.byteLength + this.#takeElements(plain) };
+  }
+
+  /** Takes memory for the elements of a message. Returns how many bytes that are. */
+  #takeElements(plain: Uint8Array): number {
+    const { intake, method } = this.#options;
     const { maxMessageElements: max } = intake.limits;
     const elements = JSON_CODEC.test(this.#type)
       ? countJsonElements(plain, max)
       : countElements(method.input, plain, max);
-    return { bytes: plain, usedBytes: plain.byteLength + share.takeElements(elements) };
+    return this.#share.takeElements(elements);
   }
 }
 

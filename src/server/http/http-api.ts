@@ -20,6 +20,8 @@ export interface HttpRoute {
   readonly name: string;
   /** False for routes whose requests are no calls and go to no observer: probes and scrapes. */
   readonly isObserved: boolean;
+  /** The protocol that it speaks, for logs and metrics. Absent where the headers of a request say it. */
+  readonly protocol?: string;
   /** Serves one request to its end. Never rejects. */
   serve(request: HttpRequest, response: HttpResponse, recorder: CallRecorder): Promise<TransportOutcome>;
 }

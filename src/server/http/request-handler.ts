@@ -32,7 +32,7 @@ export function createRequestHandler(options: RequestHandlerOptions): HttpHandle
       rpc: route.name,
       requestId: requestIdOf(request.headers[REQUEST_ID_HEADER]),
       httpVersion: request.httpVersion,
-      protocol: protocolOf(request),
+      protocol: route.protocol ?? protocolOf(request),
     });
     response.setHeader(REQUEST_ID_HEADER, call.requestId);
     const isForHost = checkHost(request);

@@ -6,15 +6,29 @@ import { tooManyElements } from "./refusals.ts";
  * parser rejects it.
  * @param json In UTF-8.
  * @param max At most so many are counted.
+ * @param isJsonText Whether the field of a key, given by the place of its name in the JSON, holds JSON text. Default:
+ *   those of the contract.
  * @throws ConnectError RESOURCE_EXHAUSTED over `max`.
  */
-export function countJsonElements(json: Uint8Array, max: number): number {
-  return new JsonElementCounter(json, max).count();
+export function countJsonElements(json: Uint8Array, max: number, isJsonText: IsJsonText = isJsonKey): number {
+  return new JsonElementCounter(json, max, isJsonText).count();
+}
+
+/** Says of a key whether its field holds JSON text. */
+export type IsJsonText = (json: Uint8Array, start: number, end: number) => boolean;
+
+const ARGUMENTS = Buffer.from("arguments");
+
+/** The fields of OpenAI's APIs that hold JSON text: the arguments of calls. */
+export function isArgumentsKey(json: Uint8Array, start: number, end: number): boolean {
+  if (hasEscape(json, start, Math.min(end, start + MAX_KEY_BYTES))) return true;
+  return end - start === ARGUMENTS.length && ARGUMENTS.equals(json.subarray(start, end));
 }
 
 class JsonElementCounter {
   readonly #json: Uint8Array;
   readonly #max: number;
+  readonly #holdsJsonText: IsJsonText;
   #elements = 0;
   #depth = 0;
   /** Whether a text at this place is JSON text. */
@@ -22,9 +36,10 @@ class JsonElementCounter {
   /** Depth inside of the list or map whose texts are all JSON texts. */
   #jsonDepth = Number.POSITIVE_INFINITY;
 
-  constructor(json: Uint8Array, max: number) {
+  constructor(json: Uint8Array, max: number, holdsJsonText: IsJsonText) {
     this.#json = json;
     this.#max = max;
+    this.#holdsJsonText = holdsJsonText;
   }
 
   count(): number {
@@ -70,7 +85,7 @@ class JsonElementCounter {
     if (!isFollowedByColon(json, end)) {
       if (this.#isJsonText) this.#add(countInText(json, start, end));
     } else if (this.#depth < this.#jsonDepth) {
-      this.#isJsonText = isJsonKey(json, start, end);
+      this.#isJsonText = this.#holdsJsonText(json, start, end);
     }
     return end;
   }

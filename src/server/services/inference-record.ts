@@ -1,4 +1,4 @@
-import type { ConnectError, HandlerContext } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import type { CallOptions } from "../../core/adapter.ts";
 import { ProviderError, type SDKError } from "../../core/errors.ts";
 import { inferenceIdOf } from "../../core/inference-id.ts";
@@ -11,7 +11,7 @@ import { isCacheHit } from "../../middleware/cache.ts";
 import { INFERENCE_ID_HEADER } from "../http/id-headers.ts";
 import { boundedText } from "../status/bounded-text.ts";
 import { connectErrorOf } from "../status/status.ts";
-import { type CallRecorder, recorderOf } from "../telemetry/call-recorder.ts";
+import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { CutOffError } from "./call-signal.ts";
 import type { Inference } from "./inference.ts";
 
@@ -32,8 +32,8 @@ export class InferenceRecord {
   #error: SDKError | undefined;
   #hasOutput = false;
 
-  constructor({ defaultProvider = "" }: Inference, context: HandlerContext) {
-    this.#recorder = recorderOf(context);
+  constructor({ defaultProvider = "" }: Inference, recorder: CallRecorder) {
+    this.#recorder = recorder;
     this.#defaultProvider = defaultProvider;
   }
 

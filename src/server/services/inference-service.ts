@@ -4,6 +4,7 @@ import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { recorderOf } from "../telemetry/call-recorder.ts";
 import { CallSignals, deadlineOf, errorOfCall } from "./call-signal.ts";
 import type { Inference } from "./inference.ts";
 import { InferenceRecord } from "./inference-record.ts";
@@ -29,7 +30,7 @@ async function complete(
   request: Request,
   context: HandlerContext,
 ): Promise<Response> {
-  const record = new InferenceRecord(inference, context);
+  const record = new InferenceRecord(inference, recorderOf(context));
   const { signal, release } = signals.open(context.signal);
   try {
     return await recordComplete(record, inference, request, {
@@ -51,7 +52,7 @@ function stream(
   context: HandlerContext,
 ): Batches<StreamEvent> {
   return lazyBatches(() => {
-    const record = new InferenceRecord(inference, context);
+    const record = new InferenceRecord(inference, recorderOf(context));
     const { signal, release } = signals.open(context.signal);
     return recordStream(
       record,

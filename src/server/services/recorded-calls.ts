@@ -1,12 +1,35 @@
 /** Provider calls that report to the record of their RPC. */
 import type { CallOptions } from "../../core/adapter.ts";
-import type { Batches } from "../../core/batches.ts";
+import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
 import { toSdkError } from "../../core/errors.ts";
 import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
 import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
 import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { ModelClient } from "../../generation/model-calls.ts";
 import type { Inference } from "./inference.ts";
 import type { InferenceRecord } from "./inference-record.ts";
+
+/**
+ * An inference whose calls report to a record.
+ * @param onFailure Returns what a failed call throws.
+ */
+export function createRecordedClient(
+  record: InferenceRecord,
+  inference: Inference,
+  onFailure: (thrown: unknown) => unknown = (thrown) => thrown,
+): ModelClient {
+  return {
+    async complete(request, options = {}) {
+      try {
+        return await recordComplete(record, inference, request, options);
+      } catch (thrown) {
+        throw onFailure(thrown);
+      }
+    },
+    stream: (request, options = {}) =>
+      new BatchStream(lazyBatches(() => recordStream(record, inference, request, options, { onFailure }))),
+  };
+}
 
 /** Calls a provider for its whole answer. Throws what the inference throws. */
 export async function recordComplete(

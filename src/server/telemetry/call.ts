@@ -8,7 +8,7 @@ export interface Call {
   readonly requestId: string;
   /** `1.1` or `2.0`. */
   readonly httpVersion: string;
-  /** `grpc`, `grpc-web` or `connect`; empty where the request is none of them. */
+  /** `grpc`, `grpc-web`, `connect` or `http`; empty where the request is none of them. */
   readonly protocol: string;
   /** Whom it is for. */
   readonly caller: Caller;

@@ -1,6 +1,7 @@
 /** A real server for each test, and the proof that nothing of it is left afterwards. */
 import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
+import type { Endpoint } from "../../../src/endpoints/endpoint.ts";
 import type { HttpApi } from "../../../src/server/http/http-api.ts";
 import type { CorsOptions, Limits, RunningServer } from "../../../src/server/options.ts";
 import { type Catalog, createCatalogService } from "../../../src/server/services/catalog-service.ts";
@@ -49,6 +50,8 @@ export interface TestServerOptions {
   /** Besides those of Outrigger. */
   readonly services?: readonly Service[];
   readonly apis?: readonly HttpApi[];
+  /** HTTP APIs over the same inference. */
+  readonly endpoints?: readonly Endpoint[];
   /** Besides the log and the metrics. */
   readonly observers?: readonly CallObserver[];
   readonly reflection?: boolean;
@@ -120,6 +123,7 @@ export async function startTestServer(script: Script, options: TestServerOptions
       ...(options.services ?? []),
     ],
     apis: options.apis,
+    endpoints: { endpoints: options.endpoints ?? [], inference: options.inference ?? inference },
     observers: [metrics, createCallLog(logger), ...(options.observers ?? [])],
     metrics,
     shutdown: { timeoutMs: drainTimeoutMs, parts },

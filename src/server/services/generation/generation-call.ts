@@ -1,5 +1,4 @@
 import { ConnectError, type HandlerContext } from "@connectrpc/connect";
-import { BatchStream, lazyBatches } from "../../../core/batches.ts";
 import { type SDKError, toSdkError } from "../../../core/errors.ts";
 import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
 import type { ModelClient } from "../../../generation/model-calls.ts";
@@ -7,10 +6,11 @@ import type { ObjectSupport } from "../../../generation/objects/object-format.ts
 import type { LoopOptions } from "../../../generation/tool-loop.ts";
 import { requestShareOf } from "../../requests/request-memory.ts";
 import { failureOf } from "../../status/status.ts";
+import { recorderOf } from "../../telemetry/call-recorder.ts";
 import { type CallSignal, type CallSignals, deadlineOf, errorOfCall } from "../call-signal.ts";
 import type { Inference } from "../inference.ts";
 import { InferenceRecord } from "../inference-record.ts";
-import { recordComplete, recordStream } from "../recorded-calls.ts";
+import { createRecordedClient } from "../recorded-calls.ts";
 import { type Generation, type GenerationBounds, readOptions } from "./options.ts";
 import { retainedBytes } from "./retained-bytes.ts";
 
@@ -41,7 +41,7 @@ export class GenerationCall {
   constructor(parts: GenerationParts, context: HandlerContext) {
     this.#parts = parts;
     this.#context = context;
-    this.#record = new InferenceRecord(parts.inference, context);
+    this.#record = new InferenceRecord(parts.inference, recorderOf(context));
     this.#call = parts.signals.open(context.signal);
   }
 
@@ -109,19 +109,7 @@ export class GenerationCall {
 
   /** Reports each call of the model, and names the fields of its request as the caller does. */
   #clientOf({ fields }: Generation): ModelClient {
-    const { inference } = this.#parts;
-    const record = this.#record;
     const onFailure = (thrown: unknown) => fields.rename(toSdkError(thrown));
-    return {
-      async complete(request, options = {}) {
-        try {
-          return await recordComplete(record, inference, request, options);
-        } catch (thrown) {
-          throw onFailure(thrown);
-        }
-      },
-      stream: (request, options = {}) =>
-        new BatchStream(lazyBatches(() => recordStream(record, inference, request, options, { onFailure }))),
-    };
+    return createRecordedClient(this.#record, this.#parts.inference, onFailure);
   }
 }

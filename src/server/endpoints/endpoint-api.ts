@@ -1,0 +1,46 @@
+import { Code } from "@connectrpc/connect";
+import { errorOf, type SDKError } from "../../core/errors.ts";
+import type { Endpoint, EndpointRoute } from "../../endpoints/endpoint.ts";
+import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import type { HttpApi, HttpRoute } from "../http/http-api.ts";
+import { type EndpointParts, serveEndpoint } from "./exchange.ts";
+
+/** Serves an HTTP API on a listener. */
+export function createEndpointApi(endpoint: Endpoint, parts: EndpointParts): HttpApi {
+  return {
+    find(path, method) {
+      const route = endpoint.find(path, method);
+      return route === undefined ? undefined : routeOf(route, endpoint, parts);
+    },
+    reject(_request, response, { code, message, headers }) {
+      const answer = endpoint.fail(errorOfRejection(code, message));
+      response.writeHead(answer.status, { ...answer.headers, ...headers });
+      response.end(answer.body);
+      return { code, disconnected: false };
+    },
+  };
+}
+
+function routeOf(route: EndpointRoute, endpoint: Endpoint, parts: EndpointParts): HttpRoute {
+  return {
+    name: route.name,
+    isObserved: true,
+    protocol: "http",
+    serve: (request, response, recorder) =>
+      serveEndpoint({ ...parts, endpoint, route, request, response, recorder }),
+  };
+}
+
+/** The error that a rejected request gets in the form of its API. */
+function errorOfRejection(code: Code, message: string): SDKError {
+  switch (code) {
+    case Code.Unauthenticated:
+      return errorOf(ErrorKind.AUTHENTICATION, message);
+    case Code.PermissionDenied:
+      return errorOf(ErrorKind.ACCESS_DENIED, message);
+    case Code.ResourceExhausted:
+      return errorOf(ErrorKind.RATE_LIMIT, message);
+    default:
+      return errorOf(ErrorKind.INVALID_REQUEST, message);
+  }
+}

@@ -1,0 +1,119 @@
+/** Serves one request of an HTTP API, from its headers to the end of its response. */
+import { Code } from "@connectrpc/connect";
+import { InternalError, type SDKError } from "../../core/errors.ts";
+import type { Endpoint, EndpointResponse, EndpointRoute } from "../../endpoints/endpoint.ts";
+import { PeerClosedError } from "../http/peer-closed-error.ts";
+import { discardBody } from "../http/request-body.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
+import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import type { Intake } from "../requests/intake.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
+import type { CallSignals } from "../services/call-signal.ts";
+import type { Inference } from "../services/inference.ts";
+import { InferenceRecord } from "../services/inference-record.ts";
+import { createRecordedClient } from "../services/recorded-calls.ts";
+import { codeOf } from "../status/status-code.ts";
+import type { CallRecorder } from "../telemetry/call-recorder.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
+import { endpointRequestOf, errorOfRefusal } from "./request.ts";
+import { BodyResponse } from "./response.ts";
+
+/** What all requests share. */
+export interface EndpointParts {
+  /** Calls the models. */
+  readonly inference: Inference;
+  readonly intake: Intake;
+  readonly unsent: UnsentResponses;
+  /** The signals of the requests under way. */
+  readonly signals: CallSignals;
+}
+
+/** A request, and what serves it. */
+export interface ExchangeOptions extends EndpointParts {
+  readonly endpoint: Endpoint;
+  readonly route: EndpointRoute;
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly recorder: CallRecorder;
+}
+
+/** Serves a request. Resolves with its outcome when its response is flushed, or its peer is gone; never rejects. */
+export async function serveEndpoint(options: ExchangeOptions): Promise<TransportOutcome> {
+  const exchange = new EndpointExchange(options);
+  const outcome = await exchange.serve();
+  discardBody(options.request);
+  return outcome;
+}
+
+class EndpointExchange {
+  readonly #options: ExchangeOptions;
+  readonly #writer: BodyResponse;
+  readonly #record: InferenceRecord;
+  readonly #peer = new AbortController();
+  #outcome: TransportOutcome = { code: undefined, disconnected: false };
+
+  constructor(options: ExchangeOptions) {
+    const { response, unsent, inference, recorder } = options;
+    this.#options = options;
+    this.#writer = new BodyResponse(response, unsent);
+    this.#record = new InferenceRecord(inference, recorder);
+    response.once("close", () => {
+      if (this.#writer.ended) return;
+      this.#writer.disconnect();
+      this.#peer.abort();
+    });
+  }
+
+  async serve(): Promise<TransportOutcome> {
+    const { recorder, response, signals } = this.#options;
+    const call = signals.open(this.#peer.signal);
+    let share: RequestShare | undefined;
+    try {
+      share = this.#options.intake.memory.begin();
+      await this.#writer.send(await this.#answer(call.signal, share), recorder.responseIds);
+    } catch (thrown) {
+      if (share === undefined) await this.#refuse(errorOfRefusal(thrown));
+      else if (!this.#isPeerGone(thrown)) {
+        // A body that breaks off must not look complete.
+        response.destroy();
+        this.#outcome = { code: Code.Internal, disconnected: false, fault: thrown };
+      }
+    }
+    share?.release();
+    call.release();
+    this.#record.end(call.signal);
+    return this.#writer.disconnected ? disconnectedOutcome() : this.#outcome;
+  }
+
+  #isPeerGone(thrown: unknown): boolean {
+    return this.#writer.disconnected || thrown instanceof PeerClosedError;
+  }
+
+  async #answer(signal: AbortSignal, share: RequestShare): Promise<EndpointResponse> {
+    const { endpoint, route, request, intake, inference, recorder } = this.#options;
+    const { caller } = recorder.call;
+    const client = createRecordedClient(this.#record, inference);
+    const noteFailure = (error: SDKError) => this.#note(error);
+    try {
+      return await route.serve(
+        endpointRequestOf(request, { caller, client, signal, intake, share, noteFailure }),
+      );
+    } catch (thrown) {
+      if (this.#isPeerGone(thrown)) throw thrown;
+      const error = new InternalError("internal error", { cause: thrown });
+      this.#note(error, thrown);
+      return endpoint.fail(error);
+    }
+  }
+
+  #refuse(error: SDKError): Promise<void> {
+    const { endpoint, recorder } = this.#options;
+    this.#note(error);
+    return this.#writer.send(endpoint.fail(error), recorder.responseIds);
+  }
+
+  #note(error: SDKError, fault?: unknown): void {
+    this.#record.fail(error);
+    this.#outcome = { code: codeOf(error.kind), disconnected: false, fault };
+  }
+}

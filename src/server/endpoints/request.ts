@@ -1,0 +1,79 @@
+/** One request as an HTTP API sees it. */
+
+import type { Caller } from "../../core/caller.ts";
+import { type SDKError, toSdkError } from "../../core/errors.ts";
+import type { EndpointRequest } from "../../endpoints/endpoint.ts";
+import type { ModelClient } from "../../generation/model-calls.ts";
+import { pathOf } from "../http/http-api.ts";
+import { readBody } from "../http/request-body.ts";
+import { readWholeBody } from "../http/whole-body.ts";
+import type { HttpRequest } from "../listen/http-types.ts";
+import { knownCompression } from "../requests/decompress.ts";
+import type { Intake } from "../requests/intake.ts";
+import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
+import { failureOf } from "../status/status.ts";
+
+/** What a request needs of its server. */
+export interface RequestParts {
+  readonly caller: Caller;
+  readonly client: ModelClient;
+  readonly signal: AbortSignal;
+  readonly intake: Intake;
+  /** Pays for the body. */
+  readonly share: RequestShare;
+  readonly noteFailure: (error: SDKError) => void;
+}
+
+/** The request of an HTTP API. */
+export function endpointRequestOf(request: HttpRequest, parts: RequestParts): EndpointRequest {
+  const { url = "", method = "" } = request;
+  const path = pathOf(request);
+  const { caller, client, signal, noteFailure } = parts;
+  return {
+    method,
+    path,
+    query: new URLSearchParams(url.slice(path.length)),
+    headers: singleHeaders(request),
+    caller,
+    client,
+    signal,
+    noteFailure,
+    readBody: () => readJsonBody(request, parts),
+  };
+}
+
+/** The error that a refused body means: the limits of requests throw statuses. */
+export function errorOfRefusal(thrown: unknown): SDKError {
+  return toSdkError(failureOf(thrown, ENDPOINT_RPC).status.cause ?? thrown);
+}
+
+/** Name under which limits explain themselves as they do to calls of our own services. */
+const ENDPOINT_RPC = "outrigger.endpoint";
+
+async function readJsonBody(request: HttpRequest, parts: RequestParts): Promise<Uint8Array> {
+  const { intake, share, signal } = parts;
+  const { limits, arrivals } = intake;
+  const { headers } = request;
+  try {
+    const bytes = await readWholeBody({
+      chunks: readBody(request, { signal, arrivals, isIncomplete: () => true }),
+      announced: headers["content-length"],
+      compression: knownCompression(headers["content-encoding"]),
+      share,
+      limits,
+    });
+    share.takeElements(countJsonElements(bytes, limits.maxMessageElements, isArgumentsKey));
+    return bytes;
+  } catch (thrown) {
+    throw errorOfRefusal(thrown);
+  }
+}
+
+/** Headers that occur more than once are joined, as HTTP means them. */
+function singleHeaders({ headers }: HttpRequest): Readonly<Record<string, string | undefined>> {
+  const single: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(headers))
+    single[name] = Array.isArray(value) ? value.join(", ") : value;
+  return single;
+}

@@ -1,0 +1,58 @@
+/** The response side of an HTTP API: each element of a body is one write. */
+import type { EndpointResponse } from "../../endpoints/endpoint.ts";
+import { FlushedResponse } from "../http/flushed-response.ts";
+import { endPaced } from "../http/paced-writer.ts";
+import { PeerClosedError } from "../http/peer-closed-error.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
+import type { HttpResponse } from "../listen/http-types.ts";
+
+/** Writes one response. */
+export class BodyResponse extends FlushedResponse {
+  readonly #response: HttpResponse;
+  #ended = false;
+
+  constructor(response: HttpResponse, unsent: UnsentResponses) {
+    super(unsent);
+    this.#response = response;
+  }
+
+  /** Whether the response is complete: nothing more will be sent. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /**
+   * Sends a response to its end. Resolves when it is flushed or the peer is gone.
+   * @param ids Headers by which the caller can name this call. May grow until the body begins.
+   * @throws PeerClosedError, after the body was left. What the body throws.
+   */
+  async send(
+    { status, headers, body }: EndpointResponse,
+    ids: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    if (body instanceof Uint8Array) {
+      this.#response.writeHead(status, { ...headers, ...ids, "content-length": body.byteLength });
+      return this.#end(body);
+    }
+    for await (const chunk of body) {
+      if (this.unflushed) await this.flushed();
+      if (this.disconnected) throw new PeerClosedError();
+      if (!this.#response.headersSent) this.#response.writeHead(status, { ...headers, ...ids });
+      this.beginWrite(chunk.byteLength);
+      this.#response.write(chunk, this.onFlush);
+    }
+    if (!this.#response.headersSent) this.#response.writeHead(status, { ...headers, ...ids });
+    return this.#end();
+  }
+
+  /** Closes the stream, or the connection of HTTP/1.1: what was sent must not look complete. */
+  cutOff(): void {
+    this.disconnected = true;
+    this.#response.destroy();
+  }
+
+  #end(last?: Uint8Array): Promise<void> {
+    this.#ended = true;
+    return endPaced(this.#response, last);
+  }
+}

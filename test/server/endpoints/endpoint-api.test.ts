@@ -1,0 +1,208 @@
+import { request as http1 } from "node:http";
+import { connect } from "node:http2";
+import { gzipSync } from "node:zlib";
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { toSdkError } from "../../../src/core/errors.ts";
+import type {
+  Endpoint,
+  EndpointRequest,
+  EndpointResponse,
+  FailedResponse,
+} from "../../../src/endpoints/endpoint.ts";
+import { ErrorKind } from "../../../src/gen/outrigger/v1/error_pb.ts";
+import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { textResponse } from "../support/scripted-inference.ts";
+import { type TestServer, useTestServers } from "../support/test-server.ts";
+
+const servers = useTestServers();
+
+/** An API whose routes are given by path. */
+function endpointOf(
+  routes: Readonly<Record<string, (request: EndpointRequest) => Promise<EndpointResponse>>>,
+): Endpoint {
+  return {
+    find(path) {
+      const serve = routes[path];
+      return serve === undefined ? undefined : { name: `POST ${path}`, serve };
+    },
+    fail,
+  };
+}
+
+function fail(error: { readonly kind: ErrorKind; readonly message: string }): FailedResponse {
+  return { ...json(418, { kind: error.kind, message: error.message }) };
+}
+
+function json(status: number, value: unknown): FailedResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    body: Buffer.from(JSON.stringify(value)),
+  };
+}
+
+async function* chunks(texts: Iterable<string>): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+/** Reads the body, and answers with it or with why it was refused. */
+async function echo(request: EndpointRequest): Promise<EndpointResponse> {
+  try {
+    const body = Buffer.from(await request.readBody()).toString();
+    return json(200, {
+      body,
+      path: request.path,
+      query: request.query.get("q"),
+      type: request.headers["x-a"],
+    });
+  } catch (thrown) {
+    const error = toSdkError(thrown);
+    request.noteFailure(error);
+    return fail(error);
+  }
+}
+
+function post(server: TestServer, path: string, body: string | Uint8Array<ArrayBuffer>, headers = {}) {
+  return fetch(`${server.url}${path}`, { method: "POST", body, headers });
+}
+
+describe("an HTTP API on the data listener", () => {
+  it("gets path, query, headers and the whole body, also compressed", async () => {
+    const server = await servers.start({}, { endpoints: [endpointOf({ "/v1/echo": echo })] });
+    const plain = await post(server, "/v1/echo?q=1", '{"a":1}', { "x-a": "b" });
+    expect(await plain.json()).toEqual({ body: '{"a":1}', path: "/v1/echo", query: "1", type: "b" });
+    expect(plain.headers.get("content-length")).toBe("61");
+    expect(plain.headers.get("x-request-id")).toMatch(/.+/);
+    const gzip = new Uint8Array(gzipSync('{"b":2}'));
+    const compressed = await post(server, "/v1/echo", gzip, { "content-encoding": "gzip" });
+    expect(await compressed.json()).toMatchObject({ body: '{"b":2}' });
+  });
+
+  it("refuses bodies beyond the limits in its own form of error", async () => {
+    const limits = { maxMessageBytes: 2000, maxMessageElements: 100 };
+    const server = await servers.start({}, { limits, endpoints: [endpointOf({ "/v1/echo": echo })] });
+    const large = await post(server, "/v1/echo", "x".repeat(2001));
+    expect([large.status, await large.json()]).toEqual([
+      418,
+      { kind: ErrorKind.INVALID_REQUEST, message: expect.stringContaining("limits.max_message_bytes") },
+    ]);
+    const wide = await post(server, "/v1/echo", `[${"1,".repeat(200)}1]`);
+    expect(await wide.json()).toMatchObject({ message: expect.stringContaining("max_message_elements") });
+    const inText = await post(server, "/v1/echo", JSON.stringify({ arguments: `[${"1,".repeat(200)}1]` }));
+    expect(await inText.json()).toMatchObject({ message: expect.stringContaining("max_message_elements") });
+    await expect.poll(() => server.log.filter(({ rpc }) => rpc === "POST /v1/echo").length).toBe(3);
+    expect(server.log.find(({ rpc }) => rpc === "POST /v1/echo")).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      protocol: "http",
+    });
+  });
+
+  it("refuses a foreign Host and a call too many in its own form", async () => {
+    const endpoints = [endpointOf({ "/v1/echo": echo })];
+    const server = await servers.start({}, { endpoints, limits: { maxCalls: 0 } });
+    const busy = await post(server, "/v1/echo", "{}");
+    expect(await busy.json()).toMatchObject({ kind: ErrorKind.RATE_LIMIT });
+    const [host, port] = server.authority.split(":");
+    const foreign = await new Promise<string>((resolve, reject) => {
+      http1({ host, port, path: "/v1/echo", method: "POST", headers: { host: "evil.example" } }, (answer) => {
+        answer.setEncoding("utf8").on("data", resolve);
+      })
+        .on("error", reject)
+        .end();
+    });
+    expect(JSON.parse(foreign)).toMatchObject({ kind: ErrorKind.ACCESS_DENIED });
+  });
+
+  it("reports the calls of its models", async () => {
+    const complete = async (request: EndpointRequest) => {
+      const response = await request.client.complete(create(RequestSchema, { model: "m-1" }), {
+        signal: request.signal,
+      });
+      return json(200, { text: response.message?.content[0]?.part.value });
+    };
+    const server = await servers.start(
+      { complete: async (call) => textResponse(call, "hello") },
+      { endpoints: [endpointOf({ "/v1/complete": complete })] },
+    );
+    const answer = await post(server, "/v1/complete", "{}");
+    expect(await answer.json()).toEqual({ text: "hello" });
+    expect(answer.headers.get("outrigger-inference-id")).toMatch(/^inf_/);
+    await expect
+      .poll(() => server.log.find(({ rpc }) => rpc === "POST /v1/complete"))
+      .toMatchObject({
+        model: "m-1",
+        input_tokens: 7,
+      });
+  });
+
+  it("sends each element of a body as it comes, over HTTP/2 too", async () => {
+    const endpoint = endpointOf({
+      "/v1/stream": async () => ({
+        status: 200,
+        headers: { "content-type": "text/plain" },
+        body: chunks("abc"),
+      }),
+    });
+    const server = await servers.start({}, { endpoints: [endpoint] });
+    expect(await (await post(server, "/v1/stream", "{}")).text()).toBe("abc");
+    const session = connect(server.url);
+    servers.onEnd(() => session.close());
+    const stream = session.request({ ":method": "POST", ":path": "/v1/stream" }).end("{}");
+    let text = "";
+    for await (const chunk of stream.setEncoding("utf8")) text += chunk;
+    expect(text).toBe("abc");
+  });
+
+  it("tells the API that its caller is gone, and leaves the body", async () => {
+    const left = Promise.withResolvers<unknown>();
+    const endpoint = endpointOf({
+      "/v1/endless": async ({ signal }) => ({
+        status: 200,
+        headers: {},
+        body: (async function* () {
+          try {
+            for (;;) {
+              yield Buffer.from("x");
+              await new Promise((resolve) => setTimeout(resolve, 5));
+            }
+          } finally {
+            left.resolve(toSdkError(signal.reason).kind);
+          }
+        })(),
+      }),
+    });
+    const server = await servers.start({}, { endpoints: [endpoint] });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const answer = await fetch(`${server.url}/v1/endless`, { method: "POST", body: "{}", signal });
+    await answer.body?.getReader().read();
+    controller.abort();
+    expect(await left.promise).toBe(ErrorKind.ABORT);
+    await expect
+      .poll(() => server.log.find(({ rpc }) => rpc === "POST /v1/endless"))
+      .toMatchObject({
+        code: "CANCELLED",
+      });
+  });
+
+  it("cuts a response off where its body fails, and answers a bug before it with its error", async () => {
+    const endpoint = endpointOf({
+      "/v1/breaks": async () => ({
+        status: 200,
+        headers: {},
+        body: (async function* () {
+          yield Buffer.from("x");
+          throw new Error("a bug");
+        })(),
+      }),
+      "/v1/fails": () => Promise.reject(new Error("a bug")),
+    });
+    const server = await servers.start({}, { endpoints: [endpoint] });
+    const read = async () => (await post(server, "/v1/breaks", "{}")).text();
+    await expect(read()).rejects.toThrow();
+    const failed = await post(server, "/v1/fails", "{}");
+    expect(await failed.json()).toEqual({ kind: ErrorKind.INTERNAL, message: "internal error" });
+    expect((await post(server, "/v1/other", "{}")).status).toBe(404);
+  });
+});
