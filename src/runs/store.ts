@@ -53,9 +53,11 @@ export interface RunStore {
   requestCancel(owner: string, runId: string): Promise<StoredRun | undefined>;
   /**
    * Calls back when another process, or this one, has written events to a run, has asked to cancel it or has deleted it.
-   * Notices may be joined, so that a reader reads all there is. Returns what ends the subscription.
+   * Notices of one kind may be joined, so that a reader reads all there is. Returns what ends the subscription.
    */
-  subscribe(runId: string, onNotice: () => void): () => void;
+  subscribe(runId: string, onNotice: (notice: RunNotice) => void): () => void;
+  /** How many runs are QUEUED, of all owners. */
+  countQueued(): Promise<number>;
 
   /**
    * Delivers the ids of queued runs, each to one process; again where that process died before it took the run, and, a
@@ -103,6 +105,9 @@ export interface RunStore {
   close(): Promise<void>;
 }
 
+/** What happened to a run: its events were written or it was deleted (`change`), or it is to be cancelled (`cancel`). */
+export type RunNotice = "change" | "cancel";
+
 /** The right to change a run, of one process. */
 export interface Lease {
   /** Id of the process. */
@@ -129,8 +134,11 @@ export interface RunCreation extends StoredRun {
   readonly run: Run;
   /** Its first events. */
   readonly events: readonly RunEvent[];
-  /** Input messages, in order. */
-  readonly input: readonly ThreadMessage[];
+  /**
+   * The messages that the run adds to its thread at its creation, in order. Called once, in the transaction, with the
+   * messages that the run reads before them. What it throws is thrown, and nothing is written then.
+   */
+  readonly input: (history: readonly Message[]) => readonly ThreadMessage[];
   /** Set where the run begins at once in this process. Otherwise it is delivered as a queued run. */
   readonly lease?: Lease | undefined;
   /** The previous run as it is once it was continued: called where it is REQUIRES_ACTION. */
@@ -159,6 +167,8 @@ export interface RunChange {
 export interface RunWrite extends RunChange {
   readonly runId: string;
   readonly lease: Lease;
+  /** Replaces the latest step: some of its calls have results now. Before `steps`. */
+  readonly latestStep?: StepResult | undefined;
   /** Steps to append. */
   readonly steps?: readonly StepResult[] | undefined;
   /** Messages to append to the thread. */

@@ -265,7 +265,10 @@ type Run struct {
 	// Sequence number of the latest event.
 	LastSequence int32 `protobuf:"varint,23,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
 	// How the run was created if an HTTP API did it.
-	Origin        *RunOrigin `protobuf:"bytes,24,opt,name=origin,proto3" json:"origin,omitempty"`
+	Origin *RunOrigin `protobuf:"bytes,24,opt,name=origin,proto3" json:"origin,omitempty"`
+	// What was changed in the conversation before it was sent. The warnings of a step are in its
+	// response.
+	Warnings      []*Warning `protobuf:"bytes,25,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,6 +471,13 @@ func (x *Run) GetOrigin() *RunOrigin {
 	return nil
 }
 
+func (x *Run) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 // How a run was created by an HTTP API. Opaque: only that API reads it.
 type RunOrigin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -661,7 +671,8 @@ type RunEvent_Run struct {
 }
 
 type RunEvent_ModelEvent struct {
-	// An event of the model. The events of one step obey the laws of a stream.
+	// An event of the model. The events of one step obey the laws of a stream, as those of a request
+	// with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
 	ModelEvent *StreamEvent `protobuf:"bytes,11,opt,name=model_event,json=modelEvent,proto3,oneof"`
 }
 
@@ -1232,7 +1243,7 @@ var File_outrigger_v1_run_proto protoreflect.FileDescriptor
 
 const file_outrigger_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x16outrigger/v1/run.proto\x12\foutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x18outrigger/v1/error.proto\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x1foutrigger/v1/stream_event.proto\x1a\x18outrigger/v1/usage.proto\"\xbd\t\n" +
+	"\x16outrigger/v1/run.proto\x12\foutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x18outrigger/v1/error.proto\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x1boutrigger/v1/response.proto\x1a\x1foutrigger/v1/stream_event.proto\x1a\x18outrigger/v1/usage.proto\"\xf0\t\n" +
 	"\x03Run\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x17.outrigger.v1.RunStatusR\x06status\x12\x1b\n" +
@@ -1263,7 +1274,8 @@ const file_outrigger_v1_run_proto_rawDesc = "" +
 	"\fserver_tools\x18\x15 \x03(\v2\x18.outrigger.v1.ServerToolR\vserverTools\x12)\n" +
 	"\x10cancel_requested\x18\x16 \x01(\bR\x0fcancelRequested\x12#\n" +
 	"\rlast_sequence\x18\x17 \x01(\x05R\flastSequence\x12/\n" +
-	"\x06origin\x18\x18 \x01(\v2\x17.outrigger.v1.RunOriginR\x06origin\x1a;\n" +
+	"\x06origin\x18\x18 \x01(\v2\x17.outrigger.v1.RunOriginR\x06origin\x121\n" +
+	"\bwarnings\x18\x19 \x03(\v2\x15.outrigger.v1.WarningR\bwarnings\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"B\n" +
@@ -1386,9 +1398,10 @@ var file_outrigger_v1_run_proto_goTypes = []any{
 	(GenerateResult_StopReason)(0), // 19: outrigger.v1.GenerateResult.StopReason
 	(*InferenceError)(nil),         // 20: outrigger.v1.InferenceError
 	(*ToolCall)(nil),               // 21: outrigger.v1.ToolCall
-	(*StreamEvent)(nil),            // 22: outrigger.v1.StreamEvent
-	(*StepFinish)(nil),             // 23: outrigger.v1.StepFinish
-	(*ToolResult)(nil),             // 24: outrigger.v1.ToolResult
+	(*Warning)(nil),                // 22: outrigger.v1.Warning
+	(*StreamEvent)(nil),            // 23: outrigger.v1.StreamEvent
+	(*StepFinish)(nil),             // 24: outrigger.v1.StepFinish
+	(*ToolResult)(nil),             // 25: outrigger.v1.ToolResult
 }
 var file_outrigger_v1_run_proto_depIdxs = []int32{
 	0,  // 0: outrigger.v1.Run.status:type_name -> outrigger.v1.RunStatus
@@ -1406,26 +1419,27 @@ var file_outrigger_v1_run_proto_depIdxs = []int32{
 	21, // 12: outrigger.v1.Run.required_approvals:type_name -> outrigger.v1.ToolCall
 	6,  // 13: outrigger.v1.Run.server_tools:type_name -> outrigger.v1.ServerTool
 	4,  // 14: outrigger.v1.Run.origin:type_name -> outrigger.v1.RunOrigin
-	3,  // 15: outrigger.v1.RunEvent.run:type_name -> outrigger.v1.Run
-	22, // 16: outrigger.v1.RunEvent.model_event:type_name -> outrigger.v1.StreamEvent
-	23, // 17: outrigger.v1.RunEvent.step_finish:type_name -> outrigger.v1.StepFinish
-	7,  // 18: outrigger.v1.RunEvent.server_tool_list:type_name -> outrigger.v1.ServerToolList
-	8,  // 19: outrigger.v1.RunEvent.server_tool_start:type_name -> outrigger.v1.ServerToolStart
-	9,  // 20: outrigger.v1.RunEvent.server_tool_finish:type_name -> outrigger.v1.ServerToolFinish
-	6,  // 21: outrigger.v1.ServerToolList.tools:type_name -> outrigger.v1.ServerTool
-	20, // 22: outrigger.v1.ServerToolList.error:type_name -> outrigger.v1.InferenceError
-	21, // 23: outrigger.v1.ServerToolStart.call:type_name -> outrigger.v1.ToolCall
-	24, // 24: outrigger.v1.ServerToolFinish.result:type_name -> outrigger.v1.ToolResult
-	14, // 25: outrigger.v1.McpServer.headers:type_name -> outrigger.v1.McpServer.HeadersEntry
-	11, // 26: outrigger.v1.McpServer.allowed_tools:type_name -> outrigger.v1.McpToolFilter
-	2,  // 27: outrigger.v1.McpServer.approval:type_name -> outrigger.v1.ApprovalPolicy
-	11, // 28: outrigger.v1.McpServer.always_approve:type_name -> outrigger.v1.McpToolFilter
-	11, // 29: outrigger.v1.McpServer.never_approve:type_name -> outrigger.v1.McpToolFilter
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	22, // 15: outrigger.v1.Run.warnings:type_name -> outrigger.v1.Warning
+	3,  // 16: outrigger.v1.RunEvent.run:type_name -> outrigger.v1.Run
+	23, // 17: outrigger.v1.RunEvent.model_event:type_name -> outrigger.v1.StreamEvent
+	24, // 18: outrigger.v1.RunEvent.step_finish:type_name -> outrigger.v1.StepFinish
+	7,  // 19: outrigger.v1.RunEvent.server_tool_list:type_name -> outrigger.v1.ServerToolList
+	8,  // 20: outrigger.v1.RunEvent.server_tool_start:type_name -> outrigger.v1.ServerToolStart
+	9,  // 21: outrigger.v1.RunEvent.server_tool_finish:type_name -> outrigger.v1.ServerToolFinish
+	6,  // 22: outrigger.v1.ServerToolList.tools:type_name -> outrigger.v1.ServerTool
+	20, // 23: outrigger.v1.ServerToolList.error:type_name -> outrigger.v1.InferenceError
+	21, // 24: outrigger.v1.ServerToolStart.call:type_name -> outrigger.v1.ToolCall
+	25, // 25: outrigger.v1.ServerToolFinish.result:type_name -> outrigger.v1.ToolResult
+	14, // 26: outrigger.v1.McpServer.headers:type_name -> outrigger.v1.McpServer.HeadersEntry
+	11, // 27: outrigger.v1.McpServer.allowed_tools:type_name -> outrigger.v1.McpToolFilter
+	2,  // 28: outrigger.v1.McpServer.approval:type_name -> outrigger.v1.ApprovalPolicy
+	11, // 29: outrigger.v1.McpServer.always_approve:type_name -> outrigger.v1.McpToolFilter
+	11, // 30: outrigger.v1.McpServer.never_approve:type_name -> outrigger.v1.McpToolFilter
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_outrigger_v1_run_proto_init() }
@@ -1437,6 +1451,7 @@ func file_outrigger_v1_run_proto_init() {
 	file_outrigger_v1_error_proto_init()
 	file_outrigger_v1_generation_proto_init()
 	file_outrigger_v1_message_proto_init()
+	file_outrigger_v1_response_proto_init()
 	file_outrigger_v1_stream_event_proto_init()
 	file_outrigger_v1_usage_proto_init()
 	file_outrigger_v1_run_proto_msgTypes[2].OneofWrappers = []any{

@@ -25,7 +25,8 @@ const (
 type CreateRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-	// by the runs that follow. Function tools are left to the caller.
+	// by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+	// of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
 	Options *GenerationOptions `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
 	// The run to continue. If it was continued before, its thread is forked after it: the runs that
 	// continue the same run never see each other's messages. It must be over, or require action; its

@@ -28,7 +28,8 @@ export const file_outrigger_v1_run_service: GenFile = /*@__PURE__*/
 export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   /**
    * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller.
+   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
    *
    * @generated from field: outrigger.v1.GenerationOptions options = 1;
    */

@@ -27,11 +27,12 @@ from outrigger.v1 import attempt_pb2 as outrigger_dot_v1_dot_attempt__pb2
 from outrigger.v1 import error_pb2 as outrigger_dot_v1_dot_error__pb2
 from outrigger.v1 import generation_pb2 as outrigger_dot_v1_dot_generation__pb2
 from outrigger.v1 import message_pb2 as outrigger_dot_v1_dot_message__pb2
+from outrigger.v1 import response_pb2 as outrigger_dot_v1_dot_response__pb2
 from outrigger.v1 import stream_event_pb2 as outrigger_dot_v1_dot_stream__event__pb2
 from outrigger.v1 import usage_pb2 as outrigger_dot_v1_dot_usage__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16outrigger/v1/run.proto\x12\x0coutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x18outrigger/v1/error.proto\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x1foutrigger/v1/stream_event.proto\x1a\x18outrigger/v1/usage.proto\"\xa9\x07\n\x03Run\x12\n\n\x02id\x18\x01 \x01(\t\x12\'\n\x06status\x18\x02 \x01(\x0e\x32\x17.outrigger.v1.RunStatus\x12\x11\n\tthread_id\x18\x03 \x01(\t\x12\x17\n\x0fprevious_run_id\x18\x04 \x01(\t\x12\x12\n\nbackground\x18\x05 \x01(\x08\x12\x0e\n\x06stored\x18\x06 \x01(\x08\x12.\n\ncreated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstarted_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05model\x18\n \x01(\t\x12\x10\n\x08provider\x18\x0b \x01(\t\x12\x31\n\x08metadata\x18\x0c \x03(\x0b\x32\x1f.outrigger.v1.Run.MetadataEntry\x12\'\n\x05steps\x18\r \x03(\x0b\x32\x18.outrigger.v1.StepResult\x12\'\n\x08\x61ttempts\x18\x0e \x03(\x0b\x32\x15.outrigger.v1.Attempt\x12\"\n\x05usage\x18\x0f \x01(\x0b\x32\x13.outrigger.v1.Usage\x12<\n\x0bstop_reason\x18\x10 \x01(\x0e\x32\'.outrigger.v1.GenerateResult.StopReason\x12\x39\n\x11incomplete_reason\x18\x11 \x01(\x0e\x32\x1e.outrigger.v1.IncompleteReason\x12+\n\x05\x65rror\x18\x12 \x01(\x0b\x32\x1c.outrigger.v1.InferenceError\x12\x30\n\x10required_results\x18\x13 \x03(\x0b\x32\x16.outrigger.v1.ToolCall\x12\x32\n\x12required_approvals\x18\x14 \x03(\x0b\x32\x16.outrigger.v1.ToolCall\x12.\n\x0cserver_tools\x18\x15 \x03(\x0b\x32\x18.outrigger.v1.ServerTool\x12\x18\n\x10\x63\x61ncel_requested\x18\x16 \x01(\x08\x12\x15\n\rlast_sequence\x18\x17 \x01(\x05\x12\'\n\x06origin\x18\x18 \x01(\x0b\x32\x17.outrigger.v1.RunOrigin\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"/\n\tRunOrigin\x12\x0b\n\x03\x61pi\x18\x01 \x01(\t\x12\x15\n\rsettings_json\x18\x02 \x01(\t\"\xec\x02\n\x08RunEvent\x12\x10\n\x08sequence\x18\x01 \x01(\x05\x12\x0c\n\x04step\x18\x02 \x01(\x05\x12 \n\x03run\x18\n \x01(\x0b\x32\x11.outrigger.v1.RunH\x00\x12\x30\n\x0bmodel_event\x18\x0b \x01(\x0b\x32\x19.outrigger.v1.StreamEventH\x00\x12/\n\x0bstep_finish\x18\x0c \x01(\x0b\x32\x18.outrigger.v1.StepFinishH\x00\x12\x38\n\x10server_tool_list\x18\r \x01(\x0b\x32\x1c.outrigger.v1.ServerToolListH\x00\x12:\n\x11server_tool_start\x18\x0e \x01(\x0b\x32\x1d.outrigger.v1.ServerToolStartH\x00\x12<\n\x12server_tool_finish\x18\x0f \x01(\x0b\x32\x1e.outrigger.v1.ServerToolFinishH\x00\x42\x07\n\x05\x65vent\"\x8d\x01\n\nServerTool\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0cserver_label\x18\x02 \x01(\t\x12\x11\n\ttool_name\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x19\n\x11input_schema_json\x18\x05 \x01(\t\x12\x18\n\x10\x61nnotations_json\x18\x06 \x01(\t\"|\n\x0eServerToolList\x12\x14\n\x0cserver_label\x18\x01 \x01(\t\x12\'\n\x05tools\x18\x02 \x03(\x0b\x32\x18.outrigger.v1.ServerTool\x12+\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1c.outrigger.v1.InferenceError\"}\n\x0fServerToolStart\x12$\n\x04\x63\x61ll\x18\x01 \x01(\x0b\x32\x16.outrigger.v1.ToolCall\x12\x14\n\x0cserver_label\x18\x02 \x01(\t\x12\x11\n\ttool_name\x18\x03 \x01(\t\x12\x1b\n\x13\x61pproval_request_id\x18\x04 \x01(\t\"e\n\x10ServerToolFinish\x12(\n\x06result\x18\x01 \x01(\x0b\x32\x18.outrigger.v1.ToolResult\x12\x14\n\x0cserver_label\x18\x02 \x01(\t\x12\x11\n\ttool_name\x18\x03 \x01(\t\"\x9c\x03\n\tMcpServer\x12\x14\n\x0cserver_label\x18\x01 \x01(\t\x12\x12\n\nserver_url\x18\x02 \x01(\t\x12\x1a\n\x12server_description\x18\x03 \x01(\t\x12\x15\n\rauthorization\x18\x04 \x01(\t\x12\x35\n\x07headers\x18\x05 \x03(\x0b\x32$.outrigger.v1.McpServer.HeadersEntry\x12\x32\n\rallowed_tools\x18\x06 \x01(\x0b\x32\x1b.outrigger.v1.McpToolFilter\x12.\n\x08\x61pproval\x18\x07 \x01(\x0e\x32\x1c.outrigger.v1.ApprovalPolicy\x12\x33\n\x0e\x61lways_approve\x18\x08 \x01(\x0b\x32\x1b.outrigger.v1.McpToolFilter\x12\x32\n\rnever_approve\x18\t \x01(\x0b\x32\x1b.outrigger.v1.McpToolFilter\x1a.\n\x0cHeadersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"I\n\rMcpToolFilter\x12\x12\n\ntool_names\x18\x01 \x03(\t\x12\x16\n\tread_only\x18\x02 \x01(\x08H\x00\x88\x01\x01\x42\x0c\n\n_read_only\"E\n\x0cToolApproval\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61pprove\x18\x02 \x01(\x08\x12\x0e\n\x06reason\x18\x03 \x01(\t*\xe0\x01\n\tRunStatus\x12\x1a\n\x16RUN_STATUS_UNSPECIFIED\x10\x00\x12\x15\n\x11RUN_STATUS_QUEUED\x10\x01\x12\x1a\n\x16RUN_STATUS_IN_PROGRESS\x10\x02\x12\x1e\n\x1aRUN_STATUS_REQUIRES_ACTION\x10\x03\x12\x18\n\x14RUN_STATUS_COMPLETED\x10\x04\x12\x19\n\x15RUN_STATUS_INCOMPLETE\x10\x05\x12\x15\n\x11RUN_STATUS_FAILED\x10\x06\x12\x18\n\x14RUN_STATUS_CANCELLED\x10\x07*\x9a\x01\n\x10IncompleteReason\x12!\n\x1dINCOMPLETE_REASON_UNSPECIFIED\x10\x00\x12 \n\x1cINCOMPLETE_REASON_MAX_TOKENS\x10\x01\x12$\n INCOMPLETE_REASON_CONTENT_FILTER\x10\x02\x12\x1b\n\x17INCOMPLETE_REASON_LIMIT\x10\x03*h\n\x0e\x41pprovalPolicy\x12\x1f\n\x1b\x41PPROVAL_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41PPROVAL_POLICY_ALWAYS\x10\x01\x12\x19\n\x15\x41PPROVAL_POLICY_NEVER\x10\x02\x42\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16outrigger/v1/run.proto\x12\x0coutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aoutrigger/v1/attempt.proto\x1a\x18outrigger/v1/error.proto\x1a\x1doutrigger/v1/generation.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x1boutrigger/v1/response.proto\x1a\x1foutrigger/v1/stream_event.proto\x1a\x18outrigger/v1/usage.proto\"\xd2\x07\n\x03Run\x12\n\n\x02id\x18\x01 \x01(\t\x12\'\n\x06status\x18\x02 \x01(\x0e\x32\x17.outrigger.v1.RunStatus\x12\x11\n\tthread_id\x18\x03 \x01(\t\x12\x17\n\x0fprevious_run_id\x18\x04 \x01(\t\x12\x12\n\nbackground\x18\x05 \x01(\x08\x12\x0e\n\x06stored\x18\x06 \x01(\x08\x12.\n\ncreated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstarted_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05model\x18\n \x01(\t\x12\x10\n\x08provider\x18\x0b \x01(\t\x12\x31\n\x08metadata\x18\x0c \x03(\x0b\x32\x1f.outrigger.v1.Run.MetadataEntry\x12\'\n\x05steps\x18\r \x03(\x0b\x32\x18.outrigger.v1.StepResult\x12\'\n\x08\x61ttempts\x18\x0e \x03(\x0b\x32\x15.outrigger.v1.Attempt\x12\"\n\x05usage\x18\x0f \x01(\x0b\x32\x13.outrigger.v1.Usage\x12<\n\x0bstop_reason\x18\x10 \x01(\x0e\x32\'.outrigger.v1.GenerateResult.StopReason\x12\x39\n\x11incomplete_reason\x18\x11 \x01(\x0e\x32\x1e.outrigger.v1.IncompleteReason\x12+\n\x05\x65rror\x18\x12 \x01(\x0b\x32\x1c.outrigger.v1.InferenceError\x12\x30\n\x10required_results\x18\x13 \x03(\x0b\x32\x16.outrigger.v1.ToolCall\x12\x32\n\x12required_approvals\x18\x14 \x03(\x0b\x32\x16.outrigger.v1.ToolCall\x12.\n\x0cserver_tools\x18\x15 \x03(\x0b\x32\x18.outrigger.v1.ServerTool\x12\x18\n\x10\x63\x61ncel_requested\x18\x16 \x01(\x08\x12\x15\n\rlast_sequence\x18\x17 \x01(\x05\x12\'\n\x06origin\x18\x18 \x01(\x0b\x32\x17.outrigger.v1.RunOrigin\x12\'\n\x08warnings\x18\x19 \x03(\x0b\x32\x15.outrigger.v1.Warning\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"/\n\tRunOrigin\x12\x0b\n\x03\x61pi\x18\x01 \x01(\t\x12\x15\n\rsettings_json\x18\x02 \x01(\t\"\xec\x02\n\x08RunEvent\x12\x10\n\x08sequence\x18\x01 \x01(\x05\x12\x0c\n\x04step\x18\x02 \x01(\x05\x12 \n\x03run\x18\n \x01(\x0b\x32\x11.outrigger.v1.RunH\x00\x12\x30\n\x0bmodel_event\x18\x0b \x01(\x0b\x32\x19.outrigger.v1.StreamEventH\x00\x12/\n\x0bstep_finish\x18\x0c \x01(\x0b\x32\x18.outrigger.v1.StepFinishH\x00\x12\x38\n\x10server_tool_list\x18\r \x01(\x0b\x32\x1c.outrigger.v1.ServerToolListH\x00\x12:\n\x11server_tool_start\x18\x0e \x01(\x0b\x32\x1d.outrigger.v1.ServerToolStartH\x00\x12<\n\x12server_tool_finish\x18\x0f \x01(\x0b\x32\x1e.outrigger.v1.ServerToolFinishH\x00\x42\x07\n\x05\x65vent\"\x8d\x01\n\nServerTool\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0cserver_label\x18\x02 \x01(\t\x12\x11\n\ttool_name\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x19\n\x11input_schema_json\x18\x05 \x01(\t\x12\x18\n\x10\x61nnotations_json\x18\x06 \x01(\t\"|\n\x0eServerToolList\x12\x14\n\x0cserver_label\x18\x01 \x01(\t\x12\'\n\x05tools\x18\x02 \x03(\x0b\x32\x18.outrigger.v1.ServerTool\x12+\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x1c.outrigger.v1.InferenceError\"}\n\x0fServerToolStart\x12$\n\x04\x63\x61ll\x18\x01 \x01(\x0b\x32\x16.outrigger.v1.ToolCall\x12\x14\n\x0cserver_label\x18\x02 \x01(\t\x12\x11\n\ttool_name\x18\x03 \x01(\t\x12\x1b\n\x13\x61pproval_request_id\x18\x04 \x01(\t\"e\n\x10ServerToolFinish\x12(\n\x06result\x18\x01 \x01(\x0b\x32\x18.outrigger.v1.ToolResult\x12\x14\n\x0cserver_label\x18\x02 \x01(\t\x12\x11\n\ttool_name\x18\x03 \x01(\t\"\x9c\x03\n\tMcpServer\x12\x14\n\x0cserver_label\x18\x01 \x01(\t\x12\x12\n\nserver_url\x18\x02 \x01(\t\x12\x1a\n\x12server_description\x18\x03 \x01(\t\x12\x15\n\rauthorization\x18\x04 \x01(\t\x12\x35\n\x07headers\x18\x05 \x03(\x0b\x32$.outrigger.v1.McpServer.HeadersEntry\x12\x32\n\rallowed_tools\x18\x06 \x01(\x0b\x32\x1b.outrigger.v1.McpToolFilter\x12.\n\x08\x61pproval\x18\x07 \x01(\x0e\x32\x1c.outrigger.v1.ApprovalPolicy\x12\x33\n\x0e\x61lways_approve\x18\x08 \x01(\x0b\x32\x1b.outrigger.v1.McpToolFilter\x12\x32\n\rnever_approve\x18\t \x01(\x0b\x32\x1b.outrigger.v1.McpToolFilter\x1a.\n\x0cHeadersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"I\n\rMcpToolFilter\x12\x12\n\ntool_names\x18\x01 \x03(\t\x12\x16\n\tread_only\x18\x02 \x01(\x08H\x00\x88\x01\x01\x42\x0c\n\n_read_only\"E\n\x0cToolApproval\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61pprove\x18\x02 \x01(\x08\x12\x0e\n\x06reason\x18\x03 \x01(\t*\xe0\x01\n\tRunStatus\x12\x1a\n\x16RUN_STATUS_UNSPECIFIED\x10\x00\x12\x15\n\x11RUN_STATUS_QUEUED\x10\x01\x12\x1a\n\x16RUN_STATUS_IN_PROGRESS\x10\x02\x12\x1e\n\x1aRUN_STATUS_REQUIRES_ACTION\x10\x03\x12\x18\n\x14RUN_STATUS_COMPLETED\x10\x04\x12\x19\n\x15RUN_STATUS_INCOMPLETE\x10\x05\x12\x15\n\x11RUN_STATUS_FAILED\x10\x06\x12\x18\n\x14RUN_STATUS_CANCELLED\x10\x07*\x9a\x01\n\x10IncompleteReason\x12!\n\x1dINCOMPLETE_REASON_UNSPECIFIED\x10\x00\x12 \n\x1cINCOMPLETE_REASON_MAX_TOKENS\x10\x01\x12$\n INCOMPLETE_REASON_CONTENT_FILTER\x10\x02\x12\x1b\n\x17INCOMPLETE_REASON_LIMIT\x10\x03*h\n\x0e\x41pprovalPolicy\x12\x1f\n\x1b\x41PPROVAL_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41PPROVAL_POLICY_ALWAYS\x10\x01\x12\x19\n\x15\x41PPROVAL_POLICY_NEVER\x10\x02\x42\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,34 +44,34 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RUN_METADATAENTRY']._serialized_options = b'8\001'
   _globals['_MCPSERVER_HEADERSENTRY']._loaded_options = None
   _globals['_MCPSERVER_HEADERSENTRY']._serialized_options = b'8\001'
-  _globals['_RUNSTATUS']._serialized_start=2663
-  _globals['_RUNSTATUS']._serialized_end=2887
-  _globals['_INCOMPLETEREASON']._serialized_start=2890
-  _globals['_INCOMPLETEREASON']._serialized_end=3044
-  _globals['_APPROVALPOLICY']._serialized_start=3046
-  _globals['_APPROVALPOLICY']._serialized_end=3150
-  _globals['_RUN']._serialized_start=246
-  _globals['_RUN']._serialized_end=1183
-  _globals['_RUN_METADATAENTRY']._serialized_start=1136
-  _globals['_RUN_METADATAENTRY']._serialized_end=1183
-  _globals['_RUNORIGIN']._serialized_start=1185
-  _globals['_RUNORIGIN']._serialized_end=1232
-  _globals['_RUNEVENT']._serialized_start=1235
-  _globals['_RUNEVENT']._serialized_end=1599
-  _globals['_SERVERTOOL']._serialized_start=1602
-  _globals['_SERVERTOOL']._serialized_end=1743
-  _globals['_SERVERTOOLLIST']._serialized_start=1745
-  _globals['_SERVERTOOLLIST']._serialized_end=1869
-  _globals['_SERVERTOOLSTART']._serialized_start=1871
-  _globals['_SERVERTOOLSTART']._serialized_end=1996
-  _globals['_SERVERTOOLFINISH']._serialized_start=1998
-  _globals['_SERVERTOOLFINISH']._serialized_end=2099
-  _globals['_MCPSERVER']._serialized_start=2102
-  _globals['_MCPSERVER']._serialized_end=2514
-  _globals['_MCPSERVER_HEADERSENTRY']._serialized_start=2468
-  _globals['_MCPSERVER_HEADERSENTRY']._serialized_end=2514
-  _globals['_MCPTOOLFILTER']._serialized_start=2516
-  _globals['_MCPTOOLFILTER']._serialized_end=2589
-  _globals['_TOOLAPPROVAL']._serialized_start=2591
-  _globals['_TOOLAPPROVAL']._serialized_end=2660
+  _globals['_RUNSTATUS']._serialized_start=2733
+  _globals['_RUNSTATUS']._serialized_end=2957
+  _globals['_INCOMPLETEREASON']._serialized_start=2960
+  _globals['_INCOMPLETEREASON']._serialized_end=3114
+  _globals['_APPROVALPOLICY']._serialized_start=3116
+  _globals['_APPROVALPOLICY']._serialized_end=3220
+  _globals['_RUN']._serialized_start=275
+  _globals['_RUN']._serialized_end=1253
+  _globals['_RUN_METADATAENTRY']._serialized_start=1206
+  _globals['_RUN_METADATAENTRY']._serialized_end=1253
+  _globals['_RUNORIGIN']._serialized_start=1255
+  _globals['_RUNORIGIN']._serialized_end=1302
+  _globals['_RUNEVENT']._serialized_start=1305
+  _globals['_RUNEVENT']._serialized_end=1669
+  _globals['_SERVERTOOL']._serialized_start=1672
+  _globals['_SERVERTOOL']._serialized_end=1813
+  _globals['_SERVERTOOLLIST']._serialized_start=1815
+  _globals['_SERVERTOOLLIST']._serialized_end=1939
+  _globals['_SERVERTOOLSTART']._serialized_start=1941
+  _globals['_SERVERTOOLSTART']._serialized_end=2066
+  _globals['_SERVERTOOLFINISH']._serialized_start=2068
+  _globals['_SERVERTOOLFINISH']._serialized_end=2169
+  _globals['_MCPSERVER']._serialized_start=2172
+  _globals['_MCPSERVER']._serialized_end=2584
+  _globals['_MCPSERVER_HEADERSENTRY']._serialized_start=2538
+  _globals['_MCPSERVER_HEADERSENTRY']._serialized_end=2584
+  _globals['_MCPTOOLFILTER']._serialized_start=2586
+  _globals['_MCPTOOLFILTER']._serialized_end=2659
+  _globals['_TOOLAPPROVAL']._serialized_start=2661
+  _globals['_TOOLAPPROVAL']._serialized_end=2730
 # @@protoc_insertion_point(module_scope)

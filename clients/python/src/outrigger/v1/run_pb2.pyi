@@ -13,6 +13,7 @@ from outrigger.v1 import attempt_pb2 as _attempt_pb2
 from outrigger.v1 import error_pb2 as _error_pb2
 from outrigger.v1 import generation_pb2 as _generation_pb2
 from outrigger.v1 import message_pb2 as _message_pb2
+from outrigger.v1 import response_pb2 as _response_pb2
 from outrigger.v1 import stream_event_pb2 as _stream_event_pb2
 from outrigger.v1 import usage_pb2 as _usage_pb2
 import builtins as _builtins
@@ -187,6 +188,7 @@ class Run(_message.Message):
     CANCEL_REQUESTED_FIELD_NUMBER: _builtins.int
     LAST_SEQUENCE_FIELD_NUMBER: _builtins.int
     ORIGIN_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the run: `run_` and 32 hexadecimal digits."""
     status: Global___RunStatus.ValueType
@@ -259,6 +261,12 @@ class Run(_message.Message):
     def origin(self) -> Global___RunOrigin:
         """How the run was created if an HTTP API did it."""
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_response_pb2.Warning]:
+        """What was changed in the conversation before it was sent. The warnings of a step are in its
+        response.
+        """
+
     def __init__(
         self,
         *,
@@ -286,10 +294,11 @@ class Run(_message.Message):
         cancel_requested: _builtins.bool = ...,
         last_sequence: _builtins.int = ...,
         origin: Global___RunOrigin | None = ...,
+        warnings: _abc.Iterable[_response_pb2.Warning] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "ended_at", b"ended_at", "error", b"error", "origin", b"origin", "started_at", b"started_at", "usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "background", b"background", "cancel_requested", b"cancel_requested", "created_at", b"created_at", "ended_at", b"ended_at", "error", b"error", "id", b"id", "incomplete_reason", b"incomplete_reason", "last_sequence", b"last_sequence", "metadata", b"metadata", "model", b"model", "origin", b"origin", "previous_run_id", b"previous_run_id", "provider", b"provider", "required_approvals", b"required_approvals", "required_results", b"required_results", "server_tools", b"server_tools", "started_at", b"started_at", "status", b"status", "steps", b"steps", "stop_reason", b"stop_reason", "stored", b"stored", "thread_id", b"thread_id", "usage", b"usage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "background", b"background", "cancel_requested", b"cancel_requested", "created_at", b"created_at", "ended_at", b"ended_at", "error", b"error", "id", b"id", "incomplete_reason", b"incomplete_reason", "last_sequence", b"last_sequence", "metadata", b"metadata", "model", b"model", "origin", b"origin", "previous_run_id", b"previous_run_id", "provider", b"provider", "required_approvals", b"required_approvals", "required_results", b"required_results", "server_tools", b"server_tools", "started_at", b"started_at", "status", b"status", "steps", b"steps", "stop_reason", b"stop_reason", "stored", b"stored", "thread_id", b"thread_id", "usage", b"usage", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -347,7 +356,9 @@ class RunEvent(_message.Message):
 
     @_builtins.property
     def model_event(self) -> _stream_event_pb2.StreamEvent:
-        """An event of the model. The events of one step obey the laws of a stream."""
+        """An event of the model. The events of one step obey the laws of a stream, as those of a request
+        with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
+        """
 
     @_builtins.property
     def step_finish(self) -> _generation_pb2.StepFinish:

@@ -79,7 +79,8 @@ class CreateRunRequest(_message.Message):
     @_builtins.property
     def options(self) -> _generation_pb2.GenerationOptions:
         """What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-        by the runs that follow. Function tools are left to the caller.
+        by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+        of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
         """
 
     @_builtins.property

@@ -74,7 +74,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller.
+   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -87,7 +88,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller.
+   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -100,7 +102,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller.
+   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1153,7 +1156,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller.
+     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1165,7 +1169,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller.
+     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1181,7 +1186,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller.
+     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1200,7 +1206,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller.
+     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1219,7 +1226,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller.
+     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1245,7 +1253,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller.
+     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1263,7 +1272,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller.
+     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1276,7 +1286,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller.
+     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -1292,7 +1303,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-     * by the runs that follow. Function tools are left to the caller.
+     * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+     * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
      * </pre>
      *
      * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>

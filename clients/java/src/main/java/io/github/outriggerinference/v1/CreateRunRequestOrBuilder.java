@@ -13,7 +13,8 @@ public interface CreateRunRequestOrBuilder extends
   /**
    * <pre>
    * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller.
+   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -23,7 +24,8 @@ public interface CreateRunRequestOrBuilder extends
   /**
    * <pre>
    * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller.
+   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>
@@ -33,7 +35,8 @@ public interface CreateRunRequestOrBuilder extends
   /**
    * <pre>
    * What to generate. The messages are appended to the thread; `system` is not, and is not inherited
-   * by the runs that follow. Function tools are left to the caller.
+   * by the runs that follow. Function tools are left to the caller. `max_tool_rounds` is for the tools
+   * of MCP servers; unset, only `limits` and the sidecar's own limit on steps apply.
    * </pre>
    *
    * <code>.outrigger.v1.GenerationOptions options = 1 [json_name = "options"];</code>

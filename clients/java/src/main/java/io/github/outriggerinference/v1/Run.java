@@ -47,6 +47,7 @@ private static final long serialVersionUID = 0L;
     requiredResults_ = java.util.Collections.emptyList();
     requiredApprovals_ = java.util.Collections.emptyList();
     serverTools_ = java.util.Collections.emptyList();
+    warnings_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -1081,6 +1082,72 @@ java.lang.String defaultValue) {
     return origin_ == null ? io.github.outriggerinference.v1.RunOrigin.getDefaultInstance() : origin_;
   }
 
+  public static final int WARNINGS_FIELD_NUMBER = 25;
+  @SuppressWarnings("serial")
+  private java.util.List<io.github.outriggerinference.v1.Warning> warnings_;
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.github.outriggerinference.v1.Warning> getWarningsList() {
+    return warnings_;
+  }
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.github.outriggerinference.v1.WarningOrBuilder> 
+      getWarningsOrBuilderList() {
+    return warnings_;
+  }
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  @java.lang.Override
+  public int getWarningsCount() {
+    return warnings_.size();
+  }
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  @java.lang.Override
+  public io.github.outriggerinference.v1.Warning getWarnings(int index) {
+    return warnings_.get(index);
+  }
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  @java.lang.Override
+  public io.github.outriggerinference.v1.WarningOrBuilder getWarningsOrBuilder(
+      int index) {
+    return warnings_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1169,6 +1236,9 @@ java.lang.String defaultValue) {
     }
     if (((bitField0_ & 0x00000020) != 0)) {
       output.writeMessage(24, getOrigin());
+    }
+    for (int i = 0; i < warnings_.size(); i++) {
+      output.writeMessage(25, warnings_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -1296,6 +1366,15 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(24, getOrigin());
     }
+
+        {
+          final int count = warnings_.size();
+          for (int i = 0; i < count; i++) {
+            size += com.google.protobuf.CodedOutputStream
+              .computeMessageSizeNoTag(warnings_.get(i));
+          }
+          size += 2 * count;
+        }
     return size;
   }
   @java.lang.Override
@@ -1383,6 +1462,8 @@ java.lang.String defaultValue) {
       if (!getOrigin()
           .equals(other.getOrigin())) return false;
     }
+    if (!getWarningsList()
+        .equals(other.getWarningsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1468,6 +1549,10 @@ java.lang.String defaultValue) {
     if (hasOrigin()) {
       hash = (37 * hash) + ORIGIN_FIELD_NUMBER;
       hash = (53 * hash) + getOrigin().hashCode();
+    }
+    if (getWarningsCount() > 0) {
+      hash = (37 * hash) + WARNINGS_FIELD_NUMBER;
+      hash = (53 * hash) + getWarningsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1638,6 +1723,7 @@ java.lang.String defaultValue) {
         internalGetRequiredApprovalsFieldBuilder();
         internalGetServerToolsFieldBuilder();
         internalGetOriginFieldBuilder();
+        internalGetWarningsFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1722,6 +1808,13 @@ java.lang.String defaultValue) {
         originBuilder_.dispose();
         originBuilder_ = null;
       }
+      if (warningsBuilder_ == null) {
+        warnings_ = java.util.Collections.emptyList();
+      } else {
+        warnings_ = null;
+        warningsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x01000000);
       return this;
     }
 
@@ -1799,6 +1892,15 @@ java.lang.String defaultValue) {
         result.serverTools_ = serverTools_;
       } else {
         result.serverTools_ = serverToolsBuilder_.build();
+      }
+      if (warningsBuilder_ == null) {
+        if (((bitField0_ & 0x01000000) != 0)) {
+          warnings_ = java.util.Collections.unmodifiableList(warnings_);
+          bitField0_ = (bitField0_ & ~0x01000000);
+        }
+        result.warnings_ = warnings_;
+      } else {
+        result.warnings_ = warningsBuilder_.build();
       }
     }
 
@@ -2093,6 +2195,32 @@ java.lang.String defaultValue) {
       if (other.hasOrigin()) {
         mergeOrigin(other.getOrigin());
       }
+      if (warningsBuilder_ == null) {
+        if (!other.warnings_.isEmpty()) {
+          if (warnings_.isEmpty()) {
+            warnings_ = other.warnings_;
+            bitField0_ = (bitField0_ & ~0x01000000);
+          } else {
+            ensureWarningsIsMutable();
+            warnings_.addAll(other.warnings_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.warnings_.isEmpty()) {
+          if (warningsBuilder_.isEmpty()) {
+            warningsBuilder_.dispose();
+            warningsBuilder_ = null;
+            warnings_ = other.warnings_;
+            bitField0_ = (bitField0_ & ~0x01000000);
+            warningsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetWarningsFieldBuilder() : null;
+          } else {
+            warningsBuilder_.addAllMessages(other.warnings_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -2293,6 +2421,19 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00800000;
               break;
             } // case 194
+            case 202: {
+              io.github.outriggerinference.v1.Warning m =
+                  input.readMessage(
+                      io.github.outriggerinference.v1.Warning.parser(),
+                      extensionRegistry);
+              if (warningsBuilder_ == null) {
+                ensureWarningsIsMutable();
+                warnings_.add(m);
+              } else {
+                warningsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 202
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -5775,6 +5916,330 @@ java.lang.String defaultValue) {
         origin_ = null;
       }
       return originBuilder_;
+    }
+
+    private java.util.List<io.github.outriggerinference.v1.Warning> warnings_ =
+      java.util.Collections.emptyList();
+    private void ensureWarningsIsMutable() {
+      if (!((bitField0_ & 0x01000000) != 0)) {
+        warnings_ = new java.util.ArrayList<io.github.outriggerinference.v1.Warning>(warnings_);
+        bitField0_ |= 0x01000000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.github.outriggerinference.v1.Warning, io.github.outriggerinference.v1.Warning.Builder, io.github.outriggerinference.v1.WarningOrBuilder> warningsBuilder_;
+
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public java.util.List<io.github.outriggerinference.v1.Warning> getWarningsList() {
+      if (warningsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(warnings_);
+      } else {
+        return warningsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public int getWarningsCount() {
+      if (warningsBuilder_ == null) {
+        return warnings_.size();
+      } else {
+        return warningsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public io.github.outriggerinference.v1.Warning getWarnings(int index) {
+      if (warningsBuilder_ == null) {
+        return warnings_.get(index);
+      } else {
+        return warningsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public Builder setWarnings(
+        int index, io.github.outriggerinference.v1.Warning value) {
+      if (warningsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureWarningsIsMutable();
+        warnings_.set(index, value);
+        onChanged();
+      } else {
+        warningsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public Builder setWarnings(
+        int index, io.github.outriggerinference.v1.Warning.Builder builderForValue) {
+      if (warningsBuilder_ == null) {
+        ensureWarningsIsMutable();
+        warnings_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        warningsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public Builder addWarnings(io.github.outriggerinference.v1.Warning value) {
+      if (warningsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureWarningsIsMutable();
+        warnings_.add(value);
+        onChanged();
+      } else {
+        warningsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public Builder addWarnings(
+        int index, io.github.outriggerinference.v1.Warning value) {
+      if (warningsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureWarningsIsMutable();
+        warnings_.add(index, value);
+        onChanged();
+      } else {
+        warningsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public Builder addWarnings(
+        io.github.outriggerinference.v1.Warning.Builder builderForValue) {
+      if (warningsBuilder_ == null) {
+        ensureWarningsIsMutable();
+        warnings_.add(builderForValue.build());
+        onChanged();
+      } else {
+        warningsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public Builder addWarnings(
+        int index, io.github.outriggerinference.v1.Warning.Builder builderForValue) {
+      if (warningsBuilder_ == null) {
+        ensureWarningsIsMutable();
+        warnings_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        warningsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public Builder addAllWarnings(
+        java.lang.Iterable<? extends io.github.outriggerinference.v1.Warning> values) {
+      if (warningsBuilder_ == null) {
+        ensureWarningsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, warnings_);
+        onChanged();
+      } else {
+        warningsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public Builder clearWarnings() {
+      if (warningsBuilder_ == null) {
+        warnings_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x01000000);
+        onChanged();
+      } else {
+        warningsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public Builder removeWarnings(int index) {
+      if (warningsBuilder_ == null) {
+        ensureWarningsIsMutable();
+        warnings_.remove(index);
+        onChanged();
+      } else {
+        warningsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public io.github.outriggerinference.v1.Warning.Builder getWarningsBuilder(
+        int index) {
+      return internalGetWarningsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public io.github.outriggerinference.v1.WarningOrBuilder getWarningsOrBuilder(
+        int index) {
+      if (warningsBuilder_ == null) {
+        return warnings_.get(index);  } else {
+        return warningsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public java.util.List<? extends io.github.outriggerinference.v1.WarningOrBuilder> 
+         getWarningsOrBuilderList() {
+      if (warningsBuilder_ != null) {
+        return warningsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(warnings_);
+      }
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public io.github.outriggerinference.v1.Warning.Builder addWarningsBuilder() {
+      return internalGetWarningsFieldBuilder().addBuilder(
+          io.github.outriggerinference.v1.Warning.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public io.github.outriggerinference.v1.Warning.Builder addWarningsBuilder(
+        int index) {
+      return internalGetWarningsFieldBuilder().addBuilder(
+          index, io.github.outriggerinference.v1.Warning.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * What was changed in the conversation before it was sent. The warnings of a step are in its
+     * response.
+     * </pre>
+     *
+     * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+     */
+    public java.util.List<io.github.outriggerinference.v1.Warning.Builder> 
+         getWarningsBuilderList() {
+      return internalGetWarningsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.github.outriggerinference.v1.Warning, io.github.outriggerinference.v1.Warning.Builder, io.github.outriggerinference.v1.WarningOrBuilder> 
+        internalGetWarningsFieldBuilder() {
+      if (warningsBuilder_ == null) {
+        warningsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            io.github.outriggerinference.v1.Warning, io.github.outriggerinference.v1.Warning.Builder, io.github.outriggerinference.v1.WarningOrBuilder>(
+                warnings_,
+                ((bitField0_ & 0x01000000) != 0),
+                getParentForChildren(),
+                isClean());
+        warnings_ = null;
+      }
+      return warningsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:outrigger.v1.Run)

@@ -179,7 +179,8 @@ private static final long serialVersionUID = 0L;
   public static final int MODEL_EVENT_FIELD_NUMBER = 11;
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream.
+   * An event of the model. The events of one step obey the laws of a stream, as those of a request
+   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -191,7 +192,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream.
+   * An event of the model. The events of one step obey the laws of a stream, as those of a request
+   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -206,7 +208,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream.
+   * An event of the model. The events of one step obey the laws of a stream, as those of a request
+   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1220,7 +1223,8 @@ private static final long serialVersionUID = 0L;
         io.github.outriggerinference.v1.StreamEvent, io.github.outriggerinference.v1.StreamEvent.Builder, io.github.outriggerinference.v1.StreamEventOrBuilder> modelEventBuilder_;
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream.
+     * An event of the model. The events of one step obey the laws of a stream, as those of a request
+     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1232,7 +1236,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream.
+     * An event of the model. The events of one step obey the laws of a stream, as those of a request
+     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1254,7 +1259,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream.
+     * An event of the model. The events of one step obey the laws of a stream, as those of a request
+     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1272,7 +1278,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream.
+     * An event of the model. The events of one step obey the laws of a stream, as those of a request
+     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1290,7 +1297,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream.
+     * An event of the model. The events of one step obey the laws of a stream, as those of a request
+     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1317,7 +1325,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream.
+     * An event of the model. The events of one step obey the laws of a stream, as those of a request
+     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1340,7 +1349,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream.
+     * An event of the model. The events of one step obey the laws of a stream, as those of a request
+     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1350,7 +1360,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream.
+     * An event of the model. The events of one step obey the laws of a stream, as those of a request
+     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -1368,7 +1379,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * An event of the model. The events of one step obey the laws of a stream.
+     * An event of the model. The events of one step obey the laws of a stream, as those of a request
+     * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
      * </pre>
      *
      * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>

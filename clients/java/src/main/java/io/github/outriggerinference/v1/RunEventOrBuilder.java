@@ -59,7 +59,8 @@ public interface RunEventOrBuilder extends
 
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream.
+   * An event of the model. The events of one step obey the laws of a stream, as those of a request
+   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -68,7 +69,8 @@ public interface RunEventOrBuilder extends
   boolean hasModelEvent();
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream.
+   * An event of the model. The events of one step obey the laws of a stream, as those of a request
+   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>
@@ -77,7 +79,8 @@ public interface RunEventOrBuilder extends
   io.github.outriggerinference.v1.StreamEvent getModelEvent();
   /**
    * <pre>
-   * An event of the model. The events of one step obey the laws of a stream.
+   * An event of the model. The events of one step obey the laws of a stream, as those of a request
+   * with FINAL_RESPONSE_WITHOUT_CONTENT do: text travels once, in the deltas.
    * </pre>
    *
    * <code>.outrigger.v1.StreamEvent model_event = 11 [json_name = "modelEvent"];</code>

@@ -642,4 +642,53 @@ java.lang.String defaultValue);
    * <code>.outrigger.v1.RunOrigin origin = 24 [json_name = "origin"];</code>
    */
   io.github.outriggerinference.v1.RunOriginOrBuilder getOriginOrBuilder();
+
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  java.util.List<io.github.outriggerinference.v1.Warning> 
+      getWarningsList();
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  io.github.outriggerinference.v1.Warning getWarnings(int index);
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  int getWarningsCount();
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  java.util.List<? extends io.github.outriggerinference.v1.WarningOrBuilder> 
+      getWarningsOrBuilderList();
+  /**
+   * <pre>
+   * What was changed in the conversation before it was sent. The warnings of a step are in its
+   * response.
+   * </pre>
+   *
+   * <code>repeated .outrigger.v1.Warning warnings = 25 [json_name = "warnings"];</code>
+   */
+  io.github.outriggerinference.v1.WarningOrBuilder getWarningsOrBuilder(
+      int index);
 }

@@ -99,37 +99,39 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
       "google/protobuf/timestamp.proto\032\032outrigg" +
       "er/v1/attempt.proto\032\030outrigger/v1/error." +
       "proto\032\035outrigger/v1/generation.proto\032\032ou" +
-      "trigger/v1/message.proto\032\037outrigger/v1/s" +
-      "tream_event.proto\032\030outrigger/v1/usage.pr" +
-      "oto\"\275\t\n\003Run\022\016\n\002id\030\001 \001(\tR\002id\022/\n\006status\030\002 " +
-      "\001(\0162\027.outrigger.v1.RunStatusR\006status\022\033\n\t" +
-      "thread_id\030\003 \001(\tR\010threadId\022&\n\017previous_ru" +
-      "n_id\030\004 \001(\tR\rpreviousRunId\022\036\n\nbackground\030" +
-      "\005 \001(\010R\nbackground\022\026\n\006stored\030\006 \001(\010R\006store" +
-      "d\0229\n\ncreated_at\030\007 \001(\0132\032.google.protobuf." +
-      "TimestampR\tcreatedAt\0229\n\nstarted_at\030\010 \001(\013" +
-      "2\032.google.protobuf.TimestampR\tstartedAt\022" +
-      "5\n\010ended_at\030\t \001(\0132\032.google.protobuf.Time" +
-      "stampR\007endedAt\022\024\n\005model\030\n \001(\tR\005model\022\032\n\010" +
-      "provider\030\013 \001(\tR\010provider\022;\n\010metadata\030\014 \003" +
-      "(\0132\037.outrigger.v1.Run.MetadataEntryR\010met" +
-      "adata\022.\n\005steps\030\r \003(\0132\030.outrigger.v1.Step" +
-      "ResultR\005steps\0221\n\010attempts\030\016 \003(\0132\025.outrig" +
-      "ger.v1.AttemptR\010attempts\022)\n\005usage\030\017 \001(\0132" +
-      "\023.outrigger.v1.UsageR\005usage\022H\n\013stop_reas" +
-      "on\030\020 \001(\0162\'.outrigger.v1.GenerateResult.S" +
-      "topReasonR\nstopReason\022K\n\021incomplete_reas" +
-      "on\030\021 \001(\0162\036.outrigger.v1.IncompleteReason" +
-      "R\020incompleteReason\0222\n\005error\030\022 \001(\0132\034.outr" +
-      "igger.v1.InferenceErrorR\005error\022A\n\020requir" +
-      "ed_results\030\023 \003(\0132\026.outrigger.v1.ToolCall" +
-      "R\017requiredResults\022E\n\022required_approvals\030" +
-      "\024 \003(\0132\026.outrigger.v1.ToolCallR\021requiredA" +
-      "pprovals\022;\n\014server_tools\030\025 \003(\0132\030.outrigg" +
-      "er.v1.ServerToolR\013serverTools\022)\n\020cancel_" +
-      "requested\030\026 \001(\010R\017cancelRequested\022#\n\rlast" +
-      "_sequence\030\027 \001(\005R\014lastSequence\022/\n\006origin\030" +
-      "\030 \001(\0132\027.outrigger.v1.RunOriginR\006origin\032;" +
+      "trigger/v1/message.proto\032\033outrigger/v1/r" +
+      "esponse.proto\032\037outrigger/v1/stream_event" +
+      ".proto\032\030outrigger/v1/usage.proto\"\360\t\n\003Run" +
+      "\022\016\n\002id\030\001 \001(\tR\002id\022/\n\006status\030\002 \001(\0162\027.outri" +
+      "gger.v1.RunStatusR\006status\022\033\n\tthread_id\030\003" +
+      " \001(\tR\010threadId\022&\n\017previous_run_id\030\004 \001(\tR" +
+      "\rpreviousRunId\022\036\n\nbackground\030\005 \001(\010R\nback" +
+      "ground\022\026\n\006stored\030\006 \001(\010R\006stored\0229\n\ncreate" +
+      "d_at\030\007 \001(\0132\032.google.protobuf.TimestampR\t" +
+      "createdAt\0229\n\nstarted_at\030\010 \001(\0132\032.google.p" +
+      "rotobuf.TimestampR\tstartedAt\0225\n\010ended_at" +
+      "\030\t \001(\0132\032.google.protobuf.TimestampR\007ende" +
+      "dAt\022\024\n\005model\030\n \001(\tR\005model\022\032\n\010provider\030\013 " +
+      "\001(\tR\010provider\022;\n\010metadata\030\014 \003(\0132\037.outrig" +
+      "ger.v1.Run.MetadataEntryR\010metadata\022.\n\005st" +
+      "eps\030\r \003(\0132\030.outrigger.v1.StepResultR\005ste" +
+      "ps\0221\n\010attempts\030\016 \003(\0132\025.outrigger.v1.Atte" +
+      "mptR\010attempts\022)\n\005usage\030\017 \001(\0132\023.outrigger" +
+      ".v1.UsageR\005usage\022H\n\013stop_reason\030\020 \001(\0162\'." +
+      "outrigger.v1.GenerateResult.StopReasonR\n" +
+      "stopReason\022K\n\021incomplete_reason\030\021 \001(\0162\036." +
+      "outrigger.v1.IncompleteReasonR\020incomplet" +
+      "eReason\0222\n\005error\030\022 \001(\0132\034.outrigger.v1.In" +
+      "ferenceErrorR\005error\022A\n\020required_results\030" +
+      "\023 \003(\0132\026.outrigger.v1.ToolCallR\017requiredR" +
+      "esults\022E\n\022required_approvals\030\024 \003(\0132\026.out" +
+      "rigger.v1.ToolCallR\021requiredApprovals\022;\n" +
+      "\014server_tools\030\025 \003(\0132\030.outrigger.v1.Serve" +
+      "rToolR\013serverTools\022)\n\020cancel_requested\030\026" +
+      " \001(\010R\017cancelRequested\022#\n\rlast_sequence\030\027" +
+      " \001(\005R\014lastSequence\022/\n\006origin\030\030 \001(\0132\027.out" +
+      "rigger.v1.RunOriginR\006origin\0221\n\010warnings\030" +
+      "\031 \003(\0132\025.outrigger.v1.WarningR\010warnings\032;" +
       "\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005val" +
       "ue\030\002 \001(\tR\005value:\0028\001\"B\n\tRunOrigin\022\020\n\003api\030" +
       "\001 \001(\tR\003api\022#\n\rsettings_json\030\002 \001(\tR\014setti" +
@@ -206,6 +208,7 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
           io.github.outriggerinference.v1.Error.getDescriptor(),
           io.github.outriggerinference.v1.Generation.getDescriptor(),
           io.github.outriggerinference.v1.MessageOuterClass.getDescriptor(),
+          io.github.outriggerinference.v1.ResponseOuterClass.getDescriptor(),
           io.github.outriggerinference.v1.StreamEventOuterClass.getDescriptor(),
           io.github.outriggerinference.v1.UsageOuterClass.getDescriptor(),
         });
@@ -214,7 +217,7 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_Run_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_Run_descriptor,
-        new java.lang.String[] { "Id", "Status", "ThreadId", "PreviousRunId", "Background", "Stored", "CreatedAt", "StartedAt", "EndedAt", "Model", "Provider", "Metadata", "Steps", "Attempts", "Usage", "StopReason", "IncompleteReason", "Error", "RequiredResults", "RequiredApprovals", "ServerTools", "CancelRequested", "LastSequence", "Origin", });
+        new java.lang.String[] { "Id", "Status", "ThreadId", "PreviousRunId", "Background", "Stored", "CreatedAt", "StartedAt", "EndedAt", "Model", "Provider", "Metadata", "Steps", "Attempts", "Usage", "StopReason", "IncompleteReason", "Error", "RequiredResults", "RequiredApprovals", "ServerTools", "CancelRequested", "LastSequence", "Origin", "Warnings", });
     internal_static_outrigger_v1_Run_MetadataEntry_descriptor =
       internal_static_outrigger_v1_Run_descriptor.getNestedType(0);
     internal_static_outrigger_v1_Run_MetadataEntry_fieldAccessorTable = new
@@ -287,6 +290,7 @@ public final class RunOuterClass extends com.google.protobuf.GeneratedFile {
     io.github.outriggerinference.v1.Error.getDescriptor();
     io.github.outriggerinference.v1.Generation.getDescriptor();
     io.github.outriggerinference.v1.MessageOuterClass.getDescriptor();
+    io.github.outriggerinference.v1.ResponseOuterClass.getDescriptor();
     io.github.outriggerinference.v1.StreamEventOuterClass.getDescriptor();
     io.github.outriggerinference.v1.UsageOuterClass.getDescriptor();
   }
