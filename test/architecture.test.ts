@@ -194,8 +194,9 @@ describe("the architecture", () => {
     expect(lines([...outward, ...inward])).toEqual([]);
   });
 
-  it("names providers in adapters, wire types, catalog, simulator and the composition of the client only", () => {
-    const free = ["providers", wire, simulator, "catalog", "gen"];
+  it("names providers in adapters, wire types, HTTP APIs, catalog, simulator and the composition of the client only", () => {
+    // An HTTP API is that of a provider, whose name its items, ids and types have.
+    const free = ["providers", wire, simulator, "catalog", "gen", "endpoints"];
     const composition = ["client/providers.ts", "client/from-env.ts", "index.ts"];
     const wrong = files
       .map((file) => relative(source, file))

@@ -1,0 +1,82 @@
+/** The ids of the API, which name runs, threads and messages of the engine in OpenAI's form. */
+
+const HEX_OF_RUN = /^[0-9a-f]{32}$/;
+const ITEM_ID = /^[a-z]{2,8}_([0-9a-f]{36})([0-9a-f]{3})$/;
+
+/** Prefixes of item ids, by the type of the item. Other types have `item`. */
+const ITEM_PREFIXES: Readonly<Record<string, string>> = {
+  message: "msg",
+  reasoning: "rs",
+  function_call: "fc",
+  function_call_output: "fco",
+  custom_tool_call: "ctc",
+  custom_tool_call_output: "ctco",
+  mcp_list_tools: "mcpl",
+  mcp_call: "mcp",
+  mcp_approval_request: "mcpr",
+  mcp_approval_response: "mcpa",
+  image_generation_call: "ig",
+  web_search_call: "ws",
+  file_search_call: "fs",
+  code_interpreter_call: "ci",
+  computer_call: "cu",
+  local_shell_call: "lsh",
+  shell_call: "sh",
+  apply_patch_call: "apc",
+  compaction: "cmp",
+};
+
+/** Highest number of a part that an item id can hold. */
+export const MAX_PART = 0xfff;
+
+/** The response of a run. */
+export function responseIdOf(runId: string): string {
+  return `resp_${hexOf(runId)}`;
+}
+
+/** The run of a response. Undefined where the id is none that this API gives. */
+export function runIdOf(responseId: string): string | undefined {
+  return renamed(responseId, "resp_", "run_");
+}
+
+/** The conversation of a thread. */
+export function conversationIdOf(threadId: string): string {
+  return `conv_${hexOf(threadId)}`;
+}
+
+/** The thread of a conversation. Undefined where the id is none that this API gives. */
+export function threadIdOf(conversationId: string): string | undefined {
+  return renamed(conversationId, "conv_", "thread_");
+}
+
+/**
+ * The id of an item: it says which message, and with which of its parts the item begins.
+ * @param messageId Id of the message: `msg_` and 36 hexadecimal digits.
+ */
+export function itemIdOf(type: string, messageId: string, part: number): string {
+  const prefix = Object.hasOwn(ITEM_PREFIXES, type) ? ITEM_PREFIXES[type] : "item";
+  return `${prefix}_${hexOf(messageId)}${Math.min(part, MAX_PART).toString(16).padStart(3, "0")}`;
+}
+
+/** Where an item is kept. */
+export interface ItemPlace {
+  readonly messageId: string;
+  /** Index of the item's first part in the message. */
+  readonly part: number;
+}
+
+/** Reads the id of an item. Undefined where it is none that this API gives. */
+export function placeOfItem(itemId: string): ItemPlace | undefined {
+  const [, message, part] = ITEM_ID.exec(itemId) ?? [];
+  if (message === undefined || part === undefined) return undefined;
+  return { messageId: `msg_${message}`, part: Number.parseInt(part, 16) };
+}
+
+function renamed(id: string, prefix: string, other: string): string | undefined {
+  const hex = id.slice(prefix.length);
+  return id.startsWith(prefix) && HEX_OF_RUN.test(hex) ? other + hex : undefined;
+}
+
+function hexOf(id: string): string {
+  return id.slice(id.indexOf("_") + 1);
+}

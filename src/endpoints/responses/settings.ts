@@ -1,0 +1,123 @@
+/**
+ * What a request sets and its response repeats. It is kept with the run, so that every later answer about the run
+ * repeats the same.
+ */
+import { create } from "@bufbuild/protobuf";
+import { type Run, type RunOrigin, RunOriginSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import { responseIdOf } from "./ids.ts";
+
+/** The settings of a response. */
+export interface ResponseSettings {
+  /** The fields of the request that the response object repeats, in its form. */
+  readonly echoed: EchoedSettings;
+  /** What the caller wants in addition, as `include` lists it. */
+  readonly include: readonly string[];
+  /** What of the request has no effect, found while it was read. Those of the model calls are in the run's steps. */
+  readonly warnings: readonly RequestWarning[];
+}
+
+/** The fields of a response object that repeat its request. All of them are in every response, null where not set. */
+export interface EchoedSettings {
+  readonly background: boolean;
+  readonly conversation: { readonly id: string } | null;
+  /** Always 0: the API takes no penalties, but Open Responses has the field. */
+  readonly frequency_penalty: number;
+  readonly instructions: string | null;
+  readonly max_output_tokens: number | null;
+  readonly max_tool_calls: number | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly parallel_tool_calls: boolean;
+  /** Always 0, as `frequency_penalty`. */
+  readonly presence_penalty: number;
+  readonly previous_response_id: string | null;
+  readonly prompt: JsonObject | null;
+  readonly prompt_cache_key: string | null;
+  readonly prompt_cache_retention: string | null;
+  readonly reasoning: JsonObject;
+  readonly safety_identifier: string | null;
+  /** The tier that was asked for. */
+  readonly service_tier: string;
+  readonly store: boolean;
+  readonly temperature: number;
+  readonly text: JsonObject;
+  readonly tool_choice: string | JsonObject;
+  /** As the caller sent them, without the secrets of MCP servers. */
+  readonly tools: readonly JsonObject[];
+  readonly top_logprobs: number;
+  readonly top_p: number;
+  readonly truncation: string;
+  readonly user: string | null;
+}
+
+/** A setting or content without effect. */
+export interface RequestWarning {
+  /** As the codes of the contract's warnings. */
+  readonly code: string;
+  /** Path in the body of the request: `input[2].content[0]`. */
+  readonly param: string;
+  readonly message: string;
+}
+
+/** What a response repeats where its request sets nothing: OpenAI's defaults. */
+export const defaultSettings: ResponseSettings = {
+  echoed: {
+    background: false,
+    conversation: null,
+    frequency_penalty: 0,
+    instructions: null,
+    max_output_tokens: null,
+    max_tool_calls: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    presence_penalty: 0,
+    previous_response_id: null,
+    prompt: null,
+    prompt_cache_key: null,
+    prompt_cache_retention: null,
+    reasoning: { effort: null, summary: null },
+    safety_identifier: null,
+    service_tier: "auto",
+    store: true,
+    temperature: 1,
+    text: { format: { type: "text" }, verbosity: "medium" },
+    tool_choice: "auto",
+    tools: [],
+    top_logprobs: 0,
+    top_p: 1,
+    truncation: "disabled",
+    user: null,
+  },
+  include: [],
+  warnings: [],
+};
+
+/** Name of this API in the origin of a run. */
+export const API_NAME = "responses";
+
+/** The origin of a run that has these settings. */
+export function originOf(settings: ResponseSettings): RunOrigin {
+  return create(RunOriginSchema, { api: API_NAME, settingsJson: JSON.stringify(settings) });
+}
+
+/**
+ * The settings of a run. Those of one that was created over gRPC are the defaults, with what the run itself says. What
+ * a later version of this API adds is the default in an older run.
+ */
+export function settingsOf(run: Run): ResponseSettings {
+  const { origin } = run;
+  if (origin === undefined || origin.api !== API_NAME) return { ...defaultSettings, echoed: echoOf(run) };
+  // Written by `originOf` alone.
+  const kept = JSON.parse(origin.settingsJson) as Partial<ResponseSettings>;
+  return { ...defaultSettings, ...kept, echoed: { ...defaultSettings.echoed, ...kept.echoed } };
+}
+
+function echoOf({ background, stored, metadata, previousRunId }: Run): EchoedSettings {
+  return {
+    ...defaultSettings.echoed,
+    background,
+    metadata,
+    previous_response_id: previousRunId === "" ? null : responseIdOf(previousRunId),
+    store: stored,
+  };
+}

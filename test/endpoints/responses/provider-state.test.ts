@@ -1,0 +1,123 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import {
+  attachStates,
+  decodeStates,
+  emptyPartOf,
+  encodeOtherParts,
+  encodeReasoning,
+} from "../../../src/endpoints/responses/provider-state.ts";
+import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+
+type Part = NonNullable<MessageInitShape<typeof ContentPartSchema>["part"]>;
+
+function partOf(part: Part, data?: object, provider = "gemini"): ContentPart {
+  const providerState =
+    data === undefined ? undefined : { provider, model: "model-1", dataJson: JSON.stringify(data) };
+  return create(ContentPartSchema, { part, ...(providerState === undefined ? {} : { providerState }) });
+}
+
+function call(id: string, data?: object): ContentPart {
+  return partOf(
+    { case: "toolCall", value: { id, name: "f", input: { case: "argumentsJson", value: "{}" } } },
+    data,
+  );
+}
+
+function text(value: string, data?: object, provider?: string): ContentPart {
+  return partOf({ case: "text", value }, data, provider);
+}
+
+function withoutState(part: ContentPart): ContentPart {
+  const { providerState: _, ...rest } = part;
+  return create(ContentPartSchema, rest);
+}
+
+describe("provider state in reasoning items", () => {
+  it("brings back signature, text and the mark of withheld reasoning", () => {
+    const part = partOf(
+      { case: "reasoning", value: { text: "Think. 🙂", redacted: false } },
+      { block: { type: "thinking", signature: "c2ln" } },
+      "anthropic",
+    );
+    const [carried] = decodeStates(encodeReasoning(part) ?? "") ?? [];
+    expect(carried).toEqual({
+      part: undefined,
+      state: part.providerState,
+      text: "Think. 🙂",
+      redacted: false,
+    });
+    const hidden = partOf({ case: "reasoning", value: { text: "", redacted: true } }, { block: {} });
+    expect(decodeStates(encodeReasoning(hidden) ?? "")?.[0]?.redacted).toBe(true);
+  });
+
+  it("has none for reasoning without state", () => {
+    expect(encodeReasoning(partOf({ case: "reasoning", value: { text: "x" } }))).toBeNull();
+  });
+
+  it("leaves the id of encrypted reasoning out, since the ids of other items are not carried", () => {
+    const item = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" };
+    const part = partOf({ case: "reasoning", value: { redacted: true } }, { item, model: "m" }, "openai");
+    const [carried] = decodeStates(encodeReasoning(part) ?? "") ?? [];
+    expect(JSON.parse(carried?.state.dataJson ?? "")).toEqual({
+      item: { type: "reasoning", summary: [], encrypted_content: "gAAA" },
+      model: "m",
+    });
+    expect(carried?.text).toBe("");
+  });
+
+  it("gives calls, texts and images their state back, whatever their order", () => {
+    const content = [
+      text("one", { part: { thoughtSignature: "a" } }),
+      call("call_1", { part: { thoughtSignature: "b" } }),
+      call("call_2"),
+      text("one", { part: { thoughtSignature: "c" } }),
+      partOf(
+        { case: "image", value: { source: { case: "data", value: new Uint8Array([1, 2]) } } },
+        { part: { thoughtSignature: "d" } },
+      ),
+    ];
+    const carried = decodeStates(encodeOtherParts(content) ?? "") ?? [];
+    const returned = content.map(withoutState);
+    expect(attachStates(returned, carried)).toEqual([]);
+    expect(returned).toEqual(content);
+  });
+
+  it("keeps the state of a text without characters, which has no item", () => {
+    const content = [text("answer"), text("", { part: { thoughtSignature: "end" } })];
+    const carried = decodeStates(encodeOtherParts(content) ?? "") ?? [];
+    const left = attachStates([text("answer")], carried);
+    expect(left.map(emptyPartOf)).toEqual([content[1]]);
+  });
+
+  it("reports state whose part the client has changed or left out", () => {
+    const carried = decodeStates(encodeOtherParts([text("said", { part: {} })]) ?? "") ?? [];
+    const changed = text("changed");
+    expect(attachStates([changed], carried)).toHaveLength(1);
+    expect(changed.providerState).toBeUndefined();
+  });
+
+  it("does not carry what OpenAI's items show themselves, unless reasoning is found by its id", () => {
+    const answer = text("hi", { item: { type: "message", id: "msg_1" }, part: {} }, "openai");
+    const item = { type: "reasoning", id: "rs_1", summary: [] };
+    const encrypted = partOf({ case: "reasoning", value: {} }, { item: { ...item, encrypted_content: "x" } });
+    expect(encodeOtherParts([answer])).toBeNull();
+    expect(encodeOtherParts([encrypted, answer])).toBeNull();
+    const byId = partOf({ case: "reasoning", value: {} }, { item });
+    expect(decodeStates(encodeOtherParts([byId, answer]) ?? "")?.[0]?.state).toEqual(answer.providerState);
+  });
+
+  it.each([
+    ["OpenAI's own encrypted content", "gAAAAABm"],
+    ["no base64", "or1.%%%"],
+    ["no list", `or1.${Buffer.from("{}").toString("base64url")}`],
+    ["rows of other types", `or1.${Buffer.from('[["text",1,2,3,4,5]]').toString("base64url")}`],
+    ["an unknown kind", `or1.${Buffer.from('[["audio","k","p","m","{}",""]]').toString("base64url")}`],
+    [
+      "more values than any answer has",
+      `or1.${Buffer.from(`[${"[],".repeat(200_000)}[]]`).toString("base64url")}`,
+    ],
+  ])("does not read %s", (_name, encrypted) => {
+    expect(decodeStates(encrypted)).toBeUndefined();
+  });
+});

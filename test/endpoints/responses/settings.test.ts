@@ -1,0 +1,69 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import {
+  conversationIdOf,
+  itemIdOf,
+  placeOfItem,
+  responseIdOf,
+  runIdOf,
+  threadIdOf,
+} from "../../../src/endpoints/responses/ids.ts";
+import { defaultSettings, originOf, settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
+
+const hex = "0123456789abcdef".repeat(2);
+
+describe("the settings of a response", () => {
+  it("are kept with the run", () => {
+    const settings = {
+      ...defaultSettings,
+      echoed: { ...defaultSettings.echoed, instructions: "Be brief.", tools: [{ type: "web_search" }] },
+      include: ["reasoning.encrypted_content"],
+    };
+    expect(settingsOf(create(RunSchema, { origin: originOf(settings) }))).toEqual(settings);
+  });
+
+  it("take the default for what an earlier version did not keep", () => {
+    const origin = { api: "responses", settingsJson: '{"echoed":{"top_p":0.5}}' };
+    const { echoed, include } = settingsOf(create(RunSchema, { origin }));
+    expect(echoed).toEqual({ ...defaultSettings.echoed, top_p: 0.5 });
+    expect(include).toEqual([]);
+  });
+
+  it("come from the run itself where it was created over gRPC", () => {
+    const run = create(RunSchema, {
+      background: true,
+      stored: true,
+      metadata: { team: "a" },
+      previousRunId: `run_${hex}`,
+    });
+    expect(settingsOf(run).echoed).toEqual({
+      ...defaultSettings.echoed,
+      background: true,
+      metadata: { team: "a" },
+      previous_response_id: `resp_${hex}`,
+    });
+  });
+});
+
+describe("the ids of the API", () => {
+  it("name the runs and threads of the engine", () => {
+    expect(responseIdOf(`run_${hex}`)).toBe(`resp_${hex}`);
+    expect(runIdOf(`resp_${hex}`)).toBe(`run_${hex}`);
+    expect(threadIdOf(conversationIdOf(`thread_${hex}`))).toBe(`thread_${hex}`);
+  });
+
+  it.each(["", "resp_", `resp_${hex}0`, `run_${hex}`, `resp_${hex.toUpperCase()}`, `resp_${hex}\n`])(
+    "do not name a run where they are %j",
+    (id) => {
+      expect(runIdOf(id)).toBeUndefined();
+    },
+  );
+
+  it("tell where an item is kept", () => {
+    const messageId = `msg_${hex}0000`;
+    expect(itemIdOf("function_call", messageId, 17)).toBe(`fc_${hex}0000011`);
+    expect(placeOfItem(itemIdOf("tool_search_call", messageId, 4095))).toEqual({ messageId, part: 4095 });
+    expect(placeOfItem(`fc_${hex}`)).toBeUndefined();
+  });
+});

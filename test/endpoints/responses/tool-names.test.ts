@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { ToolNames } from "../../../src/endpoints/responses/tool-names.ts";
+
+function namespace(name: string, ...tools: readonly object[]) {
+  return { type: "namespace", name, description: "", tools: tools as never };
+}
+
+const read = { type: "function", name: "read" };
+
+describe("the names of tools", () => {
+  it("are the caller's own for functions and custom tools, and joined for those of a namespace", () => {
+    const names = new ToolNames([
+      read,
+      { type: "custom", name: "patch" },
+      { type: "web_search" },
+      namespace("agents", read, { type: "custom", name: "say" }),
+    ]);
+    expect(names.called("read")).toEqual({ ...read, ownName: "read", namespace: undefined });
+    expect(names.called("patch")?.type).toBe("custom");
+    expect(names.called("agents__read")).toEqual({
+      type: "function",
+      name: "agents__read",
+      ownName: "read",
+      namespace: "agents",
+    });
+    expect(names.called("agents__say")?.type).toBe("custom");
+    expect(names.called("web_search")).toBeUndefined();
+    expect(names.nameOf("read", undefined)).toBe("read");
+    expect(names.nameOf("read", "agents")).toBe("agents__read");
+  });
+
+  it("are unique where a function has the joined name", () => {
+    const names = new ToolNames([
+      namespace("a", { type: "function", name: "b" }),
+      { type: "function", name: "a__b" },
+    ]);
+    const joined = names.nameOf("b", "a");
+    expect(joined).toMatch(/^a__b_[0-9a-f]{8}$/);
+    expect(names.called(joined)?.namespace).toBe("a");
+    expect(names.called("a__b")?.namespace).toBeUndefined();
+  });
+
+  it("have at most 64 characters that every provider accepts, and stay different", () => {
+    const long = "x".repeat(70);
+    const names = new ToolNames([
+      namespace("fs.v1", { type: "function", name: `${long}1` }, { type: "function", name: `${long}2` }),
+    ]);
+    const [first, second] = [names.nameOf(`${long}1`, "fs.v1"), names.nameOf(`${long}2`, "fs.v1")];
+    expect(first).toMatch(/^fs_v1__x+_[0-9a-f]{8}$/);
+    expect(first).toHaveLength(64);
+    expect(first).not.toBe(second);
+    expect(names.called(second)?.ownName).toBe(`${long}2`);
+  });
+
+  it("are the same for a tool that an earlier turn had", () => {
+    expect(new ToolNames([]).nameOf("read", "agents")).toBe("agents__read");
+    expect(new ToolNames([]).nameOf("gone", undefined)).toBe("gone");
+  });
+});
