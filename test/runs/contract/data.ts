@@ -1,0 +1,219 @@
+/** Runs, threads and messages for the tests of stores. */
+import { randomBytes } from "node:crypto";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { type StepResult, StepResultSchema } from "../../../src/gen/outrigger/v1/generation_pb.ts";
+import { type Message, MessageSchema, Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  type Run,
+  type RunEvent,
+  RunEventSchema,
+  RunSchema,
+  RunStatus,
+} from "../../../src/gen/outrigger/v1/run_pb.ts";
+import { CreateRunRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
+import {
+  type Thread,
+  type ThreadMessage,
+  ThreadMessageSchema,
+  ThreadSchema,
+} from "../../../src/gen/outrigger/v1/thread_pb.ts";
+import type { Lease, RunCreation, RunCreationResult, RunStore } from "../../../src/runs/store.ts";
+
+/** The process of most tests. */
+export const lease: Lease = { holder: "process-1", durationMs: 60_000 };
+
+/** Another process. */
+export const otherLease: Lease = { holder: "process-2", durationMs: 60_000 };
+
+/** A lease that has run out a moment later. */
+export const shortLease: Lease = { holder: "process-1", durationMs: 1 };
+
+/** When the tests' first element was created; each later one a second later. */
+const START_MS = Date.UTC(2026, 0, 1);
+
+let created = 0;
+
+/** A new time, a second after the one before. */
+export function nextTime() {
+  created += 1;
+  return timestampFromMs(START_MS + created * 1000);
+}
+
+/** A new id. */
+export function newId(prefix: "run" | "thread" | "msg"): string {
+  return `${prefix}_${randomBytes(prefix === "msg" ? 18 : 16).toString("hex")}`;
+}
+
+/** The texts of messages. */
+export function textsOf(messages: readonly (Message | undefined)[]): string[] {
+  return messages.map((message) => {
+    const part = message?.content[0]?.part;
+    return part?.case === "text" ? part.value : "";
+  });
+}
+
+/** A message of a thread. */
+export function message(
+  text: string,
+  fields: MessageInitShape<typeof ThreadMessageSchema> = {},
+): ThreadMessage {
+  return create(ThreadMessageSchema, {
+    id: newId("msg"),
+    createdAt: nextTime(),
+    message: userMessage(text),
+    ...fields,
+  });
+}
+
+/** A message of the contract. */
+function userMessage(text: string): Message {
+  return create(MessageSchema, { role: Role.USER, content: [{ part: { case: "text", value: text } }] });
+}
+
+/** A thread, by default a conversation. */
+export function thread(fields: MessageInitShape<typeof ThreadSchema> = {}): Thread {
+  return create(ThreadSchema, {
+    id: newId("thread"),
+    createdAt: nextTime(),
+    isConversation: true,
+    ...fields,
+  });
+}
+
+/** An event of the model. */
+export function textEvent(sequence: number, delta: string): RunEvent {
+  return create(RunEventSchema, {
+    sequence,
+    step: 1,
+    event: {
+      case: "modelEvent",
+      value: { sequence, event: { case: "textDelta", value: { partIndex: 0, delta } } },
+    },
+  });
+}
+
+/** An event with the state of a run. */
+export function runEvent(sequence: number, run: Run): RunEvent {
+  return create(RunEventSchema, { sequence, event: { case: "run", value: run } });
+}
+
+/** The result of a step. */
+export function step(text: string): StepResult {
+  return create(StepResultSchema, { response: { message: userMessage(text) } });
+}
+
+/** What a run to create is made of. */
+export interface CreationFields {
+  readonly owner?: string;
+  readonly input?: readonly string[];
+  readonly previousRunId?: string;
+  /** The thread that the request names. */
+  readonly threadId?: string;
+  /** Held at once, unless `queued`. */
+  readonly queued?: boolean;
+  readonly lease?: Lease;
+  readonly run?: MessageInitShape<typeof RunSchema>;
+}
+
+/** A run to create, IN_PROGRESS unless it is queued, with its first event. */
+export function creation(fields: CreationFields = {}): RunCreation {
+  const { owner = "owner", input = ["hello"], previousRunId = "", threadId = "", queued = false } = fields;
+  const run = create(RunSchema, {
+    id: newId("run"),
+    status: queued ? RunStatus.QUEUED : RunStatus.IN_PROGRESS,
+    threadId: threadId || newId("thread"),
+    previousRunId,
+    background: queued,
+    stored: true,
+    createdAt: nextTime(),
+    model: "test-model",
+    lastSequence: 0,
+    ...fields.run,
+  });
+  return {
+    run,
+    owner,
+    request: create(CreateRunRequestSchema, {
+      options: { request: { model: "test-model" } },
+      previousRunId,
+      threadId,
+      background: queued,
+    }),
+    events: [runEvent(0, run)],
+    input: () => input.map((text) => message(text, { runId: run.id })),
+    lease: queued ? undefined : (fields.lease ?? lease),
+    concludePrevious: (previous) => {
+      const concluded = finished(previous, RunStatus.COMPLETED);
+      return { run: concluded, events: [runEvent(concluded.lastSequence, concluded)] };
+    },
+  };
+}
+
+/** A run in another state, one event later. */
+export function finished(run: Run, status: RunStatus): Run {
+  const lastSequence = run.lastSequence + 1;
+  return create(RunSchema, { ...run, status, lastSequence, endedAt: nextTime() });
+}
+
+/** Creates a run and expects that it was created. */
+export async function createdRun(store: RunStore, fields: CreationFields = {}): Promise<Run> {
+  return (await createdResult(store, creation(fields))).run;
+}
+
+/** Creates a run and expects that it was created. */
+export async function createdResult(
+  store: RunStore,
+  toCreate: RunCreation,
+): Promise<Extract<RunCreationResult, { case: "created" }>> {
+  const result = await store.createRun(toCreate);
+  if (result.case !== "created") throw new Error(`expected a run, found ${JSON.stringify(result)}`);
+  return result;
+}
+
+/** Ends a run that the first process holds, with an answer. */
+export async function endRun(
+  store: RunStore,
+  run: Run,
+  status: RunStatus = RunStatus.COMPLETED,
+  answer = `answer of ${run.id}`,
+): Promise<Run> {
+  const ended = finished(run, status);
+  if (status === RunStatus.REQUIRES_ACTION) ended.endedAt = undefined;
+  const isHeld = await store.write({
+    runId: run.id,
+    lease,
+    run: ended,
+    events: [runEvent(ended.lastSequence, ended)],
+    steps: [step(answer)],
+    messages: [message(answer, { runId: run.id, isOutput: true })],
+  });
+  if (!isHeld) throw new Error(`expected that ${run.id} is held`);
+  return ended;
+}
+
+/** Creates a run and ends it. */
+export async function endedRun(
+  store: RunStore,
+  fields: CreationFields = {},
+  status: RunStatus = RunStatus.COMPLETED,
+  answer?: string,
+): Promise<Run> {
+  return endRun(store, await createdRun(store, fields), status, answer);
+}
+
+/** The texts of what a run reads. */
+export async function historyOf(store: RunStore, runId: string): Promise<string[]> {
+  return textsOf(await store.readHistory(runId));
+}
+
+/** The texts of a thread. */
+export async function threadTexts(store: RunStore, threadId: string, owner = "owner"): Promise<string[]> {
+  const page = await store.listMessages(owner, { threadId, order: "oldest first", after: "", limit: 100 });
+  return textsOf(page.elements.map((element) => element.message));
+}
+
+/** Waits until leases of a millisecond have run out. */
+export function leasesRunOut(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 20));
+}
