@@ -75,7 +75,7 @@ function clientFor(createDecoder: Protocol["createDecoder"], recordings: readonl
     rateLimitOf: () => undefined,
     requestIdOf: () => "",
   };
-  const transport = { post, get: unused, close: async () => {} };
+  const transport = { post, get: unused, delete: unused, close: async () => {} };
   return new Client({
     providers: { replay: new HttpAdapter({ name: "replay", protocol, transport, headers: {} }) },
   });

@@ -3,6 +3,7 @@ import type { ProviderSettings } from "../client/providers.ts";
 import type { CallScope } from "../middleware/choose-middleware.ts";
 import type { FallbackOptions } from "../middleware/fallback.ts";
 import type { ModelAlias } from "../middleware/model-aliases.ts";
+import type { McpSettings } from "../runs/mcp/settings.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import type { Settings } from "./schema.ts";
 
@@ -17,6 +18,8 @@ export interface Config {
     readonly timeoutMs: number | undefined;
   };
   readonly client: ClientConfig;
+  /** The MCP servers that runs may use. */
+  readonly mcp: McpSettings;
   /** Settings that have no effect, for the log. */
   readonly notices: readonly string[];
 }

@@ -11,7 +11,7 @@ import { parseDuration, parseSize } from "./units.ts";
  * @param expected What the value should be, for the error.
  * @param read Returns the value, or undefined where it is not what is expected.
  */
-function leaf<Value>(expected: string, read: (value: unknown) => Value | undefined) {
+export function leaf<Value>(expected: string, read: (value: unknown) => Value | undefined) {
   return reader((found, context): Value => {
     const value = read(found);
     if (value !== undefined) return value;
@@ -127,6 +127,16 @@ export const baseUrl = reader((found, context): string => {
     context.issues.push({ code: "custom", input: found, message: error.message });
     return z.NEVER;
   }
+});
+
+const headerName = z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/));
+
+/** Headers of requests by their names. */
+export const headers = z.record(headerName, text, {
+  error: (issue) =>
+    issue.code === "invalid_key"
+      ? "expected the name of a header"
+      : "expected a mapping of header names to texts",
 });
 
 /** One of several words. */

@@ -12,6 +12,7 @@ import {
 } from "./config.ts";
 import { configVariable, findUnknownVariables, locateVariable, readVariables } from "./environment.ts";
 import { compact } from "./fields.ts";
+import { checkMcpTokens, mcpSettingsOf } from "./mcp.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 import { type Description, describeIssues, describeWord, formatPath, type Locate } from "./problems.ts";
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
@@ -62,6 +63,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
       models: settings.models ?? [],
       remedy: describeMissing(registered),
     },
+    mcp: mcpSettingsOf(settings.mcp, file.folder),
     notices: [...registered.notices, ...findUnknownVariables(environment, file.variables)],
   };
 }
@@ -97,6 +99,8 @@ interface Source extends Description {
 
 interface FileSource extends Source, ProviderKeys {
   readonly providerNames: readonly string[];
+  /** Base of relative paths. */
+  readonly folder: string;
   /** Names of the variables that the file refers to. */
   readonly variables: ReadonlySet<string>;
 }
@@ -119,6 +123,7 @@ const NO_FILE: FileSource = {
   keys: new Map(),
   keyFiles: new Map(),
   providerNames: [],
+  folder: "",
 };
 
 /** Largest configuration file. */
@@ -136,12 +141,15 @@ async function readFileSource(path: string | undefined, environment: Environment
   const { value, problems, unfilled, filled, variables, locate } = parseYamlFile(path, text, environment);
   const source = readSource(value, { locate, secrets: filled }, unfilled);
   const providers = isObject(value) ? value.providers : undefined;
-  const keys = await readProviderKeys(providers, dirname(resolve(path)), locate);
+  const folder = dirname(resolve(path));
+  const keys = await readProviderKeys(providers, folder, locate);
+  const tokens = await checkMcpTokens(source.settings.mcp, folder, locate);
   return {
     ...source,
     ...keys,
     variables,
-    problems: [...problems, ...source.problems, ...keys.problems],
+    folder,
+    problems: [...problems, ...source.problems, ...keys.problems, ...tokens],
     providerNames: isObject(providers) ? Object.keys(providers) : [],
   };
 }

@@ -17,6 +17,7 @@ import {
   fileMode,
   flag,
   folder,
+  headers,
   hostPattern,
   oneOf,
   origin,
@@ -24,6 +25,7 @@ import {
   size,
   text,
 } from "./leaves.ts";
+import { mcp } from "./mcp-schema.ts";
 import { middleware, ruleFields, splitRules } from "./middleware-schema.ts";
 
 /** Levels of the log. */
@@ -104,15 +106,6 @@ const limits = z.pipe(
     }),
   ),
 );
-
-const headerName = z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/));
-
-const headers = z.record(headerName, text, {
-  error: (issue) =>
-    issue.code === "invalid_key"
-      ? "expected the name of a header"
-      : "expected a mapping of header names to texts",
-});
 
 const provider = z.pipe(
   fields({
@@ -236,6 +229,7 @@ export const settingsSchema = fields({
       z.transform(({ allow_files_under }) => compact({ allowFilesUnder: allow_files_under })),
     ),
   ),
+  mcp: z.optional(mcp),
   middleware: z.optional(middleware),
   models: z.optional(list(model, "a list of models")),
   providers: z.optional(providers),

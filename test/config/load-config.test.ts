@@ -55,6 +55,7 @@ describe("loadConfig()", () => {
       },
       log: { level: "info" },
       client: { defaultProvider: undefined },
+      mcp: { servers: new Map(), allowedUrls: [], limits: {} },
       notices: [],
     });
     expect(config.client.providers.size).toBe(0);
@@ -195,6 +196,7 @@ providers:
         remedy:
           "None of these environment variables is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GOOGLE_API_KEY, OUTRIGGER_COMPATIBLE_BASE_URL.",
       },
+      mcp: { servers: new Map(), allowedUrls: [], limits: {} },
       notices: [],
     });
   });
@@ -285,7 +287,7 @@ providers:
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
       'outrigger.yaml:15:3 providers.bad name: expected a name of at most 64 letters, digits, ".", "_" or "-"',
-      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, allowed_hosts, unix_socket_mode, default_provider, log_level, drain_timeout, reflection, limits, cors, timeouts, media, middleware, models, providers; did you mean "listen"?',
+      'outrigger.yaml:2:1 lisen: unknown field, expected one of listen, admin_listen, allowed_hosts, unix_socket_mode, default_provider, log_level, drain_timeout, reflection, limits, cors, timeouts, media, mcp, middleware, models, providers; did you mean "listen"?',
       "outrigger.yaml:11:3 providers.main: expected api_key or api_key_file, found neither",
       'OUTRIGGER_LISTEN: expected an address such as "127.0.0.1:6190", "[::1]:6190", ":6190" or "unix:///run/outrigger.sock", found "6190"',
       '--log-level: expected trace, debug, info, warn, error, fatal, silent, found "inf"; did you mean "info"?',

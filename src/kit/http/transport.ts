@@ -63,6 +63,8 @@ export interface HttpTransport {
   post(path: string, options: HttpPostOptions): Promise<HttpAnswer>;
   /** The same without a body. */
   get(path: string, options: HttpGetOptions): Promise<HttpAnswer>;
+  /** The same without a body, to delete. */
+  delete(path: string, options: HttpGetOptions): Promise<HttpAnswer>;
   /** Closes all connections at once; exchanges under way fail with AbortError. Resolves when they are closed. */
   close(): Promise<void>;
 }
@@ -77,7 +79,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const defaults = { "user-agent": options.userAgent ?? "outrigger", "accept-encoding": "identity" };
   const dispatcher = openDispatcher(base, timeouts, options);
 
-  const send = (method: "GET" | "POST", path: string, request: HttpGetOptions, body: Body) => {
+  const send = (method: "GET" | "POST" | "DELETE", path: string, request: HttpGetOptions, body: Body) => {
     const limits = layTimeouts(request.timeouts, timeouts);
     const exchange = new Exchange({ peer, timeouts: limits, signal: request.signal });
     return exchange.run(dispatcher, {
@@ -92,6 +94,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   return {
     post: async (path, request) => send("POST", path, request, request.body),
     get: async (path, request) => send("GET", path, request, null),
+    delete: async (path, request) => send("DELETE", path, request, null),
     close: () => dispatcher.destroy(),
   };
 }

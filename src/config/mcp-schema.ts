@@ -1,0 +1,59 @@
+/** The fields of a configuration about MCP servers. */
+import * as z from "zod/mini";
+import { parseAddressPattern } from "../runs/mcp/address-pattern.ts";
+import { compact, fields, list } from "./fields.ts";
+import { baseUrl, count, headers, leaf, positiveDuration, size, text } from "./leaves.ts";
+
+/** An address that callers may give. */
+const addressPattern = leaf(
+  'an origin such as "https://mcp.example.com", "https://*.example.com" or "http://127.0.0.1:8080"',
+  (value) => (typeof value === "string" ? parseAddressPattern(value) : undefined),
+);
+
+const server = fields({
+  url: baseUrl,
+  authorization: z.optional(text),
+  authorization_file: z.optional(text),
+  headers: z.optional(headers),
+}).check(
+  z.superRefine((entry, context) => {
+    if (entry.authorization === undefined || entry.authorization_file === undefined) return;
+    const message = "expected either authorization or authorization_file, found both";
+    context.addIssue({ code: "custom", path: ["authorization_file"], message });
+  }),
+);
+
+const label = z.string().check(z.regex(/^[A-Za-z0-9_-]{1,64}$/));
+
+const servers = z.record(label, server, {
+  error: (issue) =>
+    issue.code === "invalid_key"
+      ? 'expected a label of at most 64 letters, digits, "_" or "-"'
+      : "expected a mapping of labels to servers",
+});
+
+/** The section `mcp`. */
+export const mcp = z.pipe(
+  fields({
+    servers: z.optional(servers),
+    allow_urls: z.optional(list(addressPattern, "a list of origins")),
+    list_timeout: z.optional(positiveDuration),
+    call_timeout: z.optional(positiveDuration),
+    max_tools: z.optional(count),
+    max_listing_bytes: z.optional(size),
+    max_answer_bytes: z.optional(size),
+    max_answer_json_values: z.optional(count),
+  }),
+  z.transform((found) => ({
+    servers: found.servers ?? {},
+    allowedUrls: found.allow_urls ?? [],
+    limits: compact({
+      listMs: found.list_timeout,
+      callMs: found.call_timeout,
+      maxTools: found.max_tools,
+      maxListingBytes: found.max_listing_bytes,
+      maxAnswerBytes: found.max_answer_bytes,
+      maxAnswerValues: found.max_answer_json_values,
+    }),
+  })),
+);

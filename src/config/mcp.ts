@@ -1,0 +1,58 @@
+/** What runs need to know about MCP servers, from the section `mcp` of a configuration. */
+import { resolve } from "node:path";
+import { ConfigurationError } from "../core/errors.ts";
+import type { ConfiguredMcpServer, McpSettings } from "../runs/mcp/settings.ts";
+import { MAX_KEY_BYTES, parseKey } from "./key-files.ts";
+import type { Locate } from "./problems.ts";
+import type { Settings } from "./schema.ts";
+import { readSmallFile, systemCodeOf } from "./small-file.ts";
+
+type Section = NonNullable<Settings["mcp"]>;
+
+/** @param folder Base of relative paths. */
+export function mcpSettingsOf(section: Section | undefined, folder: string): McpSettings {
+  const { servers = {}, allowedUrls = [], limits = {} } = section ?? {};
+  const configured = Object.entries(servers).map(([label, server]) => {
+    return [label, serverOf(server, folder)] as const;
+  });
+  return { servers: new Map(configured), allowedUrls, limits };
+}
+
+/** What is wrong with the files that hold tokens. */
+export async function checkMcpTokens(
+  section: Section | undefined,
+  folder: string,
+  locate: Locate,
+): Promise<string[]> {
+  const checks = Object.entries(section?.servers ?? {}).map(async ([label, { authorization_file: file }]) => {
+    const read = file === undefined ? undefined : await readToken(resolve(folder, file));
+    if (read === undefined || "key" in read) return [];
+    return [`${locate(["mcp", "servers", label, "authorization_file"])}: ${read.problem}`];
+  });
+  return (await Promise.all(checks)).flat();
+}
+
+function serverOf(server: Section["servers"][string], folder: string): ConfiguredMcpServer {
+  const { url, authorization, authorization_file: file, headers = {} } = server;
+  if (file !== undefined) return { url, headers, token: () => currentToken(resolve(folder, file)) };
+  return authorization === undefined ? { url, headers } : { url, headers, token: async () => authorization };
+}
+
+/** The token of now: mounted secrets are rotated, and a run needs it once. */
+async function currentToken(path: string): Promise<string> {
+  const read = await readToken(path);
+  if ("key" in read) return read.key;
+  // Callers see the message; where the sidecar keeps its secrets is not theirs to know.
+  throw new ConfigurationError("its authorization_file cannot be read", { cause: new Error(read.problem) });
+}
+
+async function readToken(path: string): Promise<{ key: string } | { problem: string }> {
+  try {
+    const content = await readSmallFile(path, MAX_KEY_BYTES);
+    return content === undefined
+      ? { problem: `${path} is over ${MAX_KEY_BYTES} bytes` }
+      : parseKey(content, path);
+  } catch (error) {
+    return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
+  }
+}

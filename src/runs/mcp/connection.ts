@@ -1,0 +1,217 @@
+/** A session with one MCP server. Loaded, with the MCP client package, when a run first uses such a server. */
+import { create } from "@bufbuild/protobuf";
+import { Client, StreamableHTTPClientTransport, type Tool } from "@modelcontextprotocol/client";
+import { AbortError, InternalError, ServerError, toSdkError } from "../../core/errors.ts";
+import { type ServerTool, ServerToolSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import {
+  failureUnder,
+  LinkedSignal,
+  type SignalLimit,
+  untilAborted,
+} from "../../generation/linked-signal.ts";
+import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
+import { createHttpTransport, type HttpTransport } from "../../kit/http/transport.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import { currentCall, type McpCall } from "./current-call.ts";
+import type { McpEndpoint } from "./endpoint.ts";
+import { mcpFailureOf } from "./failure.ts";
+import { createMcpFetch } from "./mcp-fetch.ts";
+import type { McpLimits, McpSettings } from "./settings.ts";
+
+/** Pages of a list of tools. */
+const MAX_PAGES = 64;
+
+/**
+ * How long the answer may take to come out of its body once that has ended, in milliseconds. It takes none, but the
+ * package does not tell when it has read all.
+ */
+const READING_MS = 1_000;
+
+/** How long a server may take to confirm the end of a session, in milliseconds. */
+const GOODBYE_MS = 1_000;
+
+/** How the sidecar names itself. */
+const CLIENT = { name: "outrigger", version: "1" };
+
+/** Results go to a model, which needs no schema of them. A stranger's schemas are not compiled. */
+const NO_VALIDATION = {
+  getValidator: (): never => {
+    throw new InternalError("the schema of an MCP tool's result was to be compiled");
+  },
+};
+
+/** One session, over HTTP. It connects when it is first needed. */
+export class McpConnection {
+  readonly #label: string;
+  readonly #limits: McpLimits;
+  readonly #http: HttpTransport;
+  readonly #transport: StreamableHTTPClientTransport;
+  readonly #client: Client;
+  readonly #definitions = new Map<string, Tool>();
+  readonly #closed = new AbortController();
+  readonly #abandoned = new AbortController();
+  #connected: Promise<void> | undefined;
+
+  constructor(endpoint: McpEndpoint, limits: McpLimits, environment: McpSettings["environment"]) {
+    this.#label = endpoint.server.serverLabel;
+    this.#limits = limits;
+    // The calls keep their own time.
+    const timeouts = { requestMs: 0, betweenBytesMs: 0 };
+    this.#http = createHttpTransport({ baseUrl: endpoint.url.origin, timeouts, environment });
+    this.#transport = new StreamableHTTPClientTransport(endpoint.url, {
+      fetch: createMcpFetch(this.#http, endpoint, limits),
+      onInsufficientScope: "throw",
+    });
+    this.#client = new Client(CLIENT, {
+      capabilities: {},
+      versionNegotiation: { mode: "auto" },
+      inputRequired: { autoFulfill: false },
+      jsonSchemaValidator: NO_VALIDATION,
+    });
+  }
+
+  /** The server's tools, with their own names alone. Throws SDKError. */
+  list(signal: AbortSignal): Promise<ServerTool[]> {
+    const limit = { ms: this.#limits.listMs, what: "listing its tools" };
+    return this.#run(signal, limit, async (within) => {
+      await this.#connect(within);
+      return this.#client.getServerCapabilities()?.tools === undefined ? [] : this.#listAll(within);
+    });
+  }
+
+  /** Calls a tool. Throws SDKError. */
+  call(
+    name: string,
+    args: JsonObject,
+    options: { signal: AbortSignal; timeoutMs: number },
+  ): Promise<unknown> {
+    const limit = { ms: options.timeoutMs, what: "the call" };
+    return this.#run(options.signal, limit, async (signal, call) => {
+      await this.#connect(signal);
+      const onresumptiontoken = () => {
+        call.isResumable = true;
+      };
+      const toolDefinition = this.#definitions.get(name);
+      return this.#client.callTool(
+        { name, arguments: { ...args } },
+        {
+          ...this.#optionsOf(signal),
+          onresumptiontoken,
+          // Tells which arguments go into headers as well. An earlier turn's list has no definitions.
+          ...(toolDefinition === undefined ? {} : { toolDefinition }),
+        },
+      );
+    });
+  }
+
+  /** Ends the calls under way and the session, and closes the connections. Never throws. */
+  async close(): Promise<void> {
+    this.#closed.abort(new AbortError("the run is over"));
+    if (!this.#abandoned.signal.aborted && this.#transport.sessionId !== undefined) await this.#sayGoodbye();
+    await this.#client.close().catch(ignore);
+    await this.#http.close();
+  }
+
+  /** The same, without a word to the server. */
+  abandon(): void {
+    this.#abandoned.abort();
+    // Not awaited by anyone: it cannot fail.
+    void this.close();
+  }
+
+  /** Connects once for all calls, none of which can give it up for the others. */
+  #connect(signal: AbortSignal): Promise<void> {
+    const limit = { ms: this.#limits.listMs, what: "connecting" };
+    this.#connected ??= this.#run(undefined, limit, (within) =>
+      this.#client.connect(this.#transport, this.#optionsOf(within)),
+    );
+    return untilAborted(this.#connected, signal);
+  }
+
+  #optionsOf(signal: AbortSignal) {
+    return { signal, timeout: LONGEST_TIMER_MS };
+  }
+
+  async #listAll(signal: AbortSignal): Promise<ServerTool[]> {
+    const tools: ServerTool[] = [];
+    let cursor: string | undefined;
+    let bytes = 0;
+    for (let pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
+      if (pages === MAX_PAGES) throw tooMany(`${MAX_PAGES} pages of tools`);
+      const params = cursor === undefined ? {} : { cursor };
+      const page = await this.#client.request({ method: "tools/list", params }, this.#optionsOf(signal));
+      for (const definition of page.tools) {
+        const tool = toolOf(definition, this.#label);
+        bytes += sizeOf(tool);
+        if (bytes > this.#limits.maxListingBytes)
+          throw tooMany(`${this.#limits.maxListingBytes} bytes of tools`);
+        const { outputSchema: _, ...needed } = definition;
+        this.#definitions.set(tool.toolName, needed);
+        tools.push(tool);
+      }
+      cursor = page.nextCursor;
+    }
+    return tools;
+  }
+
+  async #sayGoodbye(): Promise<void> {
+    const linked = new LinkedSignal(this.#abandoned.signal, { ms: GOODBYE_MS, what: "ending the session" });
+    await untilAborted(this.#transport.terminateSession(), linked.signal).catch(ignore);
+    linked.release();
+  }
+
+  /** Runs a call, which ends when its signal or its time does, or its answer without a result. */
+  async #run<Value>(
+    signal: AbortSignal | undefined,
+    limit: SignalLimit,
+    work: (signal: AbortSignal, call: McpCall) => Promise<Value>,
+  ): Promise<Value> {
+    const linked = new LinkedSignal(signal, limit);
+    const { signal: closed } = this.#closed;
+    const stop = () => linked.abort(closed.reason);
+    if (closed.aborted) stop();
+    closed.addEventListener("abort", stop, { once: true });
+    const broken = Promise.withResolvers<never>();
+    let timer: NodeJS.Timeout | undefined;
+    const call: McpCall = {
+      signal: linked.signal,
+      isResumable: false,
+      failedStatus: undefined,
+      onExchange: () => clearTimeout(timer),
+      onAnswerEnd: (failure) => {
+        clearTimeout(timer);
+        if (!call.isResumable) timer = setTimeout(() => broken.reject(failure), READING_MS);
+      },
+    };
+    try {
+      const done = currentCall.run(call, () => work(linked.signal, call));
+      return await untilAborted(Promise.race([done, broken.promise]), linked.signal);
+    } catch (thrown) {
+      throw toSdkError(failureUnder(linked.signal, mcpFailureOf(thrown, call.failedStatus)));
+    } finally {
+      clearTimeout(timer);
+      linked.release();
+      closed.removeEventListener("abort", stop);
+    }
+  }
+}
+
+function toolOf({ name, description = "", inputSchema, annotations }: Tool, serverLabel: string): ServerTool {
+  return create(ServerToolSchema, {
+    serverLabel,
+    toolName: name.toWellFormed(),
+    description: description.toWellFormed(),
+    inputSchemaJson: JSON.stringify(inputSchema),
+    annotationsJson: annotations === undefined ? "" : JSON.stringify(annotations),
+  });
+}
+
+function sizeOf({ toolName, description, inputSchemaJson, annotationsJson }: ServerTool): number {
+  return Buffer.byteLength(toolName + description + inputSchemaJson + annotationsJson);
+}
+
+function tooMany(what: string): ServerError {
+  return new ServerError(`it lists more than ${what}`, { retryable: false });
+}
+
+function ignore(): void {}

@@ -1,0 +1,138 @@
+/** Where a run's MCP server is, and with which headers it is called: what the configuration and the caller say together. */
+import { type FieldViolation, invalidField, invalidFields } from "../../core/errors.ts";
+import type { McpServer } from "../../gen/outrigger/v1/run_pb.ts";
+import { allowsAddress } from "./address-pattern.ts";
+import type { ConfiguredMcpServer, McpSettings } from "./settings.ts";
+
+/** A server, checked. */
+export interface McpEndpoint {
+  readonly server: McpServer;
+  readonly url: URL;
+  /** Headers of every request, under lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Reads the access token that the configuration has for the server. */
+  readonly token?: ConfiguredMcpServer["token"];
+}
+
+const LABEL = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Longest address, and longest value of a header, in characters. */
+const MAX_URL_CHARS = 2048;
+const MAX_HEADER_CHARS = 16 * 1024;
+const MAX_HEADERS = 64;
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,128}$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Headers of the connection and of the protocol, which are not the caller's. */
+const OWN_HEADER =
+  /^(?:accept|accept-encoding|connection|content-.*|expect|host|keep-alive|last-event-id|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
+
+/**
+ * Finds out where the servers of a run are. Pure: nothing is sent.
+ * @param field Path of the servers in the request.
+ * @throws InvalidRequestError naming every server that is described wrongly or that the configuration does not allow.
+ */
+export function endpointsOf(
+  servers: readonly McpServer[],
+  field: string,
+  settings: McpSettings,
+  maxServers: number,
+): McpEndpoint[] {
+  if (servers.length > maxServers)
+    throw invalidField(field, `expected at most ${maxServers} servers, found ${servers.length}`);
+  const labels = new Set<string>();
+  const problems: FieldViolation[] = [];
+  const endpoints = servers.flatMap((server, index) => {
+    const found = labels.has(server.serverLabel)
+      ? new Problem("server_label", "expected a label that no other server has")
+      : endpointOf(server, settings);
+    labels.add(server.serverLabel);
+    if (!(found instanceof Problem)) return [found];
+    problems.push({ field: `${field}[${index}].${found.field}`, description: found.description });
+    return [];
+  });
+  if (problems.length > 0) throw invalidFields(problems);
+  return endpoints;
+}
+
+/** What is wrong with a field of a server. */
+class Problem {
+  readonly field: string;
+  readonly description: string;
+
+  constructor(field: string, description: string) {
+    this.field = field;
+    this.description = description;
+  }
+}
+
+function endpointOf(server: McpServer, settings: McpSettings): McpEndpoint | Problem {
+  const { serverLabel: label, serverUrl } = server;
+  if (!LABEL.test(label)) return new Problem("server_label", "expected at most 64 letters, digits, _ or -");
+  const headers = headersOf(server);
+  if (headers instanceof Problem) return headers;
+  const configured = settings.servers.get(label);
+  if (configured !== undefined && isAddressOf(configured, serverUrl))
+    return joined(server, configured, headers);
+  if (serverUrl === "")
+    return new Problem("server_url", `expected an address: mcp.servers has no server ${label}`);
+  const url = serverUrl.length > MAX_URL_CHARS ? null : URL.parse(serverUrl);
+  if (url === null) return new Problem("server_url", "expected an https: address");
+  if (url.username !== "" || url.password !== "" || url.hash !== "")
+    return new Problem("server_url", "expected an address without user name, password and fragment");
+  if (settings.allowedUrls.some((pattern) => allowsAddress(pattern, url))) return { server, url, headers };
+  const remedy = "add it to mcp.allow_urls, or the server to mcp.servers";
+  return new Problem("server_url", `the configuration does not allow ${shownOrigin(url)}: ${remedy}`);
+}
+
+/** Whether the caller means the configured server: by its label alone, or by its address as well. */
+function isAddressOf({ url }: ConfiguredMcpServer, serverUrl: string): boolean {
+  return serverUrl === "" || URL.parse(serverUrl)?.href === URL.parse(url)?.href;
+}
+
+/** The configured server. A header that both give is refused: the call would be made in the name of one of them. */
+function joined(
+  server: McpServer,
+  { url, headers: configured, token }: ConfiguredMcpServer,
+  headers: Readonly<Record<string, string>>,
+): McpEndpoint | Problem {
+  const own = lowerCaseNames(configured);
+  const isOwn = (name: string) =>
+    Object.hasOwn(own, name) || (name === "authorization" && token !== undefined);
+  const double = Object.keys(headers).find(isOwn);
+  if (double !== undefined)
+    return new Problem("headers", `the configuration sets ${double} of this server already`);
+  return { server, url: new URL(url), headers: { ...headers, ...own }, token };
+}
+
+/** The headers that the caller gives. */
+function headersOf({ headers: given, authorization }: McpServer): Record<string, string> | Problem {
+  const headers = lowerCaseNames(given);
+  const names = Object.keys(headers);
+  if (names.length > MAX_HEADERS)
+    return new Problem("headers", `expected at most ${MAX_HEADERS}, found ${names.length}`);
+  for (const name of names) {
+    if (!HEADER_NAME.test(name)) return new Problem("headers", "expected names of headers");
+    if (OWN_HEADER.test(name)) return new Problem("headers", `${name} cannot be set`);
+    if (!isHeaderValue(headers[name])) return new Problem("headers", `the value of ${name} cannot be sent`);
+  }
+  if (authorization === "") return headers;
+  if (Object.hasOwn(headers, "authorization"))
+    return new Problem("authorization", "expected either this or the header, found both");
+  if (!isHeaderValue(authorization)) return new Problem("authorization", "its value cannot be sent");
+  return { ...headers, authorization: `Bearer ${authorization}` };
+}
+
+function isHeaderValue(value = ""): boolean {
+  return value.length <= MAX_HEADER_CHARS && HEADER_VALUE.test(value);
+}
+
+function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Scheme, host and port. The rest of an address may hold a key. */
+function shownOrigin({ protocol, host }: URL): string {
+  return `${protocol}//${host}`.slice(0, 200);
+}

@@ -1,0 +1,105 @@
+/** The `fetch` of the MCP client package, over the transport that all calls to providers take. */
+import { NetworkError, StreamError } from "../../core/errors.ts";
+import type { HttpAnswer, HttpTransport } from "../../kit/http/transport.ts";
+import { currentCall, type McpCall } from "./current-call.ts";
+import type { McpEndpoint } from "./endpoint.ts";
+import { JsonGauge } from "./json-gauge.ts";
+import type { McpLimits } from "./settings.ts";
+
+/** What the client package calls. */
+type McpFetch = (address: string | URL, init?: RequestInit) => Promise<Response>;
+
+/** Bytes of an answer that is no success. Nobody is shown them; the status says enough. */
+const MAX_FAILURE_BYTES = 64 * 1024;
+
+/**
+ * HTTP exchanges of one session. A server can make the client send: each request that it puts into an answer is
+ * answered by a request.
+ */
+const MAX_EXCHANGES = 10_000;
+
+/**
+ * Makes a fetch that speaks with one server alone, follows no redirect, adds the server's headers, ends with the call
+ * that it belongs to, and gives up answers that are over the limits.
+ */
+export function createMcpFetch(transport: HttpTransport, endpoint: McpEndpoint, limits: McpLimits): McpFetch {
+  let exchanges = 0;
+  return async (address, init = {}) => {
+    const { origin, pathname, search } = new URL(address);
+    if (origin !== endpoint.url.origin) throw new NetworkError("the MCP server leads to another address");
+    const headers = Object.fromEntries(new Headers(init.headers));
+    const method = init.method ?? "GET";
+    // A stream of messages that nobody asked for. Servers need not have it, and no call needs it.
+    if (method === "GET" && headers["last-event-id"] === undefined)
+      return new Response(null, { status: 405 });
+    exchanges += 1;
+    if (exchanges > MAX_EXCHANGES)
+      throw new NetworkError(`the MCP server took more than ${MAX_EXCHANGES} exchanges`);
+    const call = currentCall.getStore();
+    call?.onExchange();
+    // A call that was cancelled tells the server so.
+    const signal = call?.signal.aborted === false ? call.signal : undefined;
+    const request = { headers: { ...endpoint.headers, ...headers }, signal };
+    const answer = await send(transport, method, pathname + search, request, init.body);
+    return responseOf(answer, call, limits);
+  };
+}
+
+function send(
+  transport: HttpTransport,
+  method: string,
+  path: string,
+  request: { headers: Readonly<Record<string, string>>; signal: AbortSignal | undefined },
+  body: unknown,
+): Promise<HttpAnswer> {
+  if (method === "GET") return transport.get(path, request);
+  if (method === "DELETE") return transport.delete(path, request);
+  return transport.post(path, { ...request, body: typeof body === "string" ? body : "" });
+}
+
+function responseOf(answer: HttpAnswer, call: McpCall | undefined, limits: McpLimits): Response {
+  const { status } = answer;
+  const isSuccess = status >= 200 && status < 300;
+  if (call !== undefined) call.failedStatus = isSuccess ? undefined : status;
+  if (status >= 300 && status < 400) {
+    answer.destroy();
+    throw new NetworkError(`the MCP server redirects (status ${status}), which is not followed`, {
+      retryable: false,
+    });
+  }
+  const headers = new Headers([...answer.headers]);
+  if (status === 204 || status === 205) {
+    answer.release();
+    return new Response(null, { status, headers });
+  }
+  const bounds = isSuccess ? limits : { ...limits, maxAnswerBytes: MAX_FAILURE_BYTES };
+  return new Response(bodyOf(answer, new JsonGauge(bounds), call), { status, headers });
+}
+
+/** The body of an answer as a web stream, read as it is needed. */
+function bodyOf(
+  answer: HttpAnswer,
+  gauge: JsonGauge,
+  call: McpCall | undefined,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = answer.body[Symbol.asyncIterator]();
+  const fail = (controller: ReadableStreamDefaultController, failure: unknown) => {
+    answer.destroy();
+    call?.onAnswerEnd(failure);
+    controller.error(failure);
+  };
+  const pull = async (controller: ReadableStreamDefaultController) => {
+    try {
+      const { done, value } = await reader.next();
+      if (done === true) {
+        call?.onAnswerEnd(new StreamError("the MCP server ended its answer without a result"));
+        return controller.close();
+      }
+      gauge.push(value);
+      controller.enqueue(value);
+    } catch (error) {
+      fail(controller, error);
+    }
+  };
+  return new ReadableStream({ pull, cancel: () => answer.destroy() }, { highWaterMark: 0 });
+}

@@ -1,0 +1,182 @@
+/** The tools of remote MCP servers in runs. */
+import { clone, create } from "@bufbuild/protobuf";
+import {
+  AbortError,
+  errorOf,
+  InvalidRequestError,
+  InvalidToolCallError,
+  toSdkError,
+} from "../../core/errors.ts";
+import type { ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import {
+  type McpServer,
+  type ServerTool,
+  type ServerToolList,
+  ServerToolListSchema,
+  ServerToolSchema,
+} from "../../gen/outrigger/v1/run_pb.ts";
+import { type Tool, ToolSchema } from "../../gen/outrigger/v1/tool_pb.ts";
+import { abortErrorOf } from "../../kit/http/abort.ts";
+import { isObject, type JsonObject, tryParseJson } from "../../kit/json/json.ts";
+import type {
+  ExecuteServerToolOptions,
+  OpenedServerTools,
+  OpenServerToolsOptions,
+  ServerToolResult,
+  ServerTools,
+} from "../server-tools.ts";
+import type { McpConnection } from "./connection.ts";
+import { endpointsOf, type McpEndpoint } from "./endpoint.ts";
+import { failedResult, readResult } from "./result.ts";
+import { DEFAULT_MCP_LIMITS, type McpLimits, type McpSettings } from "./settings.ts";
+import { isAllowed, needsApproval } from "./tool-filter.ts";
+import { freeToolName } from "./tool-names.ts";
+
+/** Makes the tools of the MCP servers that a configuration allows. */
+export function createMcpTools(settings: McpSettings): ServerTools {
+  const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
+  return {
+    async open(servers, field, options) {
+      const endpoints = endpointsOf(servers, field, settings, limits.maxServers);
+      if (options.signal.aborted) throw abortErrorOf(options.signal);
+      const run = new McpRun(options, limits);
+      if (endpoints.length > 0) await run.open(endpoints, settings);
+      return run;
+    },
+  };
+}
+
+/** A server of a run. */
+interface OpenServer {
+  readonly server: McpServer;
+  readonly connection: McpConnection;
+}
+
+/** The servers of one run. */
+class McpRun implements OpenedServerTools {
+  readonly lists: ServerToolList[] = [];
+  readonly tools: Tool[] = [];
+  readonly #options: OpenServerToolsOptions;
+  readonly #limits: McpLimits;
+  readonly #servers = new Map<string, OpenServer>();
+  readonly #tools = new Map<string, ServerTool>();
+
+  constructor(options: OpenServerToolsOptions, limits: McpLimits) {
+    this.#options = options;
+    this.#limits = limits;
+  }
+
+  /** Opens the servers and lists their tools. To be called once. */
+  async open(endpoints: readonly McpEndpoint[], { environment }: McpSettings): Promise<void> {
+    const { McpConnection } = await import("./connection.ts");
+    const { signal } = this.#options;
+    signal.addEventListener("abort", this.#abandon, { once: true });
+    const lists = await Promise.all(
+      endpoints.map((endpoint) =>
+        this.#list(
+          endpoint,
+          (headers) => new McpConnection({ ...endpoint, headers }, this.#limits, environment),
+        ),
+      ),
+    );
+    if (signal.aborted) {
+      await this.close();
+      throw abortErrorOf(signal);
+    }
+    this.#nameTools(lists);
+  }
+
+  find(name: string): ServerTool | undefined {
+    return this.#tools.get(name);
+  }
+
+  needsApproval(tool: ServerTool): boolean {
+    const open = this.#servers.get(tool.serverLabel);
+    return open === undefined || needsApproval(open.server, tool);
+  }
+
+  async execute(call: ToolCall, options: ExecuteServerToolOptions): Promise<ServerToolResult> {
+    const tool = this.#tools.get(call.name);
+    const open = this.#servers.get(tool?.serverLabel ?? "");
+    if (tool === undefined || open === undefined)
+      throw new InvalidToolCallError("the call is for a tool that no MCP server of the run has");
+    const args = argumentsOf(call);
+    if (args === undefined) return failedResult("the arguments are not a JSON object");
+    const { signal, timeoutMs = this.#limits.callMs } = options;
+    try {
+      return readResult(await open.connection.call(tool.toolName, args, { signal, timeoutMs }));
+    } catch (thrown) {
+      const failure = toSdkError(thrown);
+      if (failure instanceof AbortError || signal.aborted) throw failure;
+      return failedResult(failure.message);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#options.signal.removeEventListener("abort", this.#abandon);
+    await Promise.all([...this.#servers.values()].map(({ connection }) => connection.close()));
+  }
+
+  readonly #abandon = (): void => {
+    for (const { connection } of this.#servers.values()) connection.abandon();
+  };
+
+  /** Opens one server. Its tools, not named yet, or why it does not list them. */
+  async #list(
+    { server, headers, token }: McpEndpoint,
+    connect: (headers: McpEndpoint["headers"]) => McpConnection,
+  ): Promise<ServerToolList> {
+    const { serverLabel } = server;
+    const { known = [], signal } = this.#options;
+    try {
+      const credentials = token === undefined ? {} : { authorization: `Bearer ${await token()}` };
+      const connection = connect({ ...headers, ...credentials });
+      this.#servers.set(serverLabel, { server, connection });
+      const earlier = known.filter((tool) => tool.serverLabel === serverLabel);
+      const copies = earlier.map((tool) => clone(ServerToolSchema, tool));
+      const all = copies.length > 0 ? copies : await connection.list(signal);
+      const tools = all.filter((tool) => isAllowed(server, tool));
+      this.#checkCount(tools.length);
+      return create(ServerToolListSchema, { serverLabel, tools });
+    } catch (thrown) {
+      const { kind, message, retryable } = toSdkError(thrown);
+      const error = errorOf(kind, `MCP server ${serverLabel}: ${message}`, { retryable });
+      return create(ServerToolListSchema, { serverLabel, error: error.toProto() });
+    }
+  }
+
+  #checkCount(count: number): void {
+    const { maxTools } = this.#limits;
+    if (count > maxTools)
+      throw new InvalidRequestError(
+        `it has ${count} tools, expected at most ${maxTools}: select some by allowed_tools`,
+      );
+  }
+
+  /** Names the tools of all servers. Those of earlier turns have their names already. */
+  #nameTools(lists: readonly ServerToolList[]): void {
+    const taken = new Set(this.#options.takenNames);
+    for (const list of lists) {
+      for (const tool of list.tools) {
+        if (tool.name === "" || taken.has(tool.name))
+          tool.name = freeToolName(tool.serverLabel, tool.toolName, taken);
+        taken.add(tool.name);
+        this.#tools.set(tool.name, tool);
+        this.tools.push(functionOf(tool));
+      }
+      this.lists.push(list);
+    }
+  }
+}
+
+function functionOf({ name, description, inputSchemaJson }: ServerTool): Tool {
+  const value = { name, description, parametersJson: inputSchemaJson, strict: false };
+  return create(ToolSchema, { tool: { case: "function", value } });
+}
+
+/** The arguments of a call. Undefined where they are no JSON object. */
+function argumentsOf({ input }: ToolCall): JsonObject | undefined {
+  if (input.case !== "argumentsJson" || input.value === "") return {};
+  const args = tryParseJson(input.value);
+  return isObject(args) ? args : undefined;
+}

@@ -1,0 +1,173 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { InvalidRequestError } from "../../../src/core/errors.ts";
+import { McpServerSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import { allowsAddress, parseAddressPattern } from "../../../src/runs/mcp/address-pattern.ts";
+import { endpointsOf, type McpEndpoint } from "../../../src/runs/mcp/endpoint.ts";
+import type { McpSettings } from "../../../src/runs/mcp/settings.ts";
+
+const settings: McpSettings = {
+  servers: new Map([
+    ["docs", { url: "https://docs.example.com/mcp", headers: { "X-Key": "k" } }],
+    ["inner", { url: "http://10.0.0.7/mcp", headers: {}, token: async () => "token" }],
+  ]),
+  allowedUrls: ["https://*.example.org", "http://127.0.0.1:8080"].flatMap(
+    (text) => parseAddressPattern(text) ?? [],
+  ),
+};
+
+type Fields = MessageInitShape<typeof McpServerSchema>;
+
+function endpoints(...servers: Fields[]): McpEndpoint[] {
+  const messages = servers.map((fields) => create(McpServerSchema, { serverLabel: "a", ...fields }));
+  return endpointsOf(messages, "mcp_servers", settings, 4);
+}
+
+function problem(...servers: Fields[]): string {
+  try {
+    endpoints(...servers);
+  } catch (error) {
+    if (error instanceof InvalidRequestError) return error.message;
+  }
+  return "";
+}
+
+describe("the address of an MCP server", () => {
+  it("is that of the configuration where the label, and the address if there is one, are those of a configured server", () => {
+    const urls = endpoints(
+      { serverLabel: "docs" },
+      { serverLabel: "inner", serverUrl: "http://10.0.0.7:80/mcp" },
+    );
+    expect(urls.map(({ url }) => url.href)).toEqual(["https://docs.example.com/mcp", "http://10.0.0.7/mcp"]);
+    expect(urls[0]?.headers).toEqual({ "x-key": "k" });
+    expect(urls[1]?.token).toBeDefined();
+  });
+
+  it("is the caller's where the configuration allows its origin", () => {
+    const [endpoint] = endpoints({ serverUrl: "https://a.b.example.org/mcp?x=1" });
+    expect(endpoint?.url.href).toBe("https://a.b.example.org/mcp?x=1");
+    expect(problem({ serverUrl: "http://127.0.0.1:8080/mcp" })).toBe("");
+  });
+
+  it("is refused where the configuration does not allow it, with what to configure", () => {
+    expect(problem({ serverUrl: "https://evil.example.net/mcp?key=secret" })).toBe(
+      "mcp_servers[0].server_url: the configuration does not allow https://evil.example.net: " +
+        "add it to mcp.allow_urls, or the server to mcp.servers",
+    );
+    for (const serverUrl of [
+      "http://a.example.org/mcp",
+      "https://example.org/mcp",
+      "https://a.example.org.evil.net/",
+      "https://a.example.org:8443/",
+      "https://example.org.:443/",
+      "http://127.0.0.1/mcp",
+      "http://127.0.0.1:8081/mcp",
+      "http://169.254.169.254/latest/meta-data",
+      "http://[::ffff:127.0.0.1]:8080/",
+      "file:///etc/passwd",
+      "https://docs.example.com/other",
+    ])
+      expect([serverUrl, problem({ serverUrl })]).toEqual([
+        serverUrl,
+        expect.stringContaining("does not allow"),
+      ]);
+  });
+
+  it("is refused where it is no address or holds a password", () => {
+    expect(problem({ serverUrl: "nowhere" })).toBe("mcp_servers[0].server_url: expected an https: address");
+    expect(problem({ serverUrl: `https://a.example.org/${"x".repeat(3000)}` })).toContain(
+      "expected an https:",
+    );
+    expect(problem({ serverUrl: "https://u:p@a.example.org/" })).toContain("without user name");
+    expect(problem({})).toBe("mcp_servers[0].server_url: expected an address: mcp.servers has no server a");
+  });
+
+  it("gets no credentials of the configuration where the caller's address is another one", () => {
+    const [endpoint] = endpoints({ serverLabel: "docs", serverUrl: "https://a.example.org/mcp" });
+    expect(endpoint).toMatchObject({ headers: {} });
+    expect(endpoint?.token).toBeUndefined();
+  });
+});
+
+describe("the description of an MCP server", () => {
+  it("names every mistake", () => {
+    expect(problem({ serverLabel: "a b" }, { serverLabel: "docs" }, { serverLabel: "docs" })).toBe(
+      "mcp_servers[0].server_label: expected at most 64 letters, digits, _ or -; " +
+        "mcp_servers[2].server_label: expected a label that no other server has",
+    );
+    expect(problem({}, {}, {}, {}, {})).toBe("mcp_servers: expected at most 4 servers, found 5");
+  });
+
+  it("may add headers, but none of the connection, of the protocol or of the configuration", () => {
+    const headersOf = (headers: Record<string, string>, serverLabel = "docs") =>
+      problem({ serverLabel, headers });
+    expect(headersOf({ "X-Team": "a" })).toBe("");
+    for (const name of ["Host", "Content-Length", "transfer-encoding", "Mcp-Session-Id", "Connection"])
+      expect(headersOf({ [name]: "x" })).toBe(`mcp_servers[0].headers: ${name.toLowerCase()} cannot be set`);
+    expect(headersOf({ "x-key": "mine" })).toBe(
+      "mcp_servers[0].headers: the configuration sets x-key of this server already",
+    );
+    expect(headersOf({ authorization: "Bearer x" }, "inner")).toContain("sets authorization of this server");
+    expect(headersOf({ "bad name": "x" })).toBe("mcp_servers[0].headers: expected names of headers");
+    expect(headersOf({ "x-a": "line\r\nx-b: 1" })).toBe(
+      "mcp_servers[0].headers: the value of x-a cannot be sent",
+    );
+  });
+
+  it("has the token once, and shows it nowhere", () => {
+    expect(problem({ serverLabel: "docs", authorization: "a\nb" })).toBe(
+      "mcp_servers[0].authorization: its value cannot be sent",
+    );
+    expect(problem({ serverLabel: "docs", authorization: "x", headers: { Authorization: "Bearer y" } })).toBe(
+      "mcp_servers[0].authorization: expected either this or the header, found both",
+    );
+    expect(endpoints({ serverLabel: "docs", authorization: "abc" })[0]?.headers).toEqual({
+      "x-key": "k",
+      authorization: "Bearer abc",
+    });
+  });
+});
+
+describe("parseAddressPattern()", () => {
+  it("reads origins, and domains with at least two labels", () => {
+    expect(parseAddressPattern("https://MCP.example.com/")).toEqual({
+      protocol: "https:",
+      host: "mcp.example.com",
+      port: "",
+    });
+    expect(parseAddressPattern("https://*.example.com:8443")).toMatchObject({
+      host: ".example.com",
+      port: "8443",
+    });
+    expect(parseAddressPattern("http://localhost:3000")).toMatchObject({ host: "localhost" });
+  });
+
+  it("refuses whatever allows more than it seems to", () => {
+    for (const text of [
+      "*",
+      "https://*",
+      "https://*.com",
+      "https://*.10.0.0.1",
+      "https://a*.example.com",
+      "https://example.com/path",
+      "https://example.com?x",
+      "https://u@example.com",
+      "http://example.com",
+      "http://*.localhost",
+      "ftp://example.com",
+      "example.com",
+      "",
+    ])
+      expect([text, parseAddressPattern(text)]).toEqual([text, undefined]);
+  });
+
+  it("allows hosts below a domain, but not the domain itself", () => {
+    const pattern = parseAddressPattern("https://*.example.com");
+    if (pattern === undefined) throw new Error("no pattern");
+    const allowed = (url: string) => allowsAddress(pattern, new URL(url));
+    expect(allowed("https://a.example.com/x")).toBe(true);
+    expect(allowed("https://a.b.example.com:443/")).toBe(true);
+    expect(allowed("https://example.com/")).toBe(false);
+    expect(allowed("https://aexample.com/")).toBe(false);
+  });
+});
