@@ -64,6 +64,9 @@ Environment:
   OUTRIGGER_ADMIN_LISTEN      like --admin-listen
   OUTRIGGER_ALLOWED_HOSTS     names by which the sidecar may be called over HTTP/1.1, with commas
                               between them, besides IP addresses and names of the own network
+  OUTRIGGER_ACCESS_KEYS_FILE  file with the access keys of callers. Default: none are needed
+  OUTRIGGER_ALLOW_UNAUTHENTICATED
+                              true: an ADDRESS may be open to the network without access keys
   OUTRIGGER_DEFAULT_PROVIDER  like --default-provider
   OUTRIGGER_LOG_LEVEL         like --log-level
   HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used for calls of the providers;
@@ -85,7 +88,7 @@ A configuration file has settings that variables have not:
   drain_timeout: 25s
 
 SIGTERM, SIGINT or SIGQUIT: no new calls, those in flight end (at most drain_timeout), then exit
-code 0. SIGHUP: the files of api_key_file are read again.
+code 0. SIGHUP: the files of api_key_file and the access keys are read again.
 Logs are JSON lines on stdout, without prompts, answers or keys.
 `,
   demo: `Runs the sidecar with a simulated provider behind it, and prints calls to try. Needs no key;

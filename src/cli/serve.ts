@@ -1,7 +1,16 @@
 import type { Logger } from "pino";
-import { buildClient, catalogOf, type KeyFiles, loadConfig, openKeyFiles } from "../config/index.ts";
+import {
+  AccessKeysFile,
+  buildClient,
+  type Config,
+  catalogOf,
+  type KeyFiles,
+  loadConfig,
+  openKeyFiles,
+} from "../config/index.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import { isLocal } from "../server/listen/address.ts";
+import { AccessControl } from "../server/index.ts";
+import { isLocal, isLocalSetting } from "../server/listen/address.ts";
 import { createLogOutput } from "../server/telemetry/log-output.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -36,17 +45,23 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
     },
   });
   if (config.client.providers.size === 0) throw noProvider(config.client.remedy);
+  checkNetwork(config);
   const output = createLogOutput(STDOUT);
   const logger = createLogger({ level: config.log.level, destination: output });
   const keyFiles = openKeyFiles(config.client, logger);
+  const accessKeys = config.access.keys && new AccessKeysFile(config.access.keys, logger);
+  const access = accessKeys && new AccessControl(accessKeys);
   const catalog = catalogOf(config.client);
   const metrics = createSidecarMetrics(config, catalog, () => output.droppedLines);
   const client = buildClient(config.client, { keyFiles, catalog, log: logger, observer: metrics });
-  const sidecar = await startSidecar({ config, client, logger, metrics });
+  const sidecar = await startSidecar({ config, client, logger, metrics, access });
   const stopped = stopSignal();
-  process.on("SIGHUP", () => reload(keyFiles, logger));
+  process.on("SIGHUP", () => {
+    reload(keyFiles, logger);
+    accessKeys?.reload();
+  });
   for (const notice of config.notices) logger.warn(notice);
-  warnOfNetwork(sidecar.addresses, logger);
+  if (access === undefined) warnOfNetwork(sidecar.addresses, logger);
   const { providerNames: providers, defaultProvider } = client;
   logger.info({ version, providers, default_provider: defaultProvider }, "serving");
   logger.info({ signal: await stopped }, "stopping");
@@ -56,7 +71,24 @@ export async function serve(args: readonly string[], { env }: Terminal): Promise
   return exitCodes.ok;
 }
 
-/** Nothing authenticates callers: an address that the network reaches is to be a decision, not an accident. */
+/**
+ * Refuses an address that the network reaches where nothing authenticates callers: that is to be a decision, not an
+ * accident.
+ * @throws ConfigurationError
+ */
+function checkNetwork({ access, listeners }: Config): void {
+  if (access.keys !== undefined || access.allowUnauthenticated) return;
+  const open = listeners.data.addresses.filter((address) => !isLocalSetting(address));
+  if (open.length === 0) return;
+  const risk = "any client that reaches it could use the providers' keys, since there are no access keys";
+  throw new ConfigurationError(`listen: ${open.join(", ")} is open to the network: ${risk}.\n${ADVICE}`);
+}
+
+const ADVICE =
+  "Name a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE), listen on 127.0.0.1 or a Unix socket, or,\n" +
+  "where the network itself limits who calls, set allow_unauthenticated: true (OUTRIGGER_ALLOW_UNAUTHENTICATED=true).";
+
+/** Reminds of what was allowed. */
 function warnOfNetwork(addresses: readonly string[], logger: Logger): void {
   const open = addresses.filter((address) => !isLocal(address));
   if (open.length === 0) return;

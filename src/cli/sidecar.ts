@@ -3,6 +3,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
 import { type Config, middlewareTargets } from "../config/index.ts";
 import {
+  type AccessControl,
   createCatalogService,
   createGenerationService,
   createInferenceService,
@@ -22,17 +23,20 @@ export interface SidecarOptions {
   readonly client: Client;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Who may call. Undefined: everybody who reaches the data listener. */
+  readonly access?: AccessControl | undefined;
   /** Further parts that end with the sidecar, after the client. */
   readonly parts?: readonly ShutdownPart[] | undefined;
 }
 
 /** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
 export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
-  const { config, client, logger, metrics, parts = [] } = options;
+  const { config, client, logger, metrics, access, parts = [] } = options;
   const idleMemory = createIdleMemory();
   return startServer({
     listeners: config.listeners,
     reflection: config.reflection,
+    access,
     services: [
       createInferenceService(client),
       createGenerationService(client, config.listeners.limits),

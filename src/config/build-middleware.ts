@@ -6,6 +6,7 @@ import { chooseMiddleware, isWithin } from "../middleware/choose-middleware.ts";
 import { createCircuitBreaker } from "../middleware/circuit-breaker.ts";
 import { combineMiddleware } from "../middleware/combine-middleware.ts";
 import { createFallback } from "../middleware/fallback.ts";
+import { createModelAccess } from "../middleware/model-access.ts";
 import { createModelAliases } from "../middleware/model-aliases.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
 import { createRateLimit } from "../middleware/rate-limit.ts";
@@ -18,6 +19,8 @@ import { RuleLevels } from "./rule-levels.ts";
 export interface MiddlewareParts {
   readonly models: readonly ConfiguredModel[];
   readonly catalog: Catalog;
+  /** Whether calls have callers that may use some models only. */
+  readonly hasCallers: boolean;
   /** Takes the entries of `logging`. */
   readonly log: AttemptLog;
   readonly observer?: MiddlewareObserver | undefined;
@@ -25,17 +28,19 @@ export interface MiddlewareParts {
 
 /**
  * The middleware that a configuration asks for, outermost first. A retry is within a fallback, so that the next provider
- * is asked once the retries are used up, and everything that counts or refuses calls is within the retry.
+ * is asked once the retries are used up, and everything that counts or refuses calls is within the retry. What a caller
+ * may use is checked for every target of a fallback, and before the cache gives answers.
  */
 export function buildMiddleware(
   config: MiddlewareConfig,
-  { models, catalog, log, observer }: MiddlewareParts,
+  { models, catalog, hasCallers, log, observer }: MiddlewareParts,
 ): MiddlewareMethods[] {
   const { modelAliases, fallbacks } = config;
   const levels = new RuleLevels(config, models, catalog);
   return [
     ...(Object.keys(modelAliases).length === 0 ? [] : [createModelAliases(modelAliases, { observer })]),
     ...(fallbacks.length === 0 ? [] : [buildFallbacks(fallbacks, observer)]),
+    ...(hasCallers ? [createModelAccess()] : []),
     ...levels.mostSpecific("cache", (rule) => createCache({ ...rule, observer })),
     ...levels.mostSpecific("retries", (rule) => createRetry({ ...rule, observer })),
     ...levels.mostSpecific("circuitBreaker", (rule) => createCircuitBreaker({ ...rule, observer })),

@@ -4,12 +4,14 @@ import type { CallScope } from "../middleware/choose-middleware.ts";
 import type { FallbackOptions } from "../middleware/fallback.ts";
 import type { ModelAlias } from "../middleware/model-aliases.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
+import type { AccessKeysConfig } from "./access-keys.ts";
 import type { CallRules } from "./middleware-schema.ts";
 import type { Settings } from "./schema.ts";
 
 /** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */
 export interface Config {
   readonly listeners: ListenersConfig;
+  readonly access: AccessConfig;
   /** Whether gRPC reflection is served. Undefined: the server's default. */
   readonly reflection: boolean | undefined;
   readonly log: { readonly level: NonNullable<Settings["log_level"]> };
@@ -42,6 +44,14 @@ export interface ListenersConfig {
   readonly limits: NonNullable<Settings["limits"]>;
 }
 
+/** Who may call. */
+export interface AccessConfig {
+  /** Undefined: everybody who reaches the data listener. */
+  readonly keys: AccessKeysConfig | undefined;
+  /** Whether that is meant also where the network reaches the data listener. */
+  readonly allowUnauthenticated: boolean;
+}
+
 /** What the Client is made of. */
 export interface ClientConfig {
   /** The providers by name, in the order of registration; those of the variables first. */
@@ -51,6 +61,10 @@ export interface ClientConfig {
   /** Undefined: the first provider. */
   readonly defaultProvider: string | undefined;
   readonly middleware: MiddlewareConfig;
+  /** Whether there are access keys, so that calls have callers. */
+  readonly hasCallers: boolean;
+  /** Whether every provider must be on this machine or in a private network. */
+  readonly localOnly: boolean;
   /** Models beside those of the shipped catalog, and what differs in these. */
   readonly models: readonly ConfiguredModel[];
   /** What to do where there is no provider. */

@@ -8,6 +8,9 @@ const FIELDS: Readonly<Record<string, string>> = {
   OUTRIGGER_LISTEN: "listen",
   OUTRIGGER_ADMIN_LISTEN: "admin_listen",
   OUTRIGGER_ALLOWED_HOSTS: "allowed_hosts",
+  OUTRIGGER_ACCESS_KEYS_FILE: "access_keys_file",
+  OUTRIGGER_ALLOW_UNAUTHENTICATED: "allow_unauthenticated",
+  OUTRIGGER_LOCAL_ONLY: "local_only",
   OUTRIGGER_DEFAULT_PROVIDER: "default_provider",
   OUTRIGGER_LOG_LEVEL: "log_level",
 };

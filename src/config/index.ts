@@ -12,6 +12,7 @@ import { type KeyFileLog, KeyFiles } from "./key-files.ts";
 import { mistakes } from "./load-config.ts";
 import { RotatingAdapter } from "./rotating-adapter.ts";
 
+export { AccessKeysFile } from "./access-keys.ts";
 export type { ClientConfig, Config } from "./config.ts";
 export type { KeyFiles } from "./key-files.ts";
 export { type ConfigFlags, loadConfig } from "./load-config.ts";
@@ -44,7 +45,7 @@ export interface ClientParts {
  * made.
  */
 export function buildClient(
-  { providers, defaultProvider, middleware, models, remedy }: ClientConfig,
+  { providers, defaultProvider, middleware, models, hasCallers, remedy }: ClientConfig,
   { keyFiles, catalog, log, observer }: ClientParts,
 ): Client {
   const adapters: Record<string, ProviderAdapter> = {};
@@ -65,7 +66,7 @@ export function buildClient(
     {
       providers: adapters,
       defaultProvider: defaultProvider ?? first,
-      middleware: buildMiddleware(middleware, { models, catalog, log, observer }),
+      middleware: buildMiddleware(middleware, { models, catalog, hasCallers, log, observer }),
       catalog,
       fieldPaths: "contract",
     },

@@ -3,6 +3,7 @@ import { describeMissing, type Environment, readProviders } from "../client/from
 import type { ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isObject } from "../kit/json/json.ts";
+import { type AccessKeysConfig, loadAccessKeys } from "./access-keys.ts";
 import {
   type Config,
   defaultAdminListen,
@@ -14,6 +15,7 @@ import { configVariable, findUnknownVariables, locateVariable, readVariables } f
 import { compact } from "./fields.ts";
 import { checkMcpTokens, mcpSettingsOf } from "./mcp.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
+import type { ModelNames } from "./model-grants.ts";
 import { type Description, describeIssues, describeWord, formatPath, type Locate } from "./problems.ts";
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
 import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
@@ -50,8 +52,12 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   problems.push(...checkDefaultProvider([given, variables, file], names), ...checkTargets(file, names));
   if (problems.length > 0) throw mistakes(problems);
   const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
+  const middleware = middlewareOf(settings);
+  const modelNames = { providers: names, aliases: middleware.modelAliases };
+  const access = await readAccess([variables, file], environment, modelNames);
   return {
     listeners: listenersOf(settings),
+    access: { keys: access, allowUnauthenticated: settings.allow_unauthenticated ?? false },
     reflection: settings.reflection,
     log: { level: settings.log_level ?? "info" },
     shutdown: { timeoutMs: settings.drain_timeout },
@@ -59,13 +65,30 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
       providers: mergeProviders(registered.providers, settings, file.keys),
       keyFiles: file.keyFiles,
       defaultProvider: settings.default_provider,
-      middleware: middlewareOf(settings),
+      middleware,
+      hasCallers: access !== undefined,
+      localOnly: settings.local_only ?? false,
       models: settings.models ?? [],
       remedy: describeMissing(registered),
     },
     mcp: mcpSettingsOf(settings.mcp, file.folder),
     notices: [...registered.notices, ...findUnknownVariables(environment, file.variables)],
   };
+}
+
+/** The access keys of the first source that names a file. */
+async function readAccess(
+  sources: readonly Source[],
+  environment: Environment,
+  names: ModelNames,
+): Promise<AccessKeysConfig | undefined> {
+  const source = sources.find(({ settings }) => settings.access_keys_file !== undefined);
+  const path = source?.settings.access_keys_file;
+  if (source === undefined || path === undefined) return undefined;
+  const access = await loadAccessKeys(resolve(source.folder ?? "", path), environment, names);
+  if ("keys" in access) return access;
+  const where = source.locate(["access_keys_file"]);
+  throw mistakes(access.problems.map((problem) => `${where}: ${problem}`));
 }
 
 function listenersOf(settings: Settings): ListenersConfig {
@@ -95,6 +118,8 @@ export function mistakes(problems: readonly string[]): ConfigurationError {
 interface Source extends Description {
   readonly settings: Settings;
   readonly problems: readonly string[];
+  /** Base of relative paths. Undefined: the working directory. */
+  readonly folder?: string;
 }
 
 interface FileSource extends Source, ProviderKeys {
@@ -147,8 +172,8 @@ async function readFileSource(path: string | undefined, environment: Environment
   return {
     ...source,
     ...keys,
-    variables,
     folder,
+    variables,
     problems: [...problems, ...source.problems, ...keys.problems, ...tokens],
     providerNames: isObject(providers) ? Object.keys(providers) : [],
   };

@@ -4,6 +4,7 @@ import { isObject } from "../kit/json/json.ts";
 import { MAX_KEY_BYTES, parseKey } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
 import { readSmallFile, systemCodeOf } from "./small-file.ts";
+import type { Parsed } from "./watched-file.ts";
 
 /** The keys of the providers in a file. */
 export interface ProviderKeys {
@@ -40,7 +41,7 @@ export async function readProviderKeys(
       const file = resolve(folder, path);
       const read = await readKey(file);
       keyFiles.set(name, file);
-      if ("key" in read) keys.set(name, read.key);
+      if ("value" in read) keys.set(name, read.value);
       else problems.push(`${locate(["providers", name, "api_key_file"])}: ${read.problem}`);
     }
   }
@@ -50,7 +51,7 @@ export async function readProviderKeys(
 const MISSING = "expected api_key or api_key_file, found neither";
 const DOUBLE = "expected either api_key or api_key_file, found both";
 
-async function readKey(path: string): Promise<{ key: string } | { problem: string }> {
+async function readKey(path: string): Promise<Parsed<string>> {
   try {
     const content = await readSmallFile(path, MAX_KEY_BYTES);
     return content === undefined

@@ -214,6 +214,9 @@ export const settingsSchema = fields({
   default_provider: z.optional(text),
   log_level: z.optional(oneOf(logLevels)),
   drain_timeout: z.optional(duration),
+  access_keys_file: z.optional(text),
+  allow_unauthenticated: z.optional(flag),
+  local_only: z.optional(flag),
   reflection: z.optional(flag),
   limits: z.optional(limits),
   cors: z.optional(

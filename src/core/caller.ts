@@ -4,7 +4,9 @@ export interface Caller {
   readonly name: string;
   /** Whether the caller may use a model of a provider, by the names that the call has after aliases were resolved. */
   allowsModel(provider: string, model: string): boolean;
+  /** Whether there is a model that the caller may not use. */
+  readonly isRestricted: boolean;
 }
 
 /** The caller where there are no access keys: nobody in particular, who may use everything. */
-export const anyCaller: Caller = { name: "", allowsModel: () => true };
+export const anyCaller: Caller = { name: "", allowsModel: () => true, isRestricted: false };

@@ -1,8 +1,10 @@
 import type { MiddlewareMethods } from "../client/middleware.ts";
 import type { CallOptions } from "../core/adapter.ts";
+import { anyCaller } from "../core/caller.ts";
 import { ConfigurationError, type SDKError } from "../core/errors.ts";
 import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
 import type { Request } from "../gen/outrigger/v1/request_pb.ts";
+import { isDenial } from "./model-access.ts";
 import type { MiddlewareObserver } from "./observer.ts";
 import { repeatCalls } from "./repeat-calls.ts";
 
@@ -57,18 +59,22 @@ const chained = new WeakSet<CallOptions>();
 /**
  * Sends a call that failed to the next target, where the error allows it and no output has begun. The attempts that
  * failed are in `Response.attempts`; where all fail, the last error is thrown, with those before it as its causes.
- * Within a chain no other chain applies.
+ * Within a chain no other chain applies. Targets that the caller may not use are left out, and a call that the caller may
+ * not make fails at once.
  * @throws ConfigurationError where there is no target or there are too many, or one has neither provider nor model.
  */
 export function createFallback(options: FallbackOptions): Required<MiddlewareMethods> {
   const { targets, on = DEFAULT_FALLBACK_KINDS, observer } = options;
   checkTargets(targets);
   const kinds = new Set<ErrorKind>(on.map((name) => ErrorKind[name]));
-  const chain = repeatCalls((first) => {
-    const waiting = requestsFor(first, targets);
+  const chain = repeatCalls((first, { caller = anyCaller }) => {
+    const waiting = requestsFor(first, targets).filter((request) =>
+      caller.allowsModel(request.provider, request.model),
+    );
     let current = first;
     return (error) => {
-      if (!kinds.has(error.kind) || error.outputStarted || isTooLarge(error)) return undefined;
+      if (!kinds.has(error.kind) || error.outputStarted || isTooLarge(error) || isDenial(error))
+        return undefined;
       const request = waiting.shift();
       if (request === undefined) return undefined;
       observer?.fallback?.(current, request, error);

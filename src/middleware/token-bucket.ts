@@ -7,14 +7,15 @@ export class TokenBucket {
   #filledAt: number;
 
   /**
-   * @param perMinute What is added in a minute, and the most that the bucket holds.
+   * @param perMinute What is added in a minute.
    * @param now Milliseconds of a monotonic clock.
+   * @param capacity The most that the bucket holds. Default: what is added in a minute.
    */
-  constructor(perMinute: number, now: () => number) {
-    this.capacity = perMinute;
+  constructor(perMinute: number, now: () => number, capacity: number = perMinute) {
+    this.capacity = capacity;
     this.#perMs = perMinute / 60_000;
     this.#now = now;
-    this.#level = perMinute;
+    this.#level = capacity;
     this.#filledAt = now();
   }
 

@@ -1,4 +1,5 @@
 /** The listeners of the sidecar: its services over gRPC, gRPC-Web, Connect and JSON, health, and shutdown. */
+export { AccessControl } from "./access/access-control.ts";
 export type { HttpApi, HttpRoute } from "./http/http-api.ts";
 export type { CorsOptions, Limits, ListenersOptions, RunningServer, ServerOptions } from "./options.ts";
 export { type Catalog, createCatalogService } from "./services/catalog-service.ts";

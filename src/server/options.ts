@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Endpoint } from "../endpoints/endpoint.ts";
+import type { AccessControl } from "./access/access-control.ts";
 import type { HttpApi } from "./http/http-api.ts";
 import { type MemoryLimits, memoryLimitsFor } from "./memory-limits.ts";
 import type { Inference } from "./services/inference.ts";
@@ -114,6 +115,8 @@ export interface EndpointsOptions {
 /** Everything that a server is made of. */
 export interface ServerOptions {
   readonly listeners: ListenersOptions;
+  /** Who may call the data listener. Undefined: everybody who reaches it. */
+  readonly access?: AccessControl | undefined;
   /** Served on the data listener by gRPC, gRPC-Web, Connect and JSON. */
   readonly services: readonly Service[];
   /** Further HTTP APIs of the data listener. */

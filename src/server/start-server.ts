@@ -97,8 +97,9 @@ interface DataListener {
 }
 
 async function openData(options: ServerOptions, shared: Shared): Promise<DataListener> {
-  const { unixSocketMode } = options.listeners;
-  const { addresses, cors } = options.listeners.data;
+  const { access, listeners } = options;
+  const { unixSocketMode } = listeners;
+  const { addresses, cors } = listeners.data;
   if (addresses.length === 0) throw new ConfigurationError("listen: is empty, expected at least one address");
   const { limits, checkHost, observers } = shared;
   const services = allServices(options, shared);
@@ -111,9 +112,10 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
     apis: [connect, ...endpoints, ...(options.apis ?? [])],
     checkHost,
     checkOrigin: createOriginCheck(cors),
+    access,
     observers,
   });
-  const streams = createGrpcTransport({ services, intake, unsent, observers });
+  const streams = createGrpcTransport({ services, intake, unsent, access, observers });
   const onRefused = createRefusalReport("data", limits.maxConnections, options);
   return {
     listener: await openListener({

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConnectError, createClient } from "@connectrpc/connect";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { userMessage } from "outrigger";
 import { InferenceService } from "outrigger/proto";
@@ -100,8 +100,9 @@ describe("outrigger serve", () => {
   it("exits with 4 for an address that cannot be listened on, and with 3 for a wrong configuration", async () => {
     const file = join(folder, "no-socket");
     await writeFile(file, "");
+    const env = { ...provider(), OUTRIGGER_ALLOW_UNAUTHENTICATED: "true" };
     for (const address of [`unix://${file}`, "no-such-host.invalid:0"]) {
-      const { code, stderr } = await runHere(["serve", ...anyPort, "--listen", address], provider());
+      const { code, stderr } = await runHere(["serve", ...anyPort, "--listen", address], env);
       expect(code).toBe(4);
       expect(stderr).toMatch(/^outrigger: listen: .*\nChoose one with --listen ADDRESS\.\n$/);
     }
@@ -173,6 +174,35 @@ describe("outrigger serve", () => {
     expect(await outrigger.ended).toBe(0);
   });
 
+  it("asks for access keys where there are some, takes new ones on SIGHUP, and shows none", async () => {
+    const keys = join(folder, "keys.yaml");
+    const entry = (key: string) => `keys: [{ name: checkout, key: ${key}, models: [openai/sim-text] }]`;
+    await writeFile(keys, entry("first-access-key-1"));
+    const outrigger = spawnOutrigger(["serve", "--admin-listen", "127.0.0.1:0", "--listen", "0.0.0.0:0"], {
+      ...provider(),
+      OUTRIGGER_ACCESS_KEYS_FILE: keys,
+    });
+    const { data } = await addressesOf(outrigger);
+    const client = clientFor(data.replace("0.0.0.0", "127.0.0.1"));
+    const call = (key: string, model = "sim-text") =>
+      client
+        .complete({ model, messages: [userMessage("hi")] }, { headers: { authorization: `Bearer ${key}` } })
+        .then(({ provider: name }) => name)
+        .catch((error: ConnectError) => Code[error.code]);
+    expect(await call("wrong-access-key-1")).toBe("Unauthenticated");
+    expect(await call("first-access-key-1")).toBe("openai");
+    expect(await call("first-access-key-1", "sim-tools")).toBe("PermissionDenied");
+    await writeFile(keys, entry("second-access-key"));
+    outrigger.child.kill("SIGHUP");
+    await outrigger.printed(/"names":\["checkout"\],"msg":"using the changed access keys"/);
+    expect(await call("first-access-key-1")).toBe("Unauthenticated");
+    expect(await call("second-access-key")).toBe("openai");
+    outrigger.child.kill("SIGTERM");
+    expect(await outrigger.ended).toBe(0);
+    expect(outrigger.stdout()).toContain('"caller":"checkout"');
+    expect(outrigger.stdout()).not.toMatch(/access-key-1|second-access|not authenticated/);
+  });
+
   it("does not open Node's inspector on SIGUSR1", async () => {
     const outrigger = spawnOutrigger(["serve", ...anyPort], provider());
     await addressesOf(outrigger);
@@ -184,11 +214,28 @@ describe("outrigger serve", () => {
     expect(outrigger.stderr()).toBe("");
   });
 
-  it("warns where its data address is open to the network, and only there", async () => {
+  it.each(["0.0.0.0:0", ":0", "[::]:0", "192.0.2.7:0", "some-host:0"])(
+    "does not start on %s without access keys, unless that is said to be meant",
+    async (address) => {
+      const listen = [...anyPort, "--listen", address];
+      const { code, stderr } = await runHere(["serve", ...listen], provider());
+      expect(code).toBe(3);
+      expect(stderr).toContain(
+        `outrigger: listen: ${address} is open to the network: any client that reaches it could use the providers' ` +
+          "keys, since there are no access keys.\nName a file with keys in access_keys_file (OUTRIGGER_ACCESS_KEYS_FILE)",
+      );
+      expect(stderr).toContain("OUTRIGGER_ALLOW_UNAUTHENTICATED=true");
+    },
+  );
+
+  it("warns where its data address is open to the network without access keys, and only there", async () => {
     const socket = `unix://${join(folder, "local.sock")}`;
     const addresses = ["127.0.0.1:0", "[::1]:0", "localhost:0", socket, "0.0.0.0:0"];
     const listen = addresses.flatMap((address) => ["--listen", address]);
-    const outrigger = spawnOutrigger(["serve", "--admin-listen", "127.0.0.1:0", ...listen], provider());
+    const outrigger = spawnOutrigger(["serve", "--admin-listen", "127.0.0.1:0", ...listen], {
+      ...provider(),
+      OUTRIGGER_ALLOW_UNAUTHENTICATED: "true",
+    });
     const [line] = await outrigger.printed(/\{[^\n]*calls are not authenticated[^\n]*\}/);
     expect(JSON.parse(line)).toMatchObject({
       level: 40,

@@ -102,6 +102,7 @@ function routeOf(
   return {
     name: handler.requestPath.slice(1),
     isObserved: true,
+    isOpen: options.services.some(({ desc, isOpen }) => isOpen && desc.typeName === handler.service.typeName),
     serve: (request, response, recorder) =>
       stream?.(request, response, recorder) ?? serveByHandler(handler, options, request, response, recorder),
   };

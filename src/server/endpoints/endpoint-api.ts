@@ -1,8 +1,9 @@
 import { Code } from "@connectrpc/connect";
-import { errorOf, type SDKError } from "../../core/errors.ts";
+import { errorOf, SDKError } from "../../core/errors.ts";
 import type { Endpoint, EndpointRoute } from "../../endpoints/endpoint.ts";
 import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { HttpApi, HttpRoute } from "../http/http-api.ts";
+import type { Rejection } from "../status/rejection.ts";
 import { type EndpointParts, serveEndpoint } from "./exchange.ts";
 
 /** Serves an HTTP API on a listener. */
@@ -12,8 +13,9 @@ export function createEndpointApi(endpoint: Endpoint, parts: EndpointParts): Htt
       const route = endpoint.find(path, method);
       return route === undefined ? undefined : routeOf(route, endpoint, parts);
     },
-    reject(_request, response, { code, message, headers }) {
-      const answer = endpoint.fail(errorOfRejection(code, message));
+    reject(_request, response, rejection) {
+      const { code, headers } = rejection;
+      const answer = endpoint.fail(errorOfRejection(rejection));
       response.writeHead(answer.status, { ...answer.headers, ...headers });
       response.end(answer.body);
       return { code, disconnected: false };
@@ -32,14 +34,11 @@ function routeOf(route: EndpointRoute, endpoint: Endpoint, parts: EndpointParts)
 }
 
 /** The error that a rejected request gets in the form of its API. */
-function errorOfRejection(code: Code, message: string): SDKError {
+function errorOfRejection({ code, message, error }: Rejection): SDKError {
+  if (error?.cause instanceof SDKError) return error.cause;
   switch (code) {
-    case Code.Unauthenticated:
-      return errorOf(ErrorKind.AUTHENTICATION, message);
     case Code.PermissionDenied:
       return errorOf(ErrorKind.ACCESS_DENIED, message);
-    case Code.ResourceExhausted:
-      return errorOf(ErrorKind.RATE_LIMIT, message);
     default:
       return errorOf(ErrorKind.INVALID_REQUEST, message);
   }

@@ -3,12 +3,13 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type MethodImplSpec } from "@connectrpc/connect";
 import { batchesOf } from "../../core/batches.ts";
+import type { SDKError } from "../../core/errors.ts";
 import { PeerClosedError } from "../http/peer-closed-error.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { Codec } from "../requests/codec.ts";
 import type { Intake } from "../requests/intake.ts";
 import type { RequestShare } from "../requests/request-memory.ts";
-import { failureOf } from "../status/status.ts";
+import { connectErrorOf, failureOf } from "../status/status.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
 import { CallContext, DISCONNECTED } from "./context.ts";
@@ -22,6 +23,8 @@ import { ResponseWriter } from "./response.ts";
 /** A method of a service, prepared for calls. */
 export interface GrpcMethod {
   readonly spec: MethodImplSpec;
+  /** Whether it needs no access key. */
+  readonly isOpen: boolean;
   /** Decodes its request messages. */
   readonly codec: Codec;
   /** Encodes its response messages. */
@@ -34,6 +37,8 @@ export interface ExchangeOptions {
   readonly recorder: CallRecorder;
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
+  /** Why the call is refused. Undefined: it is not. */
+  readonly refusal?: SDKError | undefined;
   readonly intake: Intake;
   readonly unsent: UnsentResponses;
 }
@@ -55,6 +60,7 @@ export async function serveExchange(options: ExchangeOptions): Promise<Transport
   let outcome = OK;
   let share: RequestShare | undefined;
   try {
+    if (options.refusal !== undefined) throw connectErrorOf(options.refusal);
     share = options.intake.memory.begin();
     await run(options, share, context, response);
   } catch (thrown) {

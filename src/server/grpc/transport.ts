@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http2";
+import { type AccessControl, openAdmission } from "../access/access-control.ts";
 import { REQUEST_ID_HEADER, requestIdOf } from "../http/id-headers.ts";
 import type { UnsentResponses } from "../http/unsent-responses.ts";
 import type { StreamHandler } from "../listen/http-types.ts";
@@ -16,6 +17,8 @@ export interface GrpcTransportOptions {
   readonly services: readonly Service[];
   readonly intake: Intake;
   readonly unsent: UnsentResponses;
+  /** Undefined: calls need no access key. */
+  readonly access?: AccessControl | undefined;
   readonly observers: readonly CallObserver[];
 }
 
@@ -27,6 +30,7 @@ export function createGrpcTransport({
   services,
   intake,
   unsent,
+  access,
   observers,
 }: GrpcTransportOptions): StreamHandler {
   const methods = methodsOf(services);
@@ -34,14 +38,17 @@ export function createGrpcTransport({
     if (!isGrpc(headers)) return false;
     const method = methods.get(headers[":path"] ?? "");
     if (method === undefined) return false;
+    const isChecked = access !== undefined && !method.isOpen;
+    const { caller, refusal } = isChecked ? access.admit(headers) : openAdmission;
     const call = createCall({
       rpc: rpcOf(method),
       requestId: requestIdOf(headers[REQUEST_ID_HEADER]),
       httpVersion: "2.0",
       protocol: "grpc",
+      caller,
     });
     const recorder = new CallRecorder(call, observers);
-    void serveExchange({ method, recorder, stream, headers, intake, unsent }).then((outcome) =>
+    void serveExchange({ method, recorder, stream, headers, refusal, intake, unsent }).then((outcome) =>
       recorder.end(outcome),
     );
     return true;
@@ -62,15 +69,20 @@ function isGrpc({ ":method": method, "content-type": type, origin }: IncomingHtt
 /** The methods of all services by their paths. */
 function methodsOf(services: readonly Service[]): ReadonlyMap<string, GrpcMethod> {
   const methods = new Map<string, GrpcMethod>();
-  for (const spec of services.flatMap((service) => service.methods)) {
+  for (const { spec, isOpen } of services.flatMap(specsOf)) {
     const { name, parent, input, output } = spec.method;
     methods.set(`/${parent.typeName}/${name}`, {
       spec,
+      isOpen,
       codec: binaryCodec(input),
       encode: messageEncoderOf(output),
     });
   }
   return methods;
+}
+
+function specsOf({ methods, isOpen }: Service) {
+  return methods.map((spec) => ({ spec, isOpen }));
 }
 
 function rpcOf({ spec: { method } }: GrpcMethod): string {

@@ -22,6 +22,8 @@ export interface HttpRoute {
   readonly isObserved: boolean;
   /** The protocol that it speaks, for logs and metrics. Absent where the headers of a request say it. */
   readonly protocol?: string;
+  /** Whether its requests need no access key. Default false. */
+  readonly isOpen?: boolean;
   /** Serves one request to its end. Never rejects. */
   serve(request: HttpRequest, response: HttpResponse, recorder: CallRecorder): Promise<TransportOutcome>;
 }

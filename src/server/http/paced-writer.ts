@@ -2,7 +2,7 @@
  * Writes to responses so that each has at most one write that is not flushed. Waiting only when Node's buffer is full
  * by bytes would cost a megabyte of bookkeeping for a reader that leaves a thousand small events unread.
  */
-import type { ServerHttp2Stream } from "node:http2";
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { HttpResponse } from "../listen/http-types.ts";
 import { PeerClosedError } from "./peer-closed-error.ts";
 
@@ -33,10 +33,12 @@ export function endPaced(response: HttpResponse, last?: Uint8Array): Promise<voi
 }
 
 /** Ends a response of status 200 with its headers. On HTTP/2 that is a single HEADERS frame with END_STREAM. */
-export function endWithHeaders(response: HttpResponse, headers: Readonly<Record<string, string>>): void {
+export function endWithHeaders(response: HttpResponse, headers: OutgoingHttpHeaders): void {
   // Not writeHead: it sends the headers before the end is known, and an empty DATA frame would follow.
   response.statusCode = 200;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) response.setHeader(name, value);
+  }
   response.end();
 }
 

@@ -1,5 +1,7 @@
-import type { HttpHandler, HttpRequest } from "../listen/http-types.ts";
-import { FORBIDDEN_ORIGIN, forbiddenHost } from "../status/rejection.ts";
+import type { Caller } from "../../core/caller.ts";
+import type { AccessControl } from "../access/access-control.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../listen/http-types.ts";
+import { FORBIDDEN_ORIGIN, forbiddenHost, type Rejection, rejectionOfError } from "../status/rejection.ts";
 import { createCall } from "../telemetry/call.ts";
 import type { CallObserver } from "../telemetry/call-observer.ts";
 import { CallRecorder } from "../telemetry/call-recorder.ts";
@@ -15,34 +17,58 @@ export interface RequestHandlerOptions {
   readonly apis: readonly HttpApi[];
   readonly checkHost: HostCheck;
   readonly checkOrigin: OriginCheck;
+  /** Undefined: requests need no access key. */
+  readonly access?: AccessControl | undefined;
   readonly observers: readonly CallObserver[];
 }
 
 /**
- * Handles every request of a listener: finds its route, checks its host and its origin, serves it, and reports it to
- * observers.
+ * Handles every request of a listener: finds its route, checks its host, its origin and its access key, serves it, and
+ * reports it to observers.
  */
 export function createRequestHandler(options: RequestHandlerOptions): HttpHandler {
-  const { apis, checkHost, checkOrigin, observers } = options;
+  const { apis, observers } = options;
   return (request, response) => {
     // Writers get errors by a callback; without a listener the event would end the process.
     response.on("error", () => {});
     const { api, route } = findRoute(apis, request);
+    const requestId = requestIdOf(request.headers[REQUEST_ID_HEADER]);
+    response.setHeader(REQUEST_ID_HEADER, requestId);
+    const verdict = check(options, route, request, response);
+    if (verdict === "answered") return;
     const call = createCall({
       rpc: route.name,
-      requestId: requestIdOf(request.headers[REQUEST_ID_HEADER]),
+      requestId,
       httpVersion: request.httpVersion,
       protocol: route.protocol ?? protocolOf(request),
+      caller: verdict.caller,
     });
-    response.setHeader(REQUEST_ID_HEADER, call.requestId);
-    const isForHost = checkHost(request);
-    const verdict = isForHost ? checkOrigin(request, response) : "rejected";
-    if (verdict === "answered") return;
     const recorder = new CallRecorder(call, route.isObserved ? observers : []);
-    const rejection = isForHost ? FORBIDDEN_ORIGIN : forbiddenHost(request.headers.host);
-    if (verdict === "rejected") recorder.end(api.reject(request, response, rejection));
+    if (verdict.rejection !== undefined) recorder.end(api.reject(request, response, verdict.rejection));
     else void route.serve(request, response, recorder).then((outcome) => recorder.end(outcome));
   };
+}
+
+/** Whether a request may be served, and for whom. */
+interface Verdict {
+  readonly caller?: Caller;
+  readonly rejection?: Rejection;
+}
+
+/** Checks a request before anything of its body is read. Answers it where it is a preflight. */
+function check(
+  { checkHost, checkOrigin, access }: RequestHandlerOptions,
+  { isOpen = false }: HttpRoute,
+  request: HttpRequest,
+  response: HttpResponse,
+): Verdict | "answered" {
+  if (!checkHost(request)) return { rejection: forbiddenHost(request.headers.host) };
+  const origin = checkOrigin(request, response);
+  if (origin === "answered") return origin;
+  if (origin === "rejected") return { rejection: FORBIDDEN_ORIGIN };
+  if (isOpen || access === undefined) return {};
+  const { caller, refusal } = access.admit(request.headers);
+  return refusal === undefined ? { caller } : { caller, rejection: rejectionOfError(refusal) };
 }
 
 interface FoundRoute {

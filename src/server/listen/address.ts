@@ -31,6 +31,11 @@ export function isLocal(bound: string): boolean {
   return /^(?:unix:|127\.|\[::1\]:)/.test(bound);
 }
 
+/** Whether an address that `parseAddress` reads is one of this machine alone. A name other than `localhost` is not. */
+export function isLocalSetting(text: string): boolean {
+  return isLocal(text) || /^localhost:/i.test(text);
+}
+
 /** A setting of an address that cannot be used: names it, what was found, and what to do. */
 export function addressError(
   field: string,

@@ -7,9 +7,9 @@ import { createReflectionIndex } from "./reflection-index.ts";
 import { createReflectionV1, createReflectionV1Alpha } from "./reflection-service.ts";
 import { createService, type Service } from "./service.ts";
 
-/** `grpc.health.v1`. */
+/** `grpc.health.v1`. Needs no access key: probes and load balancers have none. */
 export function createHealthService(health: Health): Service {
-  return createService(HealthService, health.service, { isInHealth: false });
+  return createService(HealthService, health.service, { isInHealth: false, isOpen: true });
 }
 
 /** `grpc.reflection` in both versions, over the descriptors of services and its own. */

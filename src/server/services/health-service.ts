@@ -27,6 +27,7 @@ export interface Health {
 export function createHealth(serviceNames: readonly string[]): Health {
   const names = new Set(["", ...serviceNames]);
   const shutdown = new AbortController();
+  let watches = 0;
   const statusOf = (name: string): ServingStatus => {
     if (!names.has(name)) return ServingStatus.SERVICE_UNKNOWN;
     return shutdown.signal.aborted ? ServingStatus.NOT_SERVING : ServingStatus.SERVING;
@@ -38,7 +39,15 @@ export function createHealth(serviceNames: readonly string[]): Health {
         const statuses = [...names].map((name) => [name, responseOf(statusOf(name))] as const);
         return create(HealthListResponseSchema, { statuses: Object.fromEntries(statuses) });
       },
-      watch: (request, context) => watch(request, context, statusOf, shutdown.signal),
+      async *watch(request, context) {
+        if (watches >= MAX_WATCHES) throw tooManyWatches();
+        watches += 1;
+        try {
+          yield* watch(request, context, statusOf, shutdown.signal);
+        } finally {
+          watches -= 1;
+        }
+      },
     },
     get serving() {
       return !shutdown.signal.aborted;
@@ -50,6 +59,13 @@ export function createHealth(serviceNames: readonly string[]): Health {
 type StatusLookup = (service: string) => ServingStatus;
 
 const MAX_NAME_BYTES = 128;
+
+/** Watches at once. They need no access key and do not end: they must not take the calls of those who have one. */
+const MAX_WATCHES = 100;
+
+function tooManyWatches(): ConnectError {
+  return new ConnectError(`there are ${MAX_WATCHES} health watches already`, Code.ResourceExhausted);
+}
 
 function check({ service }: HealthCheckRequest, statusOf: StatusLookup): HealthCheckResponse {
   const status = statusOf(service);

@@ -8,6 +8,8 @@ export interface Service {
   readonly methods: readonly MethodImplSpec[];
   /** Whether `grpc.health.v1` reports on it by its name. */
   readonly isInHealth: boolean;
+  /** Whether it answers without an access key. */
+  readonly isOpen: boolean;
   /**
    * Ends all calls under way with an error, since the server stops. Absent where calls are short, or end by themselves.
    */
@@ -18,6 +20,8 @@ export interface Service {
 export interface ServiceSettings {
   /** Default true. */
   readonly isInHealth?: boolean;
+  /** Default false. */
+  readonly isOpen?: boolean;
   /** See Service. */
   readonly cutOff?: () => void;
 }
@@ -29,8 +33,8 @@ export interface ServiceSettings {
 export function createService<Desc extends DescService>(
   desc: Desc,
   implementation: Partial<ServiceImpl<Desc>>,
-  { isInHealth = true, cutOff }: ServiceSettings = {},
+  { isInHealth = true, isOpen = false, cutOff }: ServiceSettings = {},
 ): Service {
   const { methods } = createServiceImplSpec<Desc>(desc, implementation);
-  return { desc, methods: Object.values(methods), isInHealth, cutOff };
+  return { desc, methods: Object.values(methods), isInHealth, isOpen, cutOff };
 }

@@ -1,13 +1,21 @@
 /** Answers to requests that reach no RPC, in the form of the client's protocol. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
+import {
+  codeToHttpStatus,
+  createEndStreamSerialization,
+  endStreamFlag,
+  errorToJsonBytes,
+} from "@connectrpc/connect/protocol-connect";
+import type { SDKError } from "../../core/errors.ts";
+import { trailersOf } from "../grpc/trailers.ts";
 import { endWithHeaders } from "../http/paced-writer.ts";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import { EVENT_STREAM, NDJSON } from "../streaming/line-types.ts";
 import type { TransportOutcome } from "../telemetry/outcome.ts";
 import { boundedText } from "./bounded-text.ts";
-import { encodeGrpcMessage } from "./grpc-message.ts";
+import { connectErrorOf, RETRY_AFTER_HEADER } from "./status.ts";
 
 /** Why a request is rejected before a service sees it. */
 export interface Rejection {
@@ -21,6 +29,20 @@ export interface Rejection {
    * (Connect protocol, "HTTP to Error Code").
    */
   readonly plain?: boolean;
+  /** The status with its details, where it is an error of our contract. */
+  readonly error?: ConnectError;
+}
+
+/** The rejection of a request by an error of our contract. */
+export function rejectionOfError(error: SDKError): Rejection {
+  const status = connectErrorOf(error);
+  const { code, rawMessage: message, metadata } = status;
+  const retryAfter = metadata.get(RETRY_AFTER_HEADER);
+  const headers = {
+    ...(retryAfter === null ? {} : { [RETRY_AFTER_HEADER]: retryAfter }),
+    ...(code === Code.Unauthenticated ? { "www-authenticate": "Bearer" } : {}),
+  };
+  return { status: codeToHttpStatus(code), code, message, headers, error: status };
 }
 
 /** The rejection of a path without a route: UNIMPLEMENTED, which clients take for an old server, or 404. */
@@ -72,7 +94,8 @@ export function rejectionOf(status: number, handler: UniversalHandler): Rejectio
 
 /**
  * Sends a rejection: to gRPC and gRPC-Web as a status in the headers (Trailers-Only), to other clients as an HTTP
- * status with Connect's JSON for errors, or with plain text. The body of the request is not read.
+ * status with Connect's JSON for errors, or with plain text. An error of our contract reaches a stream of Connect as the
+ * end of the stream, since its clients read no details of an HTTP status. The body of the request is not read.
  */
 export function sendRejection(
   request: HttpRequest,
@@ -80,8 +103,13 @@ export function sendRejection(
   rejection: Rejection,
 ): TransportOutcome {
   const requestType = request.headers["content-type"] ?? "";
+  const { error } = rejection;
   if (GRPC_TYPE.test(requestType)) {
-    endWithHeaders(response, { "content-type": requestType, ...grpcStatusOf(rejection) });
+    const trailers = trailersOf(undefined, error ?? new ConnectError(rejection.message, rejection.code));
+    endWithHeaders(response, { "content-type": requestType, ...trailers });
+  } else if (error !== undefined && CONNECT_STREAM_TYPE.test(requestType)) {
+    response.writeHead(200, { ...rejection.headers, "content-type": requestType });
+    response.end(endOfStream(error));
   } else {
     const { type, body } = pageOf(rejection);
     response.writeHead(rejection.status, { ...rejection.headers, "content-type": type });
@@ -93,13 +121,20 @@ export function sendRejection(
 const MAX_PATH_BYTES = 256;
 const GRPC_TYPE = /^application\/grpc(-web(-text)?)?(\+(proto|json))?$/;
 
-function grpcStatusOf({ code, message }: Rejection): Record<string, string> {
-  return { "grpc-status": String(code), "grpc-message": encodeGrpcMessage(message) };
+const CONNECT_STREAM_TYPE = /^application\/connect\+(proto|json)$/;
+
+function endOfStream(error: ConnectError): Uint8Array {
+  const { serialize } = createEndStreamSerialization(undefined);
+  return encodeEnvelope(endStreamFlag, serialize({ metadata: new Headers(), error }));
 }
 
-function pageOf({ code, message, plain = false }: Rejection): { type: string; body: string | Uint8Array } {
+function pageOf({ code, message, plain = false, error }: Rejection): {
+  type: string;
+  body: string | Uint8Array;
+} {
   if (plain) return { type: "text/plain; charset=utf-8", body: `${message}\n` };
-  return { type: "application/json", body: errorToJsonBytes(new ConnectError(message, code), undefined) };
+  const status = error ?? new ConnectError(message, code);
+  return { type: "application/json", body: errorToJsonBytes(status, undefined) };
 }
 
 /** What makes a stream readable without a library, for programs that send plain JSON to it. */

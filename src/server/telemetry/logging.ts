@@ -116,6 +116,7 @@ function lineOf(call: Call, outcome: Outcome): Record<string, unknown> {
     http: call.httpVersion,
     code: codeName(outcome.code),
     request_id: call.requestId,
+    caller: call.caller.name || undefined,
     duration_ms: roundedMs(outcome.durationMs),
     first_output_ms: firstOutputMs === undefined ? undefined : roundedMs(firstOutputMs),
     inference_id: inferenceId,

@@ -1,6 +1,7 @@
 import type { MiddlewareObserver } from "../../middleware/observer.ts";
 import { codeName } from "../status/status-code.ts";
 import type { CallObserver } from "./call-observer.ts";
+import { createCallerMetrics } from "./caller-metrics.ts";
 import { createMiddlewareMetrics } from "./middleware-metrics.ts";
 import { createCounter, createGauge, createHistogram, createReadCounter, type Metric } from "./prometheus.ts";
 
@@ -76,8 +77,9 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
   );
   const labelOf = boundedLabels(MAX_MODEL_LABELS, isKnownModel);
   const middleware = createMiddlewareMetrics(labelOf);
+  const callers = createCallerMetrics();
   const all: Metric[] = [requests, seconds, firstOutput, gauge, attempts, tokens];
-  all.push(refusedConnections, ...middleware.all, ...processMetrics(version));
+  all.push(refusedConnections, ...callers.all, ...middleware.all, ...processMetrics(version));
   if (readDroppedLogLines !== undefined) all.push(droppedLogLines(readDroppedLogLines));
   return {
     ...middleware.observer,
@@ -88,9 +90,10 @@ export function createMetrics({ version, isKnownModel, readDroppedLogLines }: Me
     firstOutput(_call, { provider, model, elapsedMs }) {
       firstOutput.observe(labelOf(provider, model), elapsedMs / 1000);
     },
-    end({ rpc }, { code, durationMs, usage, provider = "", model = "" }) {
+    end({ rpc, caller }, { code, durationMs, usage, provider = "", model = "" }) {
       inflight -= 1;
       requests.add([rpc, codeName(code)]);
+      callers.end(caller.name, codeName(code), usage);
       seconds.observe([rpc], durationMs / 1000);
       if (usage === undefined) return;
       const [providerLabel, modelLabel] = labelOf(provider, model);

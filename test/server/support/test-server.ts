@@ -2,6 +2,7 @@
 import { type DestinationStream, type Logger, pino } from "pino";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { Endpoint } from "../../../src/endpoints/endpoint.ts";
+import type { AccessControl } from "../../../src/server/access/access-control.ts";
 import type { HttpApi } from "../../../src/server/http/http-api.ts";
 import type { CorsOptions, Limits, RunningServer } from "../../../src/server/options.ts";
 import { type Catalog, createCatalogService } from "../../../src/server/services/catalog-service.ts";
@@ -42,6 +43,8 @@ export interface TestServerOptions {
   readonly limits?: Partial<Limits>;
   readonly cors?: CorsOptions;
   readonly allowedHosts?: readonly string[];
+  /** Access keys. Default: none are needed. */
+  readonly access?: AccessControl;
   readonly unixSocketMode?: number;
   /** In the place of the scripted one. */
   readonly inference?: Inference;
@@ -122,6 +125,7 @@ export async function startTestServer(script: Script, options: TestServerOptions
       createCatalogService(catalog),
       ...(options.services ?? []),
     ],
+    access: options.access,
     apis: options.apis,
     endpoints: { endpoints: options.endpoints ?? [], inference: options.inference ?? inference },
     observers: [metrics, createCallLog(logger), ...(options.observers ?? [])],

@@ -1,0 +1,142 @@
+/** The file with the access keys. Loaded only where there is one. */
+import { createHash } from "node:crypto";
+import * as z from "zod/mini";
+import type { Environment } from "../client/from-env.ts";
+import type { AccessKey } from "./access-key.ts";
+import { fields, list } from "./fields.ts";
+import { count, leaf, text } from "./leaves.ts";
+import { createModelCheck, type ModelNames, readModelGrant } from "./model-grants.ts";
+import { describeIssues, type Locate, type Path } from "./problems.ts";
+import { parseYamlFile } from "./yaml-file.ts";
+
+/** Largest file. */
+export const MAX_ACCESS_KEYS_BYTES = 1024 * 1024;
+
+/** Entries of a file: the key of every request is compared with each of them, which takes about 0.1 ms for so many. */
+const MAX_KEYS = 256;
+
+/** Names and patterns of one entry: every call of it is compared with each of them. */
+const MAX_MODELS = 256;
+
+/** What a file with access keys is read with. */
+export interface AccessKeysContext extends ModelNames {
+  readonly path: string;
+  readonly environment: Environment;
+}
+
+/** The keys of a file, or all that is wrong with it. */
+export type AccessKeysReading =
+  | { readonly keys: readonly AccessKey[] }
+  | { readonly problems: readonly string[] };
+
+/** Reads the text of a file. No problem shows a key. */
+export function readAccessKeys(content: string, context: AccessKeysContext): AccessKeysReading {
+  const file = parseYamlFile(context.path, content, context.environment);
+  const locate = withoutUnknownNames(file.locate);
+  const result = fileSchema.safeParse(file.value);
+  const problems = [...file.problems];
+  if (!result.success) {
+    const description = { locate, secrets: file.filled };
+    problems.push(...describeIssues(result.error.issues, file.value, description));
+    return { problems };
+  }
+  problems.push(...duplicatesIn(result.data.keys, locate));
+  const keys = result.data.keys.map((entry, index) =>
+    keyOf(entry, context, locate, ["keys", index], problems),
+  );
+  return problems.length > 0 ? { problems } : { keys };
+}
+
+const EXPECTED_KEY =
+  'a key of 16 to 512 letters, digits and punctuation marks, or "sha256:" and its digest of 64 hex digits, ' +
+  "or a list of two of these while it is rotated";
+
+/** One key, or the old and the new one, as digests. */
+const secrets = leaf(EXPECTED_KEY, (value) => {
+  const given: unknown[] = Array.isArray(value) ? value : [value];
+  const digests = given.map(digestOf).filter((digest) => digest !== undefined);
+  return digests.length === given.length && (given.length === 1 || given.length === 2) ? digests : undefined;
+});
+
+/** The SHA-256 digest of a key, or that which is given in its place. */
+function digestOf(key: unknown): Buffer | undefined {
+  if (typeof key !== "string") return undefined;
+  const [, hex] = /^sha256:(.*)$/s.exec(key) ?? [];
+  if (hex !== undefined) return /^[0-9A-Fa-f]{64}$/.test(hex) ? Buffer.from(hex, "hex") : undefined;
+  return /^[!-~]{16,512}$/.test(key) ? createHash("sha256").update(key).digest() : undefined;
+}
+
+const entrySchema = fields({
+  name: leaf('a name of at most 64 letters, digits, ".", "_" or "-"', (value) => {
+    return typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(value) ? value : undefined;
+  }),
+  key: secrets,
+  rate_limit: z.optional(fields({ requests_per_minute: count, burst: z.optional(count) })),
+  models: z.optional(
+    list(text, "a list of models").check(
+      z.maxLength(MAX_MODELS, { error: `expected at most ${MAX_MODELS} models` }),
+    ),
+  ),
+});
+
+const fileSchema = fields({
+  keys: list(entrySchema, "a list of keys, each with a name and a key").check(
+    z.maxLength(MAX_KEYS, { error: `expected at most ${MAX_KEYS} keys` }),
+  ),
+});
+
+type Entry = z.output<typeof entrySchema>;
+
+const FIELDS = ["keys", "name", "key", "rate_limit", "requests_per_minute", "burst", "models"];
+
+/** A key in the place of a field's name is not shown. */
+function withoutUnknownNames(locate: Locate): Locate {
+  return (path) => {
+    const unknown = path.filter((step) => typeof step === "string" && !FIELDS.includes(step));
+    return unknown.reduce<string>((where, step) => where.replaceAll(String(step), "…"), locate(path));
+  };
+}
+
+/** Names and keys that two entries have: what came with such a key would have two owners. */
+function duplicatesIn(entries: readonly Entry[], locate: Locate): string[] {
+  const names = new Set<string>();
+  const owners = new Map<string, string>();
+  return entries.flatMap(({ name, key: digests }, index) => {
+    const problems: string[] = [];
+    if (names.has(name)) problems.push(`${locate(["keys", index, "name"])}: another key has the same name`);
+    names.add(name);
+    for (const digest of digests) {
+      const hex = digest.toString("hex");
+      const owner = owners.get(hex);
+      if (owner !== undefined)
+        problems.push(`${locate(["keys", index, "key"])}: the same key is given for ${owner}`);
+      owners.set(hex, name);
+    }
+    return problems;
+  });
+}
+
+function keyOf(
+  { name, key: digests, rate_limit: limit, models }: Entry,
+  names: ModelNames,
+  locate: Locate,
+  path: Path,
+  problems: string[],
+): AccessKey {
+  const grants = models?.flatMap((entry, index) => {
+    const read = readModelGrant(entry, names);
+    if ("grants" in read) return read.grants;
+    problems.push(`${locate([...path, "models", index])}: ${read.problem}`);
+    return [];
+  });
+  return {
+    name,
+    digests,
+    rateLimit: limit && {
+      requestsPerMinute: limit.requests_per_minute,
+      burst: limit.burst ?? limit.requests_per_minute,
+    },
+    isRestricted: grants !== undefined,
+    allowsModel: grants === undefined ? () => true : createModelCheck(grants),
+  };
+}

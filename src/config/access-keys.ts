@@ -1,0 +1,97 @@
+/** The access keys of a configuration, which may change while the sidecar runs. */
+import { createHash } from "node:crypto";
+import type { Environment } from "../client/from-env.ts";
+import type { AccessKey } from "./access-key.ts";
+import type { ModelNames } from "./model-grants.ts";
+import { readSmallFile, systemCodeOf } from "./small-file.ts";
+import { type Parsed, WatchedFile } from "./watched-file.ts";
+
+/** The file with the access keys, as it was read at the start. */
+export interface AccessKeysConfig {
+  /** Absolute. */
+  readonly path: string;
+  /** What was read: for finding out whether the file has changed. */
+  readonly digest: string;
+  readonly keys: readonly AccessKey[];
+  /** Reads another content of the file. */
+  readonly parse: (content: string) => Parsed<readonly AccessKey[]>;
+  /** Largest file, in bytes. */
+  readonly maxBytes: number;
+}
+
+/** Where changes of the file are noted. A logger is one. */
+export interface AccessKeysLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** Reads the file. Gives all that is wrong with it. */
+export async function loadAccessKeys(
+  path: string,
+  environment: Environment,
+  names: ModelNames,
+): Promise<AccessKeysConfig | { readonly problems: readonly string[] }> {
+  const { MAX_ACCESS_KEYS_BYTES: maxBytes, readAccessKeys } = await import("./access-keys-file.ts");
+  const read = (content: string) => readAccessKeys(content, { path, environment, ...names });
+  let content: string | undefined;
+  try {
+    content = await readSmallFile(path, maxBytes);
+  } catch (error) {
+    return { problems: [`cannot read the access keys in ${path} (${systemCodeOf(error)})`] };
+  }
+  if (content === undefined) return { problems: [`the file ${path} is over ${maxBytes} bytes`] };
+  const reading = read(content);
+  if ("problems" in reading) return reading;
+  const parse = (text: string) => {
+    const again = read(text);
+    return "keys" in again ? { value: again.keys } : { problem: summaryOf(again.problems) };
+  };
+  return { path, digest: digestOf(content), keys: reading.keys, parse, maxBytes };
+}
+
+function summaryOf([first = "", ...others]: readonly string[]): string {
+  return others.length === 0 ? first : `${first}, and ${others.length} more mistakes`;
+}
+
+/** The content itself is not kept, since it may hold keys. */
+function digestOf(content: string): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+/** The access keys of now. A file that is missing or wrong for a moment leaves the last ones in use. */
+export class AccessKeysFile {
+  readonly #file: WatchedFile<Version>;
+
+  constructor({ path, digest, keys, parse, maxBytes }: AccessKeysConfig, log: AccessKeysLog) {
+    this.#file = new WatchedFile<Version>({
+      path,
+      maxBytes,
+      value: { digest, keys },
+      parse(content) {
+        const parsed = parse(content);
+        return "problem" in parsed ? parsed : { value: { digest: digestOf(content), keys: parsed.value } };
+      },
+      isSame: (before, now) => before.digest === now.digest,
+      onChange: ({ keys: changed }) =>
+        log.info({ path, names: changed.map(({ name }) => name) }, "using the changed access keys"),
+      onProblem: (problem) =>
+        log.warn({ path, problem }, "cannot use the access keys, keeping the last ones"),
+    });
+  }
+
+  /** The keys of now. The same list until the file changes. */
+  current(): readonly AccessKey[] {
+    return this.#file.current().keys;
+  }
+
+  /** Reads the file again, whether it has changed or not. */
+  reload(): void {
+    this.#file.reload();
+  }
+}
+
+/** What the file says, and the digest by which another content is found to be the same. */
+interface Version {
+  readonly digest: string;
+  readonly keys: readonly AccessKey[];
+}

@@ -1,0 +1,110 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { AccessKey, AccessRateLimit } from "../../config/access-key.ts";
+import { anyCaller, type Caller } from "../../core/caller.ts";
+import { AuthenticationError, RateLimitError, type SDKError } from "../../core/errors.ts";
+import { TokenBucket } from "../../middleware/token-bucket.ts";
+import { bearerTokenOf } from "./bearer-token.ts";
+import { KeyRing } from "./key-ring.ts";
+
+/** Whom a request is from, and whether it may go on. */
+export interface Admission {
+  readonly caller: Caller;
+  /** Why the request is refused. Undefined: it is not. */
+  readonly refusal: SDKError | undefined;
+}
+
+/** The admission of every request where there are no access keys, and of those that need none. */
+export const openAdmission: Admission = { caller: anyCaller, refusal: undefined };
+
+/** Where the access keys are. */
+export interface AccessKeySource {
+  /** The keys of now. Gives the same list until one of them changes. */
+  current(): readonly AccessKey[];
+}
+
+/** Decides by access keys which requests go on. */
+export class AccessControl {
+  readonly #source: AccessKeySource;
+  readonly #now: () => number;
+  #keys: readonly AccessKey[] = [];
+  #ring = new KeyRing([]);
+  /** By the names of the keys. */
+  #rates = new Map<string, Rate>();
+
+  /** @param now Milliseconds of a monotonic clock. */
+  constructor(source: AccessKeySource, now: () => number = () => performance.now()) {
+    this.#source = source;
+    this.#now = now;
+  }
+
+  /** Admits or refuses a request by its headers, and counts it. */
+  admit(headers: IncomingHttpHeaders): Admission {
+    this.#refresh();
+    const token = bearerTokenOf(headers);
+    if (token === "") return NO_KEY;
+    const key = token === undefined ? undefined : this.#ring.find(token);
+    return key === undefined ? WRONG_KEY : { caller: key, refusal: this.#refuseByRate(key) };
+  }
+
+  /**
+   * The caller of a name, for work that goes on without a request: a run in the background, for instance. A name that has
+   * no key any more may use nothing.
+   */
+  callerNamed(name: string): Caller {
+    this.#refresh();
+    return this.#ring.named(name) ?? nobody(name);
+  }
+
+  #refresh(): void {
+    const keys = this.#source.current();
+    if (keys === this.#keys) return;
+    this.#keys = keys;
+    this.#ring = new KeyRing(keys);
+    const before = this.#rates;
+    this.#rates = new Map();
+    for (const { name, rateLimit } of keys) {
+      if (rateLimit !== undefined) this.#rates.set(name, rateOf(rateLimit, before.get(name), this.#now));
+    }
+  }
+
+  #refuseByRate({ name }: AccessKey): SDKError | undefined {
+    const rate = this.#rates.get(name);
+    if (rate === undefined) return undefined;
+    const waitMs = rate.bucket.msUntil(1);
+    if (waitMs > 0) return overRate(name, rate.limit, waitMs / 1000);
+    rate.bucket.take(1);
+    return undefined;
+  }
+}
+
+/** A caller without a key. */
+function nobody(name: string): Caller {
+  return { name, allowsModel: () => false, isRestricted: true };
+}
+
+/** A limit, and what is left of it. */
+interface Rate {
+  readonly limit: AccessRateLimit;
+  readonly bucket: TokenBucket;
+}
+
+/** A limit that stays as it was keeps what was used of it. */
+function rateOf(limit: AccessRateLimit, before: Rate | undefined, now: () => number): Rate {
+  const { requestsPerMinute, burst } = limit;
+  const isSame = before?.limit.requestsPerMinute === requestsPerMinute && before.limit.burst === burst;
+  return isSame ? before : { limit, bucket: new TokenBucket(requestsPerMinute, now, burst) };
+}
+
+function overRate(name: string, { requestsPerMinute }: AccessRateLimit, retryAfter: number): RateLimitError {
+  const limit = `${requestsPerMinute} ${requestsPerMinute === 1 ? "request" : "requests"} per minute`;
+  const message = `the limit of ${limit} for the access key ${name} is reached; retry in ${Math.ceil(retryAfter)} s`;
+  return new RateLimitError(message, { retryAfter });
+}
+
+// Made once: a flood of wrong keys is to cost little.
+const NO_KEY: Admission = refusedFor('expected an access key in the header "authorization: Bearer KEY"');
+const WRONG_KEY: Admission = refusedFor('the header "authorization" holds no valid access key');
+
+function refusedFor(message: string): Admission {
+  return { caller: nobody(""), refusal: new AuthenticationError(message) };
+}

@@ -1,0 +1,150 @@
+import {
+  createCache,
+  createFallback,
+  createModelAliases,
+  createRetry,
+  ErrorKind,
+  type Middleware,
+} from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Caller } from "../../src/core/caller.ts";
+import { createModelAccess } from "../../src/middleware/model-access.ts";
+import { useSimulator } from "../simulator/support.ts";
+import { askedOf, calls, clientOf, failureOf, requestFor } from "./support/providers.ts";
+
+const simulator = useSimulator();
+
+afterEach(() => simulator().clearRequests());
+
+/** A caller that may use models by `provider/model`. */
+function callerOf(...allowed: string[]): Caller {
+  const allowsModel = (provider: string, model: string) => allowed.includes(`${provider}/${model}`);
+  return { name: "checkout", isRestricted: true, allowsModel };
+}
+
+const access = createModelAccess();
+
+describe.each(calls)("createModelAccess() around %s", (_kind, call) => {
+  async function run(middleware: readonly Middleware[], model: string, caller: Caller, changes = {}) {
+    const client = clientOf(simulator(), middleware);
+    try {
+      return await call(client, requestFor(model, changes), { caller });
+    } finally {
+      await client.close();
+    }
+  }
+
+  it("lets a caller use its models, and no other", async () => {
+    const caller = callerOf("one/sim-text");
+    expect(await run([access], "sim-text", caller)).toMatchObject({ provider: "one" });
+    const denied = await failureOf(run([access], "sim-tools", caller));
+    expect(denied).toMatchObject({
+      kind: ErrorKind.ACCESS_DENIED,
+      retryable: false,
+      message: 'the access key checkout may not use the model "sim-tools" of "one"',
+    });
+    expect(denied.toProto().providerFailure).toBeUndefined();
+    expect(askedOf(simulator())).toEqual(["/v1/responses sim-text"]);
+  });
+
+  it("checks the provider that a request names as the one that it leaves out", async () => {
+    const caller = callerOf("one/sim-text");
+    expect(await run([access], "sim-text", caller, { provider: "one" })).toMatchObject({ provider: "one" });
+    for (const [provider, model] of [
+      ["two", "sim-text"],
+      ["", "one/sim-text"],
+      ["", "two/sim-text"],
+      ["one", " sim-text"],
+    ] as const)
+      expect((await failureOf(run([access], model, caller, { provider }))).kind).toBe(
+        ErrorKind.ACCESS_DENIED,
+      );
+    expect(askedOf(simulator())).toHaveLength(1);
+  });
+
+  it("checks what an alias stands for", async () => {
+    const aliases = createModelAliases({ "sim-text": { provider: "two", model: "sim-tools" } });
+    const denied = await failureOf(
+      run([aliases, access], "sim-text", callerOf("one/sim-text", "two/sim-text")),
+    );
+    expect(denied.message).toContain('the model "sim-tools" of "two"');
+    expect(askedOf(simulator())).toEqual([]);
+  });
+
+  it("leaves out the targets of a fallback that the caller may not use", async () => {
+    const fallback = createFallback({
+      targets: [
+        { provider: "two", model: "sim-tools" },
+        { provider: "two", model: "sim-text" },
+      ],
+    });
+    const failing = "sim-text:status=503";
+    const caller = callerOf(`one/${failing}`, "two/sim-text");
+    expect(await run([fallback, access], failing, caller)).toMatchObject({ provider: "two" });
+    expect(askedOf(simulator())).toEqual([`/v1/responses ${failing}`, "/v1/messages sim-text"]);
+    const failure = await failureOf(run([fallback, access], failing, callerOf(`one/${failing}`)));
+    expect(failure.kind).toBe(ErrorKind.SERVER);
+  });
+
+  it("does not go on to a fallback where the first model is not allowed, nor retry", async () => {
+    const fallback = createFallback({ targets: [{ provider: "two", model: "sim-text" }] });
+    const middleware = [fallback, createRetry({ maxRetries: 3, baseDelay: 0.001 }), access];
+    const denied = await failureOf(run(middleware, "sim-text", callerOf("two/sim-text")));
+    expect(denied.kind).toBe(ErrorKind.ACCESS_DENIED);
+    expect(askedOf(simulator())).toEqual([]);
+  });
+
+  it("keeps the answers of a cache from a caller who may not use the model", async () => {
+    const middleware = [access, createCache()];
+    const client = clientOf(simulator(), middleware);
+    const request = requestFor("sim-text", { temperature: 0 });
+    await call(client, request, { caller: callerOf("one/sim-text") });
+    const denied = await failureOf(call(client, request, { caller: callerOf("one/other") }));
+    expect(denied.kind).toBe(ErrorKind.ACCESS_DENIED);
+    await client.close();
+  });
+
+  it.each([
+    ["the model of the body", { providerOptionsJson: { one: '{"model":"sim-tools"}' } }],
+    [
+      "further models of a router",
+      { providerOptionsJson: { openai: '{"models":["sim-text","sim-tools"]}' } },
+    ],
+    [
+      "fallbacks of a gateway",
+      { providerOptionsJson: { one: '{"extra":{"fallbacks":[{"model":"sim-tools"}]}}' } },
+    ],
+    ["the model of a tool", { tools: [hosted('{"type":"image_generation","model":"sim-tools"}')] }],
+    [
+      "a tool among the options",
+      { providerOptionsJson: { one: '{"tools":[{"type":"x","model":"sim-tools"}]}' } },
+    ],
+  ])("checks %s, where a provider's own fields name it", async (_name, changes) => {
+    const denied = await failureOf(run([access], "sim-text", callerOf("one/sim-text"), changes));
+    expect(denied).toMatchObject({ kind: ErrorKind.ACCESS_DENIED });
+    expect(denied.message).toContain('"sim-tools"');
+    expect(askedOf(simulator())).toEqual([]);
+  });
+
+  it("takes the name of a tool's parameter for no model, at any depth of the options", async () => {
+    const deep = `${'{"a":'.repeat(20_000)}{"model":"sim-tools"}${"}".repeat(20_000)}`;
+    const schema = '{"tools":[{"parameters":{"properties":{"model":{"type":"string"}}}}]}';
+    const caller = callerOf("one/sim-text");
+    const denied = await failureOf(run([access], "sim-text", caller, { providerOptionsJson: { x: deep } }));
+    expect(denied.kind).toBe(ErrorKind.ACCESS_DENIED);
+    const response = await run([access], "sim-text", caller, { providerOptionsJson: { x: schema } });
+    expect(response.provider).toBe("one");
+  });
+
+  it("lets a caller without limits, and calls without a caller, use everything", async () => {
+    const free: Caller = { name: "free", isRestricted: false, allowsModel: () => true };
+    expect(await run([access], "sim-text", free)).toMatchObject({ provider: "one" });
+    const client = clientOf(simulator(), [access]);
+    expect(await call(client, requestFor("sim-text"))).toMatchObject({ provider: "one" });
+    await client.close();
+  });
+});
+
+function hosted(configJson: string) {
+  return { tool: { case: "hosted", value: { provider: "one", configJson } } } as const;
+}

@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import type { AccessKey } from "../../../src/config/access-key.ts";
+import { AuthenticationError, RateLimitError } from "../../../src/core/errors.ts";
+import { AccessControl } from "../../../src/server/access/access-control.ts";
+import { accessKey } from "../support/access-keys.ts";
+
+let time = 0;
+
+/** An access control over keys that may change. */
+function controlOf(...keys: AccessKey[]) {
+  const source = { keys: keys as readonly AccessKey[], current: () => source.keys };
+  time = 0;
+  return { source, control: new AccessControl(source, () => time) };
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+describe("AccessControl", () => {
+  it("admits either key of a caller, by the name of the entry", () => {
+    const { control } = controlOf(accessKey("a", ["a-old", "a-new"]), accessKey("b", ["b-only"]));
+    const admitted = ["a-old", "a-new", "b-only"].map((key) => control.admit(bearer(key)));
+    expect(admitted.map(({ caller, refusal }) => [caller.name, refusal])).toEqual([
+      ["a", undefined],
+      ["a", undefined],
+      ["b", undefined],
+    ]);
+  });
+
+  it.each([
+    ["no header", {}],
+    ["an empty header", { authorization: "" }],
+    ["an unknown key", bearer("nobody's")],
+    ["a part of a key", bearer("a-ol")],
+    ["a key and more", bearer("a-old ")],
+    ["another scheme", { authorization: "Basic a-old" }],
+    ["the key without a scheme", { authorization: "a-old" }],
+    ["the digest of a key", bearer(createHash("sha256").update("a-old").digest("hex"))],
+    ["a header of 64 KiB", bearer("x".repeat(65_536))],
+  ])("refuses %s", (what, headers) => {
+    const { control } = controlOf(accessKey("a", ["a-old"]));
+    const { caller, refusal } = control.admit(headers);
+    if (what === "a key and more") return expect(refusal).toBeUndefined();
+    expect(refusal).toBeInstanceOf(AuthenticationError);
+    expect(refusal?.toProto().providerFailure).toBeUndefined();
+    expect([caller.name, caller.allowsModel("p", "m"), caller.isRestricted]).toEqual(["", false, true]);
+  });
+
+  it("reads the scheme in any case", () => {
+    const { control } = controlOf(accessKey("a", ["a-old"]));
+    expect(control.admit({ authorization: "bearer a-old" }).refusal).toBeUndefined();
+    expect(control.admit({ authorization: "BEARER   a-old" }).refusal).toBeUndefined();
+  });
+
+  it("compares with every key in constant time, without leaving the loop early", async () => {
+    const source = await readFile(new URL("../../../src/server/access/key-ring.ts", import.meta.url), "utf8");
+    const find = source.slice(source.indexOf("  find("), source.indexOf("  named("));
+    expect(find).toContain("timingSafeEqual");
+    expect(find.match(/\b(?:if|break|continue|return|find|some|includes)\b/g)).toEqual(["find", "return"]);
+  });
+
+  it("follows changes of the keys with the next request", () => {
+    const { control, source } = controlOf(accessKey("a", ["a-old"]));
+    expect(control.admit(bearer("a-old")).refusal).toBeUndefined();
+    source.keys = [accessKey("a", ["a-old", "a-new"])];
+    expect(control.admit(bearer("a-new")).refusal).toBeUndefined();
+    source.keys = [accessKey("a", ["a-new"])];
+    expect(control.admit(bearer("a-old")).refusal).toBeInstanceOf(AuthenticationError);
+    expect(control.admit(bearer("a-new")).caller.name).toBe("a");
+  });
+
+  it("knows callers by their names for work without a request", () => {
+    const only = (_provider: string, model: string) => model === "m";
+    const { control, source } = controlOf(accessKey("a", ["a-old"], { allowsModel: only }));
+    expect(control.callerNamed("a").allowsModel("p", "m")).toBe(true);
+    source.keys = [];
+    expect(control.callerNamed("a")).toMatchObject({ name: "a", isRestricted: true });
+    expect(control.callerNamed("a").allowsModel("p", "m")).toBe(false);
+  });
+});
+
+describe("the rate limit of an access key", () => {
+  const limited = (burst: number) =>
+    accessKey("a", ["a-old", "a-new"], { rateLimit: { requestsPerMinute: 60, burst } });
+
+  it("allows a burst and then the rate, for both keys of an entry together", () => {
+    const { control } = controlOf(limited(2), accessKey("b", ["b-only"]));
+    expect(control.admit(bearer("a-old")).refusal).toBeUndefined();
+    expect(control.admit(bearer("a-new")).refusal).toBeUndefined();
+    const { caller, refusal } = control.admit(bearer("a-old"));
+    expect(caller.name).toBe("a");
+    expect(refusal).toBeInstanceOf(RateLimitError);
+    expect(refusal).toMatchObject({
+      message: "the limit of 60 requests per minute for the access key a is reached; retry in 1 s",
+      retryAfter: 1,
+      retryable: true,
+    });
+    expect(control.admit(bearer("b-only")).refusal).toBeUndefined();
+    time += 1000;
+    expect(control.admit(bearer("a-old")).refusal).toBeUndefined();
+    expect(control.admit(bearer("a-old")).refusal).toBeInstanceOf(RateLimitError);
+  });
+
+  it("does not count requests that are refused", () => {
+    const { control } = controlOf(limited(1));
+    for (let count = 0; count < 50; count += 1) control.admit(bearer("a-old"));
+    time += 1000;
+    expect(control.admit(bearer("a-old")).refusal).toBeUndefined();
+  });
+
+  it("is not given back by a change of other entries, but starts anew where it changes itself", () => {
+    const { control, source } = controlOf(limited(1));
+    control.admit(bearer("a-old"));
+    source.keys = [limited(1), accessKey("b", ["b-only"])];
+    expect(control.admit(bearer("a-old")).refusal).toBeInstanceOf(RateLimitError);
+    source.keys = [limited(5)];
+    expect(control.admit(bearer("a-old")).refusal).toBeUndefined();
+  });
+});
