@@ -61,13 +61,13 @@ export function message(
   return create(ThreadMessageSchema, {
     id: newId("msg"),
     createdAt: nextTime(),
-    message: userMessage(text),
+    message: userText(text),
     ...fields,
   });
 }
 
 /** A message of the contract. */
-function userMessage(text: string): Message {
+export function userText(text: string): Message {
   return create(MessageSchema, { role: Role.USER, content: [{ part: { case: "text", value: text } }] });
 }
 
@@ -100,7 +100,7 @@ export function runEvent(sequence: number, run: Run): RunEvent {
 
 /** The result of a step. */
 export function step(text: string): StepResult {
-  return create(StepResultSchema, { response: { message: userMessage(text) } });
+  return create(StepResultSchema, { response: { message: userText(text) } });
 }
 
 /** What a run to create is made of. */

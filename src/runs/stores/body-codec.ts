@@ -1,0 +1,169 @@
+import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { InternalError, InvalidRequestError } from "../../core/errors.ts";
+import { type RunEvent, RunEventSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import { type EncryptionKey, KEY_ID_BYTES } from "./encryption-key.ts";
+import { joinWithLengths, splitByLengths } from "./length-prefixed.ts";
+
+/** Options of a BodyCodec. */
+export interface BodyCodecOptions {
+  /** Largest body, in bytes before its compression. */
+  readonly maxBodyBytes: number;
+  /** Keys for encryption at rest: the first one encrypts, all of them decrypt. Empty: bodies are not encrypted. */
+  readonly keys?: readonly EncryptionKey[] | undefined;
+}
+
+/** Bodies of this size and more are compressed, in bytes: below it, deflate costs more than a store does. */
+const MIN_COMPRESSED_BYTES = 4 * 1024;
+
+/** Largest body that is compressed, in bytes: it takes about 15 ms, in which nothing else happens. */
+const MAX_COMPRESSED_BYTES = 1024 * 1024;
+
+const IS_COMPRESSED = 1;
+const IS_ENCRYPTED = 2;
+const FLAGS_BYTES = 1;
+const LENGTH_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const ENCRYPTION_HEADER_BYTES = FLAGS_BYTES + KEY_ID_BYTES + NONCE_BYTES;
+
+/**
+ * Turns messages of the contract into the bodies that stores keep, and back.
+ *
+ * A body is a byte of flags and the message. Compressed: its length before that, and raw deflate. Encrypted: the id of
+ * the key, a random nonce, then all of this in AES-256-GCM, and its tag. The place of the body in the store is
+ * authenticated too, so that nobody can put the body of one row into another.
+ */
+export class BodyCodec {
+  readonly #maxBodyBytes: number;
+  readonly #keys: ReadonlyMap<string, EncryptionKey>;
+  /** The key that encrypts. */
+  readonly key: EncryptionKey | undefined;
+
+  constructor({ maxBodyBytes, keys = [] }: BodyCodecOptions) {
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#keys = new Map(keys.map((key) => [key.id.toString("hex"), key]));
+    this.key = keys[0];
+  }
+
+  /**
+   * The body of a message.
+   * @param place Where it is kept: the same at each reading, and another one for every other body.
+   * @throws InvalidRequestError where it is too large.
+   */
+  write<Schema extends DescMessage>(
+    schema: Schema,
+    message: MessageShape<Schema>,
+    place: string,
+  ): Uint8Array {
+    return this.encode(toBinary(schema, message), place);
+  }
+
+  /** @throws InternalError where the body cannot be read. */
+  read<Schema extends DescMessage>(schema: Schema, body: Uint8Array, place: string): MessageShape<Schema> {
+    return fromBinary(schema, this.decode(body, place));
+  }
+
+  /** The body of several events. */
+  writeEvents(events: readonly RunEvent[], place: string): Uint8Array {
+    return this.encode(joinWithLengths(events.map((event) => toBinary(RunEventSchema, event))), place);
+  }
+
+  /** The events of a body. */
+  readEvents(body: Uint8Array, place: string): RunEvent[] {
+    return splitByLengths(this.decode(body, place)).map((bytes) => fromBinary(RunEventSchema, bytes));
+  }
+
+  /** The body of bytes. */
+  encode(bytes: Uint8Array, place: string): Uint8Array {
+    if (bytes.byteLength > this.#maxBodyBytes) throw tooLarge(bytes.byteLength, this.#maxBodyBytes);
+    const packed = compress(bytes) ?? withFlags(0, bytes);
+    return this.key === undefined ? packed : encrypt(packed, this.key, place);
+  }
+
+  /** The bytes of a body. */
+  decode(body: Uint8Array, place: string): Uint8Array {
+    const packed = this.#decrypt(body, place);
+    const flags = packed[0] ?? 0;
+    if (packed.byteLength === 0 || flags > IS_COMPRESSED) throw unreadable(place, "it has an unknown form");
+    return flags === IS_COMPRESSED ? decompress(packed, place) : packed.subarray(FLAGS_BYTES);
+  }
+
+  #decrypt(body: Uint8Array, place: string): Uint8Array {
+    const isEncrypted = body[0] === IS_ENCRYPTED;
+    if (!isEncrypted && this.key === undefined) return body;
+    if (!isEncrypted) throw unreadable(place, "it is not encrypted, and the store is");
+    const keyId = Buffer.from(body.subarray(FLAGS_BYTES, FLAGS_BYTES + KEY_ID_BYTES)).toString("hex");
+    const key = this.#keys.get(keyId);
+    if (key === undefined)
+      throw unreadable(place, `it is encrypted with the key ${keyId}, which is not configured`);
+    return decrypt(body, key, place);
+  }
+}
+
+/** Undefined where it is not worth it. */
+function compress(bytes: Uint8Array): Uint8Array | undefined {
+  if (bytes.byteLength < MIN_COMPRESSED_BYTES || bytes.byteLength > MAX_COMPRESSED_BYTES) return undefined;
+  const deflated = deflateRawSync(bytes, { level: 1 });
+  const body = Buffer.allocUnsafe(FLAGS_BYTES + LENGTH_BYTES + deflated.byteLength);
+  if (body.byteLength > 0.9 * bytes.byteLength) return undefined;
+  body[0] = IS_COMPRESSED;
+  body.writeUInt32BE(bytes.byteLength, FLAGS_BYTES);
+  body.set(deflated, FLAGS_BYTES + LENGTH_BYTES);
+  return body;
+}
+
+function decompress(packed: Uint8Array, place: string): Uint8Array {
+  const view = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
+  try {
+    const length = view.readUInt32BE(FLAGS_BYTES);
+    const bytes = inflateRawSync(view.subarray(FLAGS_BYTES + LENGTH_BYTES), { maxOutputLength: length || 1 });
+    if (bytes.byteLength === length) return bytes;
+  } catch {
+    // What zlib says about it helps nobody.
+  }
+  throw unreadable(place, "its compressed content is damaged");
+}
+
+function withFlags(flags: number, bytes: Uint8Array): Uint8Array {
+  const body = Buffer.allocUnsafe(FLAGS_BYTES + bytes.byteLength);
+  body[0] = flags;
+  body.set(bytes, FLAGS_BYTES);
+  return body;
+}
+
+function encrypt(packed: Uint8Array, key: EncryptionKey, place: string): Uint8Array {
+  const header = Buffer.alloc(ENCRYPTION_HEADER_BYTES);
+  header[0] = IS_ENCRYPTED;
+  header.set(key.id, FLAGS_BYTES);
+  randomFillSync(header, FLAGS_BYTES + KEY_ID_BYTES, NONCE_BYTES);
+  const cipher = createCipheriv("aes-256-gcm", key.bytes, header.subarray(FLAGS_BYTES + KEY_ID_BYTES));
+  cipher.setAAD(Buffer.from(place));
+  return Buffer.concat([header, cipher.update(packed), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypt(body: Uint8Array, key: EncryptionKey, place: string): Uint8Array {
+  const end = body.byteLength - TAG_BYTES;
+  if (end < ENCRYPTION_HEADER_BYTES) throw unreadable(place, "it is cut off");
+  const nonce = body.subarray(FLAGS_BYTES + KEY_ID_BYTES, ENCRYPTION_HEADER_BYTES);
+  const decipher = createDecipheriv("aes-256-gcm", key.bytes, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(place));
+  decipher.setAuthTag(body.subarray(end));
+  try {
+    return Buffer.concat([decipher.update(body.subarray(ENCRYPTION_HEADER_BYTES, end)), decipher.final()]);
+  } catch {
+    throw unreadable(place, "it was changed, or it is the body of another row, or the key is another one");
+  }
+}
+
+function tooLarge(bytes: number, limit: number): InvalidRequestError {
+  return new InvalidRequestError(
+    `expected at most ${limit} bytes for one element of a stored run, found ${bytes}; ` +
+      "the limit is `max_body_bytes` of `runs`, and runs that are not stored have none",
+  );
+}
+
+function unreadable(place: string, reason: string): InternalError {
+  return new InternalError(`cannot read ${place} from the run store: ${reason}`);
+}
