@@ -67,6 +67,7 @@ Environment:
   OUTRIGGER_ACCESS_KEYS_FILE  file with the access keys of callers. Default: none are needed
   OUTRIGGER_ALLOW_UNAUTHENTICATED
                               true: an ADDRESS may be open to the network without access keys
+  OUTRIGGER_LOCAL_ONLY        true: only providers on this machine or in private networks
   OUTRIGGER_DEFAULT_PROVIDER  like --default-provider
   OUTRIGGER_LOG_LEVEL         like --log-level
   HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used for calls of the providers;

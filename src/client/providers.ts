@@ -1,10 +1,22 @@
 /** The adapters by wire API: the only module that knows all of them. */
 
 import type { ProviderAdapter } from "../core/adapter.ts";
-import { AnthropicAdapter, type AnthropicAdapterOptions } from "../providers/anthropic-messages/adapter.ts";
-import { GeminiAdapter, type GeminiAdapterOptions } from "../providers/gemini/adapter.ts";
+import {
+  DEFAULT_BASE_URL as ANTHROPIC_BASE_URL,
+  AnthropicAdapter,
+  type AnthropicAdapterOptions,
+} from "../providers/anthropic-messages/adapter.ts";
+import {
+  DEFAULT_BASE_URL as GEMINI_BASE_URL,
+  GeminiAdapter,
+  type GeminiAdapterOptions,
+} from "../providers/gemini/adapter.ts";
 import { OpenAIChatAdapter, type OpenAIChatAdapterOptions } from "../providers/openai-chat/adapter.ts";
-import { OpenAIAdapter, type OpenAIAdapterOptions } from "../providers/openai-responses/adapter.ts";
+import {
+  DEFAULT_BASE_URL as OPENAI_BASE_URL,
+  OpenAIAdapter,
+  type OpenAIAdapterOptions,
+} from "../providers/openai-responses/adapter.ts";
 
 /** Names of the profiles of OpenAI-compatible servers. */
 export { profileNames } from "../providers/openai-chat/profiles.ts";
@@ -47,6 +59,20 @@ export function isSelfHosted(api: unknown): boolean {
 export type ProviderSettings = {
   [Api in WireApi]: { readonly api: Api } & Omit<OptionsOfApi[Api], "name">;
 }[WireApi];
+
+/** Where a provider is: the address of its entry, else that of the provider itself. */
+export function baseUrlOf(settings: ProviderSettings): string {
+  switch (settings.api) {
+    case "openai-responses":
+      return settings.baseUrl ?? OPENAI_BASE_URL;
+    case "anthropic-messages":
+      return settings.baseUrl ?? ANTHROPIC_BASE_URL;
+    case "gemini":
+      return settings.baseUrl ?? GEMINI_BASE_URL;
+    case "openai-chat":
+      return settings.baseUrl;
+  }
+}
 
 /** Creates the adapter of a provider. Throws ConfigurationError where its settings are invalid. */
 export function createAdapter(name: string, settings: ProviderSettings): ProviderAdapter {

@@ -63,8 +63,6 @@ export interface ClientConfig {
   readonly middleware: MiddlewareConfig;
   /** Whether there are access keys, so that calls have callers. */
   readonly hasCallers: boolean;
-  /** Whether every provider must be on this machine or in a private network. */
-  readonly localOnly: boolean;
   /** Models beside those of the shipped catalog, and what differs in these. */
   readonly models: readonly ConfiguredModel[];
   /** What to do where there is no provider. */

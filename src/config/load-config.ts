@@ -3,6 +3,7 @@ import { describeMissing, type Environment, readProviders } from "../client/from
 import type { ProviderSettings } from "../client/providers.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isObject } from "../kit/json/json.ts";
+import type { McpSettings } from "../runs/mcp/settings.ts";
 import { type AccessKeysConfig, loadAccessKeys } from "./access-keys.ts";
 import {
   type Config,
@@ -13,6 +14,7 @@ import {
 } from "./config.ts";
 import { configVariable, findUnknownVariables, locateVariable, readVariables } from "./environment.ts";
 import { compact } from "./fields.ts";
+import { addressesOf, findForeignAddresses } from "./local-only.ts";
 import { checkMcpTokens, mcpSettingsOf } from "./mcp.ts";
 import { middlewareTargets } from "./middleware-targets.ts";
 import type { ModelNames } from "./model-grants.ts";
@@ -52,9 +54,13 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   problems.push(...checkDefaultProvider([given, variables, file], names), ...checkTargets(file, names));
   if (problems.length > 0) throw mistakes(problems);
   const settings: Settings = { ...file.settings, ...variables.settings, ...given.settings };
+  const { local_only: localOnly = false } = settings;
   const middleware = middlewareOf(settings);
   const modelNames = { providers: names, aliases: middleware.modelAliases };
   const access = await readAccess([variables, file], environment, modelNames);
+  const providers = mergeProviders(registered.providers, settings, file.keys);
+  const mcp = mcpSettingsOf(settings.mcp, file.folder, localOnly);
+  if (localOnly) await checkAddresses(providers, mcp);
   return {
     listeners: listenersOf(settings),
     access: { keys: access, allowUnauthenticated: settings.allow_unauthenticated ?? false },
@@ -62,16 +68,15 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
     log: { level: settings.log_level ?? "info" },
     shutdown: { timeoutMs: settings.drain_timeout },
     client: {
-      providers: mergeProviders(registered.providers, settings, file.keys),
+      providers,
       keyFiles: file.keyFiles,
       defaultProvider: settings.default_provider,
       middleware,
       hasCallers: access !== undefined,
-      localOnly: settings.local_only ?? false,
       models: settings.models ?? [],
       remedy: describeMissing(registered),
     },
-    mcp: mcpSettingsOf(settings.mcp, file.folder),
+    mcp,
     notices: [...registered.notices, ...findUnknownVariables(environment, file.variables)],
   };
 }
@@ -89,6 +94,16 @@ async function readAccess(
   if ("keys" in access) return access;
   const where = source.locate(["access_keys_file"]);
   throw mistakes(access.problems.map((problem) => `${where}: ${problem}`));
+}
+
+/** @throws ConfigurationError naming everything that `local_only` excludes. */
+async function checkAddresses(
+  providers: ReadonlyMap<string, ProviderSettings>,
+  { servers }: McpSettings,
+): Promise<void> {
+  const ofServers = [...servers].map(([name, { url }]) => ({ what: `mcp server ${name}`, baseUrl: url }));
+  const problems = await findForeignAddresses([...addressesOf(providers), ...ofServers]);
+  if (problems.length > 0) throw mistakes(problems);
 }
 
 function listenersOf(settings: Settings): ListenersConfig {
@@ -218,7 +233,7 @@ const locateFlag: Locate = ([field]) => `--${String(field).replaceAll("_", "-")}
 
 function mergeProviders(
   fromVariables: ReadonlyMap<string, ProviderSettings>,
-  { providers = {}, timeouts = {}, media = {}, limits = {} }: Settings,
+  { providers = {}, timeouts = {}, media = {}, limits = {}, local_only: localOnly }: Settings,
   keys: ReadonlyMap<string, string>,
 ): Map<string, ProviderSettings> {
   const merged = new Map(fromVariables);
@@ -227,6 +242,7 @@ function mergeProviders(
     merged.set(name, {
       ...media,
       ...providerLimits(limits),
+      ...compact({ localOnly }),
       ...settings,
       timeouts: { ...timeouts, ...settings.timeouts },
     });

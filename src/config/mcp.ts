@@ -10,13 +10,16 @@ import type { Parsed } from "./watched-file.ts";
 
 type Section = NonNullable<Settings["mcp"]>;
 
-/** @param folder Base of relative paths. */
-export function mcpSettingsOf(section: Section | undefined, folder: string): McpSettings {
+/**
+ * @param folder Base of relative paths.
+ * @param localOnly Whether servers must be on this machine or in a private network.
+ */
+export function mcpSettingsOf(section: Section | undefined, folder: string, localOnly: boolean): McpSettings {
   const { servers = {}, allowedUrls = [], limits = {} } = section ?? {};
   const configured = Object.entries(servers).map(([label, server]) => {
     return [label, serverOf(server, folder)] as const;
   });
-  return { servers: new Map(configured), allowedUrls, limits };
+  return { servers: new Map(configured), allowedUrls, limits, ...(localOnly ? { localOnly } : {}) };
 }
 
 /** What is wrong with the files that hold tokens. */

@@ -159,7 +159,6 @@ providers:
         defaultProvider: "eu",
         hasCallers: false,
         keyFiles: new Map(),
-        localOnly: false,
         middleware: {
           modelAliases: {
             fast: { provider: "eu", model: "gpt-5.2-mini" },

@@ -2,6 +2,7 @@ import { type buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool }
 import { Connector } from "./connector.ts";
 import { MAX_RESPONSE_HEADER_BYTES } from "./error.ts";
 import { Exchange } from "./exchange.ts";
+import { lookupPrivate } from "./private-address.ts";
 import type { ProxySettings } from "./proxy.ts";
 
 /** What connections are made of. */
@@ -14,6 +15,8 @@ export interface DispatcherOptions {
   readonly keepAliveMs: number;
   /** Time limit of the way through a proxy, in milliseconds; 0 for none. */
   readonly connectMs: number;
+  /** Whether names may lead to private addresses alone. Only without proxies. */
+  readonly localOnly: boolean;
   readonly proxies: ProxySettings | undefined;
 }
 
@@ -29,7 +32,7 @@ const SOCKET = { highWaterMark: 16 * 1024, keepAlive: true };
  * forwarded in absolute form, as undici's EnvHttpProxyAgent does it.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { origin, maxConnections, keepAliveMs, connectMs, proxies } = options;
+  const { origin, maxConnections, keepAliveMs, connectMs, localOnly, proxies } = options;
   const common: Pool.Options = {
     allowH2: false,
     pipelining: 1,
@@ -41,7 +44,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     bodyTimeout: 0,
     factory: createConnection,
   };
-  if (proxies === undefined) return new Pool(origin, { ...common, connectTimeout: 0, connect: SOCKET });
+  if (proxies === undefined) {
+    const connect = localOnly ? { ...SOCKET, lookup: lookupPrivate } : SOCKET;
+    return new Pool(origin, { ...common, connectTimeout: 0, connect });
+  }
   return new EnvHttpProxyAgent({
     ...common,
     ...proxies,

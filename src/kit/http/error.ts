@@ -5,6 +5,7 @@ import {
   RequestTimeoutError,
   type SDKError,
 } from "../../core/errors.ts";
+import { NOT_PRIVATE } from "./private-address.ts";
 import type { HttpTimeouts } from "./timeouts.ts";
 
 /** Largest head of a response, in bytes. Providers send about four thousand. */
@@ -32,6 +33,8 @@ export function httpErrorOf(error: Error, exchange: FailedExchange): SDKError {
   switch (codeOf(error)) {
     case "UND_ERR_CONNECT_TIMEOUT":
       return new NetworkError(`no connection to ${peer} within ${secondsOf(timeouts.connectMs)}`);
+    case NOT_PRIVATE:
+      return notLocal(peer);
     case "UND_ERR_HEADERS_OVERFLOW":
       return new NetworkError(`the response head of ${peer} is over ${MAX_RESPONSE_HEADER_BYTES} bytes`);
     case "UND_ERR_DESTROYED":
@@ -40,6 +43,13 @@ export function httpErrorOf(error: Error, exchange: FailedExchange): SDKError {
     default:
       return configurationErrorOf(error, peer) ?? networkErrorOf(error, exchange);
   }
+}
+
+/** The error of a provider that is outside of the networks to which it is confined. */
+export function notLocal(peer: string): ConfigurationError {
+  return new ConfigurationError(
+    `${peer} is not on this machine or in a private network, as local_only demands`,
+  );
 }
 
 /** The error of an exchange that took longer than its limit. */

@@ -5,7 +5,9 @@
 import type { Dispatcher } from "undici";
 import { ConfigurationError } from "../../core/errors.ts";
 import { createDispatcher } from "./dispatcher.ts";
+import { notLocal } from "./error.ts";
 import { Exchange, type HttpAnswer } from "./exchange.ts";
+import { addressInHost, isPrivateAddress } from "./private-address.ts";
 import { type Environment, proxySettingsOf } from "./proxy.ts";
 import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "./timeouts.ts";
 import { joinUrl, parseBaseUrl, peerOf } from "./url.ts";
@@ -33,6 +35,11 @@ export interface HttpTransportOptions {
   readonly userAgent?: string | undefined;
   /** Where the proxy variables are read, once. Defaults to `process.env`. */
   readonly environment?: Environment | undefined;
+  /**
+   * Connects to this machine and to private networks alone, whatever the name of the provider leads to, and to no proxy.
+   * Default false.
+   */
+  readonly localOnly?: boolean | undefined;
 }
 
 /** Options of a request without a body. */
@@ -103,12 +110,17 @@ type Body = string | Uint8Array | null;
 
 function openDispatcher(base: URL, timeouts: HttpTimeouts, options: HttpTransportOptions): Dispatcher {
   const { maxConnections, keepAliveMs = DEFAULT_KEEP_ALIVE_MS, environment = process.env } = options;
+  const { localOnly = false } = options;
+  const address = addressInHost(base.hostname);
+  if (localOnly && address !== undefined && !isPrivateAddress(address)) throw notLocal(peerOf(base));
   return createDispatcher({
     origin: base.origin,
     maxConnections: maxConnections === undefined ? undefined : atLeastOne("maxConnections", maxConnections),
     keepAliveMs: atLeastOne("keepAliveMs", keepAliveMs),
     connectMs: timeouts.connectMs,
-    proxies: proxySettingsOf(environment),
+    localOnly,
+    // Where a proxy connects to cannot be seen from here.
+    proxies: localOnly ? undefined : proxySettingsOf(environment),
   });
 }
 

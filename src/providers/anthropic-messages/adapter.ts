@@ -34,6 +34,8 @@ export interface AnthropicAdapterOptions {
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Timeouts; those left out keep their default. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  readonly localOnly?: boolean | undefined;
   /** Folders whose files a `url` may name. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
   /** Maximum bytes of all files of a request. Default 32 MiB. */
@@ -59,6 +61,7 @@ export class AnthropicAdapter extends HttpAdapter {
       transport: createHttpTransport({
         baseUrl: withoutVersion(options.baseUrl ?? DEFAULT_BASE_URL),
         timeouts: options.timeouts,
+        localOnly: options.localOnly,
       }),
       headers: headersOf(options),
     });
@@ -71,7 +74,8 @@ export class AnthropicAdapter extends HttpAdapter {
   }
 }
 
-const DEFAULT_BASE_URL = "https://api.anthropic.com";
+/** The address of the provider itself. */
+export const DEFAULT_BASE_URL = "https://api.anthropic.com";
 const DEFAULT_API_VERSION = "2023-06-01";
 const BETA_HEADER = "anthropic-beta";
 

@@ -30,6 +30,8 @@ export interface GeminiAdapterOptions {
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Time limits. Defaults for those that are left out. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  readonly localOnly?: boolean | undefined;
   /** Folders whose files a caller may name in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
   /** Maximum bytes of all files of a request. Default 32 MiB. */
@@ -53,6 +55,7 @@ export class GeminiAdapter extends HttpAdapter {
       transport: createHttpTransport({
         baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
         timeouts: options.timeouts ?? {},
+        localOnly: options.localOnly,
       }),
       headers: { "x-goog-api-key": options.apiKey, ...options.defaultHeaders },
       catalogProvider: PROVIDER_NAME,
@@ -64,7 +67,8 @@ export class GeminiAdapter extends HttpAdapter {
   }
 }
 
-const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com";
+/** The address of the provider itself. */
+export const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com";
 const DEFAULT_VERSION = "v1beta";
 
 function protocolOf(

@@ -38,6 +38,8 @@ export interface OpenAIChatAdapterOptions {
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** Time limits; those left out keep their defaults. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  readonly localOnly?: boolean | undefined;
   /** Folders of which callers may name files in a `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
   /** Maximum bytes of all files of a request. Default 32 MiB. */
@@ -62,7 +64,11 @@ export class OpenAIChatAdapter extends HttpAdapter {
       catalog: options.catalog,
       protocol: protocolOf(name, profile, options),
       answerLimits: options.answerLimits,
-      transport: createHttpTransport({ baseUrl: options.baseUrl, timeouts: options.timeouts ?? {} }),
+      transport: createHttpTransport({
+        baseUrl: options.baseUrl,
+        timeouts: options.timeouts ?? {},
+        localOnly: options.localOnly,
+      }),
       headers: headersOf(profile, options),
       catalogProvider: profile.catalog,
     });

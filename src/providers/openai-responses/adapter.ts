@@ -31,6 +31,8 @@ export interface OpenAIAdapterOptions {
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Time limits; those left out keep their defaults. */
   readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  readonly localOnly?: boolean | undefined;
   /** Folders whose files a caller may name in an `url`. Default none. */
   readonly allowFilesUnder?: readonly string[] | undefined;
   /** Maximum bytes of all files of a request. Default 32 MiB. */
@@ -56,6 +58,7 @@ export class OpenAIAdapter extends HttpAdapter {
       transport: createHttpTransport({
         baseUrl: options.baseUrl ?? DEFAULT_BASE_URL,
         timeouts: options.timeouts ?? {},
+        localOnly: options.localOnly,
       }),
       headers: headersOf(options),
       catalogProvider: PROVIDER_NAME,
@@ -63,7 +66,8 @@ export class OpenAIAdapter extends HttpAdapter {
   }
 }
 
-const DEFAULT_BASE_URL = "https://api.openai.com/v1";
+/** The address of the provider itself. */
+export const DEFAULT_BASE_URL = "https://api.openai.com/v1";
 
 function headersOf({
   apiKey,

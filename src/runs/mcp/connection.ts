@@ -52,12 +52,12 @@ export class McpConnection {
   readonly #abandoned = new AbortController();
   #connected: Promise<void> | undefined;
 
-  constructor(endpoint: McpEndpoint, limits: McpLimits, environment: McpSettings["environment"]) {
+  constructor(endpoint: McpEndpoint, limits: McpLimits, { environment, localOnly }: McpSettings) {
     this.#label = endpoint.server.serverLabel;
     this.#limits = limits;
     // The calls keep their own time.
     const timeouts = { requestMs: 0, betweenBytesMs: 0 };
-    this.#http = createHttpTransport({ baseUrl: endpoint.url.origin, timeouts, environment });
+    this.#http = createHttpTransport({ baseUrl: endpoint.url.origin, timeouts, environment, localOnly });
     this.#transport = new StreamableHTTPClientTransport(endpoint.url, {
       fetch: createMcpFetch(this.#http, endpoint, limits),
       onInsufficientScope: "throw",

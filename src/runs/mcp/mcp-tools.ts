@@ -67,7 +67,7 @@ class McpRun implements OpenedServerTools {
   }
 
   /** Opens the servers and lists their tools. To be called once. */
-  async open(endpoints: readonly McpEndpoint[], { environment }: McpSettings): Promise<void> {
+  async open(endpoints: readonly McpEndpoint[], settings: McpSettings): Promise<void> {
     const { McpConnection } = await import("./connection.ts");
     const { signal } = this.#options;
     signal.addEventListener("abort", this.#abandon, { once: true });
@@ -75,7 +75,7 @@ class McpRun implements OpenedServerTools {
       endpoints.map((endpoint) =>
         this.#list(
           endpoint,
-          (headers) => new McpConnection({ ...endpoint, headers }, this.#limits, environment),
+          (headers) => new McpConnection({ ...endpoint, headers }, this.#limits, settings),
         ),
       ),
     );

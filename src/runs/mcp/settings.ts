@@ -47,6 +47,8 @@ export interface McpSettings {
   readonly allowedUrls: readonly AddressPattern[];
   /** Limits; those left out keep their defaults. */
   readonly limits?: Partial<McpLimits> | undefined;
+  /** Connects to this machine and to private networks alone, and to no proxy. Default false. */
+  readonly localOnly?: boolean | undefined;
   /** Where the proxy variables are read. Defaults to `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }

@@ -1,0 +1,67 @@
+/** Holds a configuration to providers on this machine and in private networks. */
+import { lookup } from "node:dns/promises";
+import { baseUrlOf, type ProviderSettings } from "../client/providers.ts";
+import { addressInHost, isPrivateAddress } from "../kit/http/private-address.ts";
+import { parseBaseUrl } from "../kit/http/transport.ts";
+
+/** Finds the addresses of a name. Rejects where there are none. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>;
+
+/** Something that is connected to: what it is, for errors, and where. */
+export interface NamedAddress {
+  readonly what: string;
+  readonly baseUrl: string;
+}
+
+/** Where the providers are. */
+export function addressesOf(providers: ReadonlyMap<string, ProviderSettings>): NamedAddress[] {
+  return [...providers].map(([name, settings]) => ({
+    what: `provider ${name}`,
+    baseUrl: baseUrlOf(settings),
+  }));
+}
+
+/**
+ * One line for each address that is not on this machine or in a private network. A name that cannot be resolved counts
+ * as such, unless public DNS cannot have it: services of a cluster may start later, and each connection is checked again.
+ */
+export async function findForeignAddresses(
+  addresses: readonly NamedAddress[],
+  resolve: Resolve = resolveByName,
+): Promise<string[]> {
+  const checks = addresses.map(async ({ what, baseUrl }) => {
+    const { hostname } = parseBaseUrl(baseUrl);
+    const problem = await problemOf(hostname, resolve);
+    return problem === undefined ? [] : [`${what}: ${hostname} ${problem}`];
+  });
+  return (await Promise.all(checks)).flat();
+}
+
+async function problemOf(hostname: string, resolve: Resolve): Promise<string | undefined> {
+  const literal = addressInHost(hostname);
+  const addresses = literal === undefined ? await resolved(hostname, resolve) : [literal];
+  if (addresses === undefined)
+    return isPrivateName(hostname) ? undefined : "cannot be resolved, so that it may be anywhere";
+  const foreign = addresses.find((address) => !isPrivateAddress(address));
+  if (foreign === undefined) return undefined;
+  const where = foreign === literal ? "" : ` (${foreign})`;
+  return `is not on this machine or in a private network${where}, as local_only demands`;
+}
+
+async function resolved(hostname: string, resolve: Resolve): Promise<readonly string[] | undefined> {
+  try {
+    return await resolve(hostname);
+  } catch {
+    return undefined;
+  }
+}
+
+async function resolveByName(hostname: string): Promise<string[]> {
+  const found = await lookup(hostname, { all: true });
+  return found.map(({ address }) => address);
+}
+
+/** Names without a dot, those that Kubernetes gives its services, and those that are reserved (RFC 6761, RFC 6762, ICANN). */
+function isPrivateName(hostname: string): boolean {
+  return !hostname.includes(".") || /\.(?:svc|cluster\.local|local|localhost|internal)$/.test(hostname);
+}

@@ -1,0 +1,53 @@
+/** Addresses that lead nowhere but to this machine and the networks of its owner. */
+import { lookup } from "node:dns";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+
+/** Code of the error of a name that leads to no private address. */
+export const NOT_PRIVATE = "ERR_NOT_PRIVATE";
+
+/**
+ * Whether an IP address is of this machine or of a private network: loopback, RFC 1918, the shared space of RFC 6598
+ * (pods and overlay networks use it) and the unique local ones of IPv6. Addresses of a link are not: models are not
+ * served there, but the metadata of clouds are. Of a name it is false.
+ */
+export function isPrivateAddress(address: string): boolean {
+  const family = isIP(address);
+  return family !== 0 && PRIVATE.check(address, family === 6 ? "ipv6" : "ipv4");
+}
+
+/** The IP address in the host of a URL; undefined where it is a name. */
+export function addressInHost(hostname: string): string | undefined {
+  const address = hostname.replace(/^\[|\]$/g, "");
+  return isIP(address) === 0 ? undefined : address;
+}
+
+/**
+ * Looks a name up for a connection, and gives its private addresses alone: what a name led to before does not count, so
+ * that a change of the DNS cannot send a request elsewhere.
+ */
+export const lookupPrivate: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, found) => {
+    if (error !== null) return callback(error, "");
+    const addresses = found.filter(({ address }) => isPrivateAddress(address));
+    const [first] = addresses;
+    if (first === undefined) return callback(notPrivate(hostname), "");
+    if (options.all === true) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  });
+};
+
+function notPrivate(hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${hostname} has no private address`), { code: NOT_PRIVATE });
+}
+
+const PRIVATE = new BlockList();
+PRIVATE.addSubnet("127.0.0.0", 8, "ipv4");
+PRIVATE.addSubnet("10.0.0.0", 8, "ipv4");
+PRIVATE.addSubnet("172.16.0.0", 12, "ipv4");
+PRIVATE.addSubnet("192.168.0.0", 16, "ipv4");
+PRIVATE.addSubnet("100.64.0.0", 10, "ipv4");
+PRIVATE.addSubnet("fc00::", 7, "ipv6");
+PRIVATE.addAddress("::1", "ipv6");
+// A connection to them is one to this machine.
+PRIVATE.addAddress("0.0.0.0", "ipv4");
+PRIVATE.addAddress("::", "ipv6");
