@@ -1,0 +1,57 @@
+import { InternalError, SDKError, ServerError } from "../../../core/errors.ts";
+
+/** What a caller can be told of a failure of the database, by the class of its SQLSTATE: its first two characters. */
+const SQLSTATE_CLASSES: ReadonlyMap<string, string> = new Map([
+  ["08", "the connection to the database of runs broke"],
+  ["28", "the database of runs refused the sidecar's credentials"],
+  ["3D", "the database of runs does not exist"],
+  ["53", "the database of runs is out of resources"],
+  ["57", "the database of runs is shutting down or took too long"],
+]);
+
+/** SQLSTATEs that say more than their class. */
+const SQLSTATES: ReadonlyMap<string, string> = new Map([
+  ["25006", "the database of runs is read-only"],
+  ["40001", "the database of runs is too busy"],
+  ["40P01", "the database of runs is too busy"],
+  ["42501", "the sidecar's role has not the rights that it needs in the database of runs"],
+  ["53100", "the disk of the database of runs is full"],
+  ["53300", "the database of runs has no free connections"],
+  ["57014", "the database of runs took too long"],
+]);
+
+/** Outcomes of transactions that disturbed each other: the same transaction can succeed at once. */
+const REPEATABLE: ReadonlySet<string> = new Set(["40001", "40P01"]);
+
+/**
+ * The failure of an operation on the database. Neither its message nor its cause holds what PostgreSQL or `pg` wrote:
+ * they quote values, that is content of runs, and connection strings.
+ */
+export function storeFailure(thrown: unknown): SDKError {
+  if (thrown instanceof SDKError) return thrown;
+  const code = codeOf(thrown);
+  if (!isSqlState(code)) {
+    return new ServerError(`the database of runs cannot be reached (${code || reasonOf(thrown)})`);
+  }
+  const reason = SQLSTATES.get(code) ?? SQLSTATE_CLASSES.get(code.slice(0, 2));
+  if (reason !== undefined) return new ServerError(`${reason} (SQLSTATE ${code})`);
+  return new InternalError(`the database of runs refused a statement (SQLSTATE ${code})`);
+}
+
+/** Whether the transaction can be repeated at once. */
+export function isRepeatable(thrown: unknown): boolean {
+  return REPEATABLE.has(codeOf(thrown));
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";
+}
+
+function isSqlState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code);
+}
+
+/** `pg` reports a lost connection and its own time limits by messages alone. */
+function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error && /timeout/i.test(thrown.message) ? "timeout" : "connection lost";
+}

@@ -1,0 +1,121 @@
+/** A PostgreSQL server of its own for a test file, in a temporary folder, reached by a Unix socket. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chown, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "pg";
+import { findPostgres, type User, unprivilegedUser } from "./find-postgres.ts";
+
+const run = promisify(execFile);
+
+/** How long a server may take to start, in milliseconds. */
+const START_TIMEOUT_MS = 30_000;
+
+/** Settings for short tests: what a crash of the machine would do to the data does not matter. */
+const SETTINGS = {
+  listen_addresses: "",
+  fsync: "off",
+  full_page_writes: "off",
+  shared_buffers: "32MB",
+  max_connections: "60",
+};
+
+/** A server. */
+export class Postgres {
+  readonly #folder: string;
+  readonly #bin: string;
+  readonly #user: User;
+  #process: ChildProcess | undefined;
+
+  private constructor(folder: string, bin: string, user: User) {
+    this.#folder = folder;
+    this.#bin = bin;
+    this.#user = user;
+  }
+
+  /** Starts a server. Undefined where there are no programs for one. */
+  static async start(): Promise<Postgres | undefined> {
+    const user = await unprivilegedUser();
+    const folder = await mkdtemp(join(tmpdir(), "outrigger-pg-"));
+    if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid);
+    const bin = await findPostgres(user, folder);
+    if (bin === undefined) {
+      await rm(folder, { recursive: true, force: true });
+      return undefined;
+    }
+    const postgres = new Postgres(folder, bin, user);
+    await postgres.#initialize();
+    await postgres.resume();
+    return postgres;
+  }
+
+  /** Connection string of a database; by default of the one that is always there. */
+  url(database = "postgres", user = "postgres"): string {
+    return `postgres://${user}@/${database}?host=${this.#folder}`;
+  }
+
+  /** Starts the server again. */
+  async resume(): Promise<void> {
+    const settings = Object.entries({ ...SETTINGS, unix_socket_directories: this.#folder });
+    const args = [
+      "-D",
+      join(this.#folder, "data"),
+      ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    ];
+    const stdio = process.env.OUTRIGGER_TEST_POSTGRES_LOG === undefined ? "ignore" : "inherit";
+    this.#process = spawn(join(this.#bin, "postgres"), args, { ...this.#user, stdio });
+    await this.#untilReady(this.#process);
+  }
+
+  /** Stops the server: connections break, transactions are rolled back. */
+  async pause(signal: NodeJS.Signals = "SIGQUIT"): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined || child.exitCode !== null) return;
+    const exited = once(child, "exit");
+    child.kill(signal);
+    await exited;
+  }
+
+  /** Stops the server and removes its data. */
+  async stop(): Promise<void> {
+    await this.pause();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Runs SQL. */
+  async query(sql: string, database = "postgres"): Promise<Record<string, unknown>[]> {
+    const client = new Client({ connectionString: this.url(database) });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async #initialize(): Promise<void> {
+    const data = join(this.#folder, "data");
+    await mkdir(data, { mode: 0o700 });
+    if (this.#user.uid !== undefined && this.#user.gid !== undefined) {
+      await chown(data, this.#user.uid, this.#user.gid);
+    }
+    const args = ["-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"];
+    await run(join(this.#bin, "initdb"), args, { ...this.#user, cwd: this.#folder });
+  }
+
+  async #untilReady(child: ChildProcess): Promise<void> {
+    const end = performance.now() + START_TIMEOUT_MS;
+    for (;;) {
+      try {
+        await this.query("SELECT 1");
+        return;
+      } catch (thrown) {
+        if (child.exitCode !== null || performance.now() > end) throw thrown;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  }
+}
