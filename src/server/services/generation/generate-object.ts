@@ -14,6 +14,7 @@ import {
   type StreamObjectRequest,
   type StreamObjectResponseSchema,
 } from "../../../gen/outrigger/v1/generation_service_pb.ts";
+import type { Generation } from "../../../generation/contract/options.ts";
 import type { ObjectReader } from "../../../generation/objects/object-answer.ts";
 import type { ObjectStrategy, ObjectSupport } from "../../../generation/objects/object-format.ts";
 import {
@@ -24,7 +25,6 @@ import {
 import { createObjectReader, type WantedObject } from "../../../generation/objects/object-reader.ts";
 import type { JsonValue } from "../../../kit/json/json.ts";
 import { GenerationCall, type GenerationParts } from "./generation-call.ts";
-import type { Generation } from "./options.ts";
 import { StreamMessages } from "./stream-messages.ts";
 
 /** Serves GenerateObject. */

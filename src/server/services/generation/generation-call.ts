@@ -1,6 +1,7 @@
 import { ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { type SDKError, toSdkError } from "../../../core/errors.ts";
 import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
+import { type Generation, type GenerationBounds, readOptions } from "../../../generation/contract/options.ts";
 import type { ModelClient } from "../../../generation/model-calls.ts";
 import type { ObjectSupport } from "../../../generation/objects/object-format.ts";
 import type { LoopOptions } from "../../../generation/tool-loop.ts";
@@ -11,7 +12,6 @@ import { type CallSignal, type CallSignals, deadlineOf, errorOfCall } from "../c
 import type { Inference } from "../inference.ts";
 import { InferenceRecord } from "../inference-record.ts";
 import { createRecordedClient } from "../recorded-calls.ts";
-import { type Generation, type GenerationBounds, readOptions } from "./options.ts";
 import { retainedBytes } from "./retained-bytes.ts";
 
 /** What all calls of GenerationService share. */

@@ -7,7 +7,7 @@ import {
 } from "../../../gen/outrigger/v1/generation_pb.ts";
 import type { ToolOutput } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { ToolCall } from "../../../gen/outrigger/v1/message_pb.ts";
-import { currentCall, openCallsOf, withProgress } from "./open-calls.ts";
+import { currentCall, openCallsOf, withProgress } from "../../../generation/contract/open-calls.ts";
 import type { ToolArguments } from "./tool-arguments.ts";
 import { checkOutput, effectOf, isWrongKind } from "./tool-outputs.ts";
 

@@ -1,8 +1,8 @@
 import { quote, Violations } from "../../../client/violations.ts";
 import type { RunToolsStart } from "../../../gen/outrigger/v1/generation_service_pb.ts";
 import type { Tool } from "../../../gen/outrigger/v1/tool_pb.ts";
+import type { Generation } from "../../../generation/contract/options.ts";
 import type { GenerationCall } from "./generation-call.ts";
-import type { Generation } from "./options.ts";
 import { ToolArguments } from "./tool-arguments.ts";
 
 /** A tool loop that a caller has opened. */

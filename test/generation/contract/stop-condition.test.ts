@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type StepResult, StepResultSchema } from "../../../../src/gen/outrigger/v1/generation_pb.ts";
-import { FinishReason_Reason as Finish } from "../../../../src/gen/outrigger/v1/response_pb.ts";
-import { compileStopCondition } from "../../../../src/server/services/generation/stop-condition/compile.ts";
+import { type StepResult, StepResultSchema } from "../../../src/gen/outrigger/v1/generation_pb.ts";
+import { FinishReason_Reason as Finish } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { compileStopCondition } from "../../../src/generation/contract/stop-condition/compile.ts";
 
 function stepOf(totalTokens: number, text: string): StepResult {
   return create(StepResultSchema, {

@@ -1,6 +1,6 @@
-import { withFieldPaths } from "../../../client/field-paths.ts";
-import type { SDKError } from "../../../core/errors.ts";
-import type { GenerationOptions } from "../../../gen/outrigger/v1/generation_pb.ts";
+import { withFieldPaths } from "../../client/field-paths.ts";
+import type { SDKError } from "../../core/errors.ts";
+import type { GenerationOptions } from "../../gen/outrigger/v1/generation_pb.ts";
 
 const MESSAGE = /^messages\[(\d+)\](.*)$/;
 

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
-import { toolCallsOf } from "../../../core/message.ts";
-import { type StepResult, StepResultSchema } from "../../../gen/outrigger/v1/generation_pb.ts";
-import type { ToolCall, ToolResult } from "../../../gen/outrigger/v1/message_pb.ts";
+import { toolCallsOf } from "../../core/message.ts";
+import { type StepResult, StepResultSchema } from "../../gen/outrigger/v1/generation_pb.ts";
+import type { ToolCall, ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
 
 /** The calls of a step that have no result, in their order and as the model wrote them. */
 export function openCallsOf({ response, toolResults }: StepResult): ToolCall[] {

@@ -1,5 +1,5 @@
 import { parse } from "@bufbuild/cel";
-import { invalidField } from "../../../../core/errors.ts";
+import { invalidField } from "../../../core/errors.ts";
 
 /** A node of an expression. */
 export type Expr = ReturnType<typeof parse>["expr"];

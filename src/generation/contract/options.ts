@@ -1,17 +1,17 @@
-import { checkDuration } from "../../../client/check-duration.ts";
-import { Violations } from "../../../client/violations.ts";
-import { invalidField } from "../../../core/errors.ts";
-import { systemMessage, userMessage } from "../../../core/message.ts";
+import { checkDuration } from "../../client/check-duration.ts";
+import { Violations } from "../../client/violations.ts";
+import { invalidField } from "../../core/errors.ts";
+import { systemMessage, userMessage } from "../../core/message.ts";
 import type {
   GenerationOptions,
   GenerationLimits as LimitFields,
   RetryPolicy as RetryFields,
   GenerationTimeouts as TimeoutFields,
-} from "../../../gen/outrigger/v1/generation_pb.ts";
-import type { Message } from "../../../gen/outrigger/v1/message_pb.ts";
-import type { Request } from "../../../gen/outrigger/v1/request_pb.ts";
-import type { LoopOptions } from "../../../generation/tool-loop.ts";
-import { millisecondsOf } from "../../../kit/http/request-timeouts.ts";
+} from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
+import type { Request } from "../../gen/outrigger/v1/request_pb.ts";
+import { millisecondsOf } from "../../kit/http/request-timeouts.ts";
+import type { LoopOptions } from "../tool-loop.ts";
 import { RequestFields } from "./request-fields.ts";
 import { compileStopCondition } from "./stop-condition/compile.ts";
 

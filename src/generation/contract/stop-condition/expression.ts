@@ -1,6 +1,6 @@
 import { isCelError, plan } from "@bufbuild/cel";
-import { invalidField } from "../../../../core/errors.ts";
-import type { StepResult } from "../../../../gen/outrigger/v1/generation_pb.ts";
+import { invalidField } from "../../../core/errors.ts";
+import type { StepResult } from "../../../gen/outrigger/v1/generation_pb.ts";
 import { checkExpression } from "./check-types.ts";
 import { countTurns, createEnvironment } from "./environment.ts";
 import { type ParsedExpression, parseExpression } from "./parse-expression.ts";
