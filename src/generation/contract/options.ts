@@ -30,7 +30,13 @@ export interface GenerationBounds {
   readonly maxSteps: number;
 }
 
-const DEFAULT_TOOL_ROUNDS = 1;
+/** What differs between the APIs that take options of a generation. */
+export interface OptionRules {
+  /** `max_tool_rounds` where it is unset. Default 1. */
+  readonly toolRounds?: number | undefined;
+  /** Whether there may be no messages, since something else gives the conversation. Default false. */
+  readonly mayHaveNoMessages?: boolean | undefined;
+}
 
 /**
  * Reads the options of a generation. The model's request itself is checked by the client that sends it.
@@ -41,6 +47,7 @@ export async function readOptions(
   options: GenerationOptions | undefined,
   path: string,
   { maxSteps }: GenerationBounds,
+  { toolRounds = 1, mayHaveNoMessages = false }: OptionRules = {},
 ): Promise<Generation> {
   if (options?.request === undefined) {
     const field = options === undefined ? path : `${path}.request`;
@@ -50,7 +57,7 @@ export async function readOptions(
   const { request, prompt, maxToolRounds, retry, timeouts, limits } = options;
   if (prompt !== "" && request.messages.length > 0)
     violations.add(`${path}.prompt`, `expected none, or no messages in ${path}.request`);
-  if (prompt === "" && request.messages.length === 0)
+  if (prompt === "" && request.messages.length === 0 && !mayHaveNoMessages)
     violations.add(`${path}.prompt`, `is empty, and so is ${path}.request.messages; expected one of them`);
   checkTexts(options, path, violations);
   checkNumber(maxToolRounds, 0, `${path}.max_tool_rounds`, violations);
@@ -60,7 +67,7 @@ export async function readOptions(
   violations.throwIfAny();
   return {
     request: { ...request, messages: messagesOf(options, request) },
-    maxToolRounds: maxToolRounds ?? DEFAULT_TOOL_ROUNDS,
+    maxToolRounds: maxToolRounds ?? toolRounds,
     stopWhen: await compileStopCondition(options.stopWhen, `${path}.stop_when`),
     retry: retryPolicyOf(retry),
     timeouts: timeoutsOf(timeouts),

@@ -1,0 +1,144 @@
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { ServerError } from "../core/errors.ts";
+import { addUsage } from "../core/usage.ts";
+import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import { type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import type { Usage } from "../gen/outrigger/v1/usage_pb.ts";
+import type { EngineParts } from "./engine-parts.ts";
+import { outputsOfStep } from "./outputs.ts";
+import { createStatusEvent } from "./run-event.ts";
+import { withStatus } from "./status.ts";
+import type { StoredRun } from "./store.ts";
+
+/** How often runs that are too old are removed, in milliseconds. */
+const REMOVAL_INTERVAL_MS = 600_000;
+
+/** Runs that are removed, or declared failed, in one transaction: few, so that others wait only for a moment. */
+const BATCH = 100;
+
+/** Starts a queued run that this process has taken. Settles when nothing more happens to it here. Never rejects. */
+export type RunTaken = (stored: StoredRun) => Promise<void>;
+
+/** Takes queued runs, keeps the leases of this process, ends runs whose process died, and removes old ones. */
+export class BackgroundRuns {
+  readonly #parts: EngineParts;
+  readonly #runTaken: RunTaken;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #stopped = new AbortController();
+  readonly #delivery: Promise<(() => Promise<void>) | undefined>;
+
+  /** Begins at once. */
+  constructor(parts: EngineParts, runTaken: RunTaken) {
+    this.#parts = parts;
+    this.#runTaken = runTaken;
+    const { store, limits } = parts;
+    this.#delivery = store
+      .deliverQueued((runId) => this.#handle(runId), limits.maxBackgroundRuns)
+      .catch((thrown: unknown) => {
+        parts.observer.failed?.("take queued runs", thrown);
+        return undefined;
+      });
+    this.#repeat(limits.leaseMs / 3, "keep the leases of runs", () => this.#keepLeases());
+    if (limits.retentionMs > 0) this.#repeat(REMOVAL_INTERVAL_MS, "remove old runs", () => this.#removeOld());
+  }
+
+  /** Takes no further runs. Resolves when those that it took are over. */
+  async stopTaking(): Promise<void> {
+    this.#stopped.abort();
+    const stop = await this.#delivery;
+    await stop?.();
+  }
+
+  /** Ends the timers. */
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  #repeat(ms: number, what: string, work: () => Promise<void>): void {
+    let isAtWork = false;
+    const run = async () => {
+      if (isAtWork) return;
+      isAtWork = true;
+      try {
+        await work();
+      } catch (thrown) {
+        this.#parts.observer.failed?.(what, thrown);
+      } finally {
+        isAtWork = false;
+      }
+    };
+    this.#timers.push(setInterval(run, ms).unref());
+  }
+
+  async #handle(runId: string): Promise<void> {
+    const { gates, store, lease, observer } = this.#parts;
+    try {
+      await gates.background.wait(this.#stopped.signal);
+    } catch {
+      // It stays queued, for another process or the next start.
+      return;
+    }
+    try {
+      const stored = this.#stopped.signal.aborted ? undefined : await store.take(runId, lease);
+      if (stored !== undefined) await this.#runTaken(stored);
+    } catch (thrown) {
+      observer.failed?.("start a queued run", thrown);
+    } finally {
+      gates.background.leave();
+    }
+  }
+
+  async #keepLeases(): Promise<void> {
+    const { store, lease, live, observer } = this.#parts;
+    for (const runId of await store.renewLeases(lease)) live.get(runId)?.abort();
+    for (const stored of await store.takeAbandoned(lease, BATCH)) await this.#failAbandoned(stored);
+    if (observer.queueMeasured !== undefined) observer.queueMeasured(await store.countQueued());
+  }
+
+  /** Ends a run whose process died. Its model calls are paid for, so that it is not run again. */
+  async #failAbandoned({ run, owner }: StoredRun): Promise<void> {
+    const { store, lease, observer } = this.#parts;
+    const steps = await store.readSteps(run.id);
+    const failed = abandonedRun(run, steps);
+    const messages = [];
+    for (const [index, step] of steps.entries()) {
+      const outputs = outputsOfStep(run.id, index + 1, step);
+      const [answer] = outputs;
+      // Steps before an earlier REQUIRES_ACTION are in the thread already.
+      const isWritten = answer === undefined || (await store.getMessage(owner, answer.id)) !== undefined;
+      if (!isWritten) messages.push(...outputs);
+    }
+    const events = [createStatusEvent(failed.lastSequence, failed)];
+    const isHeld = await store.write({ runId: run.id, lease, run: failed, events, messages });
+    if (isHeld) observer.runEnded?.(failed);
+  }
+
+  async #removeOld(): Promise<void> {
+    const { store, limits } = this.#parts;
+    const before = new Date(Date.now() - limits.retentionMs);
+    while (!this.#stopped.signal.aborted && (await store.removeOld(before, BATCH)) === BATCH);
+  }
+}
+
+function abandonedRun(run: Run, steps: readonly StepResult[]): Run {
+  const error = new ServerError("the sidecar that executed the run stopped before the run was over", {
+    usage: usageOf(steps),
+    outputStarted: steps.length > 0,
+    retryable: true,
+  });
+  const { usage } = error;
+  return withStatus(run, RunStatus.FAILED, {
+    error: error.toProto(),
+    endedAt: timestampNow(),
+    lastSequence: run.lastSequence + 1,
+    ...(usage === undefined ? {} : { usage }),
+  });
+}
+
+function usageOf(steps: readonly StepResult[]): Usage | undefined {
+  let sum: Usage | undefined;
+  for (const { response } of steps)
+    if (response?.usage !== undefined)
+      sum = sum === undefined ? response.usage : addUsage(sum, response.usage);
+  return sum;
+}

@@ -1,0 +1,135 @@
+/** The conversation that a run sends to the model: what its thread holds, and what its request adds. */
+import { toolCallsOf } from "../core/message.ts";
+import { toolMessage } from "../core/tools.ts";
+import { type Message, Role, type ToolCall, type ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import type { ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
+import { failedResult } from "../generation/failed-result.ts";
+
+/** What a conversation is made of. */
+export interface ConversationParts {
+  /** The messages of the thread before the run. */
+  readonly history: readonly Message[];
+  /** The messages that the request adds. */
+  readonly input: readonly Message[];
+  /** Answers to calls of the history that need approval. */
+  readonly approvals: readonly ToolApproval[];
+}
+
+/** A message, and where it comes from. */
+export interface PlacedMessage {
+  readonly message: Message;
+  /** Its index in the input. Undefined where it is no part of the input. */
+  readonly inputIndex: number | undefined;
+}
+
+/** A conversation in which each call has its results right behind it, however they came. */
+export interface Conversation {
+  readonly messages: readonly PlacedMessage[];
+  /** Results that were made up for calls that were refused, or that nobody answered. */
+  readonly added: readonly ToolResult[];
+  /** Calls of which nobody said anything: those of `added` that were not refused. */
+  readonly unanswered: readonly ToolCall[];
+  /** Calls that were approved, to be executed before the model is called. */
+  readonly approved: readonly ToolCall[];
+}
+
+/** What the model is told of a call that the conversation went on without. */
+const UNANSWERED = "the conversation went on before this call was executed";
+
+/** What it is told of a call that was refused without a reason. */
+const REFUSED = "the user refused this call";
+
+/** An assistant's turn with calls, and the results that were found for them. */
+interface Turn {
+  readonly calls: readonly ToolCall[];
+  readonly isHistory: boolean;
+  readonly results: PlacedMessage[];
+  readonly answered: Set<string>;
+}
+
+/**
+ * Joins the parts: puts results behind their calls, and gives calls of the history that have none an error result, so
+ * that every model accepts the conversation. Results of calls that do not exist stay where they are.
+ * @param results Those of approved calls that have been executed. Others count as answered and get none.
+ */
+export function composeConversation(
+  { history, input, approvals }: ConversationParts,
+  results: ReadonlyMap<string, ToolResult> = new Map(),
+): Conversation {
+  const turns = new Map<PlacedMessage, Turn>();
+  /** The latest turn with a call of each id. Ids may repeat in later turns. */
+  const turnOf = new Map<string, Turn>();
+  const order: PlacedMessage[] = [];
+  const place = (message: Message, inputIndex?: number) => {
+    const placed = { message, inputIndex };
+    const [turn] =
+      message.role === Role.TOOL ? answeredIds(message).flatMap((id) => turnOf.get(id) ?? []) : [];
+    if (turn !== undefined) {
+      turn.results.push(placed);
+      for (const id of answeredIds(message)) turn.answered.add(id);
+      return;
+    }
+    order.push(placed);
+    const calls = message.role === Role.ASSISTANT ? callsIn(message) : [];
+    if (calls.length === 0) return;
+    const own = { calls, isHistory: inputIndex === undefined, results: [], answered: new Set<string>() };
+    turns.set(placed, own);
+    for (const { id } of calls) turnOf.set(id, own);
+  };
+  for (const message of history) place(message);
+  for (const [index, message] of input.entries()) place(message, index);
+  return completeTurns(order, turns, { approvals, results });
+}
+
+interface Answers {
+  readonly approvals: readonly ToolApproval[];
+  readonly results: ReadonlyMap<string, ToolResult>;
+}
+
+function completeTurns(
+  order: readonly PlacedMessage[],
+  turns: ReadonlyMap<PlacedMessage, Turn>,
+  { approvals, results }: Answers,
+): Conversation {
+  const answers = new Map(approvals.map((approval) => [approval.toolCallId, approval]));
+  const messages: PlacedMessage[] = [];
+  const [added, unanswered, approved]: [ToolResult[], ToolCall[], ToolCall[]] = [[], [], []];
+  const add = (result: ToolResult) => {
+    messages.push({ message: toolMessage(result), inputIndex: undefined });
+    added.push(result);
+  };
+  for (const placed of order) {
+    messages.push(placed);
+    const turn = turns.get(placed);
+    if (turn === undefined) continue;
+    messages.push(...turn.results);
+    for (const call of turn.isHistory ? turn.calls : []) {
+      if (turn.answered.has(call.id)) continue;
+      const answer = answers.get(call.id);
+      const result = results.get(call.id);
+      if (result !== undefined) messages.push({ message: toolMessage(result), inputIndex: undefined });
+      else if (answer?.approve === true) approved.push(call);
+      else if (answer !== undefined) add(refusedResult(answer));
+      else {
+        unanswered.push(call);
+        add(failedResult(call, UNANSWERED));
+      }
+    }
+  }
+  return { messages, added, unanswered, approved };
+}
+
+/** What the model is told of a call that was refused. */
+export function refusedResult({ toolCallId, reason }: ToolApproval): ToolResult {
+  return failedResult({ id: toolCallId }, reason || REFUSED);
+}
+
+/** Ids of the calls that a message of role TOOL answers. */
+export function answeredIds({ content, toolCallId }: Message): string[] {
+  const ids = content.flatMap(({ part }) => (part.case === "toolResult" ? [part.value.toolCallId] : []));
+  return ids.length > 0 ? ids : [toolCallId];
+}
+
+function callsIn(message: Message): readonly ToolCall[] {
+  return message.content.some(({ part }) => part.case === "toolCall") ? toolCallsOf(message) : [];
+}

@@ -1,0 +1,48 @@
+/** Errors of runs that an API tells apart from others of their kind. */
+import { quote } from "../client/violations.ts";
+import { InvalidRequestError, NotFoundError, RateLimitError } from "../core/errors.ts";
+import type { RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import { statusName } from "./status.ts";
+
+/** Another run of the thread was under way for as long as this one could wait. Over the HTTP API: 409. */
+export class ThreadBusyError extends RateLimitError {
+  constructor(activeRunId: string) {
+    super(
+      `the run ${activeRunId} of the same thread is still under way; the runs of a thread wait for each other`,
+      {
+        retryAfter: 1,
+      },
+    );
+  }
+}
+
+/** A run is not in the state that the call needs. Over gRPC: FAILED_PRECONDITION. */
+export class RunStateError extends InvalidRequestError {
+  /** @param expected What the run should be: `one that is over`. */
+  constructor(field: string, runId: string, status: RunStatus, expected: string) {
+    const description = `the run ${runId} is ${statusName(status)}, expected ${expected}`;
+    super(`${field}: ${description}`, { violations: [{ field, description }] });
+  }
+}
+
+/** A limit on runs is reached. */
+export class RunLimitError extends RateLimitError {
+  /** Name of the limit in the configuration: `max_foreground_runs`. */
+  readonly limit: string;
+
+  constructor(limit: string, max: number, what: string) {
+    super(`the limit runs.${limit} of ${max} ${what} is reached`, { retryAfter: 1 });
+    this.limit = limit;
+  }
+}
+
+/**
+ * What does not exist, or belongs to another owner.
+ * @param field The field of the request that names it. Empty where the request is about it alone.
+ */
+export function missing(what: "run" | "thread" | "message", id: string, field = ""): NotFoundError {
+  const description = `there is no ${what} ${quote(id)}`;
+  return field === ""
+    ? new NotFoundError(description)
+    : new NotFoundError(`${field}: ${description}`, { violations: [{ field, description }] });
+}

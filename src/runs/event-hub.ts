@@ -1,0 +1,115 @@
+import type { RunEvent } from "../gen/outrigger/v1/run_pb.ts";
+
+/** Events that are kept for readers, at least. A reader that is further behind reads the store. */
+const KEPT_EVENTS = 128;
+
+/** A reader that waits for events. */
+export interface HubReader {
+  /** Sequence number of the latest event that it has. */
+  readonly cursor: number;
+  /** There are events after its cursor, or there will be none. Called once for each wait. */
+  wake(): void;
+}
+
+/** How the events of a hub end: the run is over, or another process has it now, or its events could not be written. */
+export type HubEnd =
+  | { readonly case: "over" }
+  | { readonly case: "lost" }
+  | { readonly case: "failed"; readonly error: Error };
+
+/** Hands the events of a run that is under way in this process to its readers, the latest ones from memory. */
+export class EventHub {
+  #events: RunEvent[] = [];
+  /** Sequence number of the first event that is kept. */
+  #first: number;
+  #waiting: HubReader[] = [];
+  /** Whom the run waits for: the caller of a run in the foreground. */
+  #caller: HubReader | undefined;
+  #demand: PromiseWithResolvers<void> | undefined;
+  #end: HubEnd | undefined;
+
+  /** @param next Sequence number of the first event to be published. */
+  constructor(next: number) {
+    this.#first = next;
+  }
+
+  /** How the events end. Undefined while there may be more. */
+  get end(): HubEnd | undefined {
+    return this.#end;
+  }
+
+  /** Resolves when the caller has read all events. Undefined where the run need not wait. */
+  get pace(): Promise<void> | undefined {
+    if (this.#caller === undefined || this.#caller.cursor >= this.#last || this.#end !== undefined)
+      return undefined;
+    this.#demand ??= Promise.withResolvers();
+    return this.#demand.promise;
+  }
+
+  /** The run waits for this reader from now on. Undefined: for none. */
+  setCaller(caller: HubReader | undefined): void {
+    this.#caller = caller;
+    this.#resume();
+  }
+
+  /** Adds events that are written. */
+  publish(events: readonly RunEvent[]): void {
+    this.#events.push(...events);
+    this.#trim();
+    this.#wakeAll();
+  }
+
+  /** Ends the events. */
+  close(end: HubEnd): void {
+    this.#end ??= end;
+    this.#resume();
+    this.#wakeAll();
+  }
+
+  /** The events after a sequence number. Undefined where some are not kept any more. */
+  eventsAfter(sequence: number): readonly RunEvent[] | undefined {
+    if (sequence + 1 < this.#first) return undefined;
+    return this.#events.slice(sequence + 1 - this.#first);
+  }
+
+  /** A reader has read some. */
+  noteRead(reader: HubReader): void {
+    if (reader === this.#caller && reader.cursor >= this.#last) this.#resume();
+  }
+
+  /** Wakes a reader at the next event. */
+  wait(reader: HubReader): void {
+    this.#waiting.push(reader);
+  }
+
+  /** Does not wake it any more. */
+  forget(reader: HubReader): void {
+    this.#waiting = this.#waiting.filter((other) => other !== reader);
+  }
+
+  get #last(): number {
+    return this.#first + this.#events.length - 1;
+  }
+
+  #resume(): void {
+    this.#demand?.resolve();
+    this.#demand = undefined;
+  }
+
+  #wakeAll(): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    for (const reader of waiting) reader.wake();
+  }
+
+  /** Forgets events that the caller has, now and then, so that it costs little for each. */
+  #trim(): void {
+    if (this.#events.length < 2 * KEPT_EVENTS) return;
+    const read = (this.#caller?.cursor ?? Infinity) + 1 - this.#first;
+    const surplus = Math.min(this.#events.length - KEPT_EVENTS, read);
+    if (surplus <= 0) return;
+    this.#events = this.#events.slice(surplus);
+    this.#first += surplus;
+  }
+}

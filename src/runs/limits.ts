@@ -1,0 +1,43 @@
+/** What runs may use of a process. Each kind has its own limit, so that none can starve another. */
+export interface RunLimits {
+  /**
+   * Runs in the foreground at once. Default 1000: as many streams as the sidecar is measured with; each has a caller who
+   * waits for it.
+   */
+  readonly maxForegroundRuns: number;
+  /** Runs in the background that are executed at once. Default 64: nobody waits for them, and the rest are queued. */
+  readonly maxBackgroundRuns: number;
+  /** Runs that wait in the queue, of all processes. Default 10000: hours of work, and some hundred megabytes of a store. */
+  readonly maxQueuedRuns: number;
+  /** Calls of tools that are executed at once. Others wait. Default 128: each holds a connection to a server. */
+  readonly maxToolExecutions: number;
+  /** Readers of stored events at once, besides the callers of runs in the foreground. Default 1000, as those. */
+  readonly maxStreamReaders: number;
+  /** Calls of the model in one run. Default 64. */
+  readonly maxSteps: number;
+  /**
+   * How long a run waits until the run of its thread that is under way is over, in milliseconds. Default 30 s: longer
+   * than most answers, shorter than most callers wait.
+   */
+  readonly threadWaitMs: number;
+  /**
+   * How long the right of a process to a run lasts without renewal, in milliseconds. Default 30 s: three renewals may
+   * fail before a run is declared failed, and the run of a process that died is declared so within half a minute.
+   */
+  readonly leaseMs: number;
+  /** How long runs are kept after their end, in milliseconds. 0: for ever. Default 30 days, as OpenAI keeps responses. */
+  readonly retentionMs: number;
+}
+
+/** The limits where nothing else is configured. */
+export const DEFAULT_RUN_LIMITS: RunLimits = {
+  maxForegroundRuns: 1000,
+  maxBackgroundRuns: 64,
+  maxQueuedRuns: 10_000,
+  maxToolExecutions: 128,
+  maxStreamReaders: 1000,
+  maxSteps: 64,
+  threadWaitMs: 30_000,
+  leaseMs: 30_000,
+  retentionMs: 30 * 24 * 3600 * 1000,
+};

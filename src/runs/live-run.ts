@@ -1,0 +1,115 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { AbortError, toSdkError } from "../core/errors.ts";
+import type { GenerateResult, StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import type { Run, RunEvent } from "../gen/outrigger/v1/run_pb.ts";
+import { LinkedSignal } from "../generation/linked-signal.ts";
+import { EventHub } from "./event-hub.ts";
+import { Journal, LeaseLostError } from "./journal.ts";
+import { runAfter, runAfterFailure } from "./outcome.ts";
+import { RunExecution, type RunPlan } from "./run-execution.ts";
+import type { Lease, RunStore } from "./store.ts";
+
+/** How often the end of a run is written again where the store fails, and after how long, in milliseconds. */
+const END_RETRIES_MS: readonly number[] = [50, 250, 1_000];
+
+/** What a run under way needs. */
+export interface LiveRunOptions {
+  readonly store: RunStore;
+  readonly lease: Lease;
+  /** What is to be done. */
+  readonly plan: RunPlan;
+  /** Events that have led here: written, and not announced yet. */
+  readonly events: readonly RunEvent[];
+  /** Ends the run: that of a caller who waits for it. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called once when the run is over, requires action, or is lost to another process. */
+  readonly onEnd: (run: Run) => void;
+}
+
+/** A run that this process executes, from the moment it is IN_PROGRESS in the store. */
+export class LiveRun {
+  readonly hub: EventHub;
+  /** Resolves when nothing more happens. Never rejects. */
+  readonly ended: Promise<void>;
+  readonly #options: LiveRunOptions;
+  readonly #journal: Journal;
+  readonly #scope: LinkedSignal;
+  readonly #execution: RunExecution;
+  #run: Run;
+
+  /** Begins at once. */
+  constructor(options: LiveRunOptions) {
+    const { store, lease, plan, signal, events } = options;
+    this.#options = options;
+    this.#run = plan.run;
+    const next = plan.run.lastSequence + 1;
+    this.hub = new EventHub(next - events.length);
+    this.hub.publish(events);
+    this.#scope = new LinkedSignal(signal);
+    const onFailure = (error: Error) => this.#scope.abort(toSdkError(error));
+    const runId = plan.run.id;
+    this.#journal = new Journal({ store, runId, lease, hub: this.hub, onFailure }, next);
+    this.#execution = new RunExecution(plan, this.#journal, this.hub);
+    // A run that waits for its reader goes on, so that it sees that it has been ended.
+    this.#scope.signal.addEventListener("abort", () => this.hub.setCaller(undefined), { once: true });
+    this.ended = this.#drive();
+  }
+
+  /** The run as it is now, without its steps. */
+  get run(): Run {
+    return this.#run;
+  }
+
+  /** Its steps so far. */
+  get steps(): readonly StepResult[] {
+    return this.#execution.steps;
+  }
+
+  /** Ends the run. @param reason An AbortError cancels it, other errors make it fail. */
+  abort(reason: Error = new AbortError("the run was cancelled")): void {
+    this.#scope.abort(reason);
+  }
+
+  async #drive(): Promise<void> {
+    try {
+      await this.#conclude(await this.#execute());
+      this.hub.close({ case: "over" });
+    } catch (thrown) {
+      const isLost = thrown instanceof LeaseLostError;
+      this.hub.close(isLost ? { case: "lost" } : { case: "failed", error: toSdkError(thrown) });
+    } finally {
+      this.#scope.release();
+      this.#options.onEnd(this.#run);
+    }
+  }
+
+  /** The run as it is after its generation, which nobody has been told yet. */
+  async #execute(): Promise<Run> {
+    const { signal } = this.#scope;
+    let result: GenerateResult;
+    try {
+      result = await this.#execution.execute(signal);
+    } catch (thrown) {
+      return runAfterFailure(this.#execution.run, thrown).run;
+    }
+    return runAfter(this.#execution.run, result, (name) => this.#execution.needsApproval(name));
+  }
+
+  /** Writes how the run ended, with all that is not written yet, and only then tells its readers. */
+  async #conclude(ended: Run): Promise<void> {
+    const run = { ...ended, lastSequence: this.#journal.lastSequence + 1 };
+    this.#journal.add(0, { case: "run", value: run });
+    const change = { run, messages: this.#execution.outputs };
+    for (const wait of END_RETRIES_MS)
+      try {
+        await this.#journal.write(change);
+        this.#run = run;
+        return;
+      } catch (thrown) {
+        if (thrown instanceof LeaseLostError) throw thrown;
+        await delay(wait);
+      }
+    await this.#journal.write(change);
+    this.#run = run;
+  }
+}

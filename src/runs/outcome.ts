@@ -1,0 +1,83 @@
+/** What the end of a generation means for its run. */
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { type SDKError, toSdkError } from "../core/errors.ts";
+import { ErrorKind } from "../gen/outrigger/v1/error_pb.ts";
+import {
+  type GenerateResult,
+  type StepResult,
+  GenerateResult_StopReason as StopReason,
+} from "../gen/outrigger/v1/generation_pb.ts";
+import { FinishReason_Reason } from "../gen/outrigger/v1/response_pb.ts";
+import { IncompleteReason, type Run, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import { openCallsOf } from "../generation/contract/open-calls.ts";
+import { attemptsOf } from "../middleware/attempts.ts";
+import { type StatusChange, withStatus } from "./status.ts";
+
+/** Whether a call of this tool waits for the caller's approval. */
+export type NeedsApproval = (toolName: string) => boolean;
+
+/** The run after a generation that did not fail. */
+export function runAfter(run: Run, result: GenerateResult, needsApproval: NeedsApproval): Run {
+  const { stopReason, attempts, totalUsage } = result;
+  const last = result.steps.at(-1);
+  const change: StatusChange = {
+    stopReason,
+    attempts,
+    ...(totalUsage === undefined ? {} : { usage: totalUsage }),
+  };
+  if (stopReason === StopReason.TOOL_CALLS && last !== undefined) {
+    const calls = openCallsOf(last);
+    const requiredApprovals = calls.filter(({ name }) => needsApproval(name));
+    const requiredResults = calls.filter(({ name }) => !needsApproval(name));
+    return withStatus(run, RunStatus.REQUIRES_ACTION, { ...change, requiredResults, requiredApprovals });
+  }
+  const incompleteReason = whyIncomplete(stopReason, last);
+  const status =
+    incompleteReason === IncompleteReason.UNSPECIFIED ? RunStatus.COMPLETED : RunStatus.INCOMPLETE;
+  return withStatus(run, status, { ...change, incompleteReason, endedAt: timestampNow() });
+}
+
+/** The run after a failure. One that was cancelled is no failure. */
+export function runAfterFailure(run: Run, thrown: unknown): { readonly run: Run; readonly error: SDKError } {
+  const error = toSdkError(thrown);
+  const attempts = attemptsOf(error);
+  const change: StatusChange = {
+    endedAt: timestampNow(),
+    ...(attempts.length === 0 ? {} : { attempts: [...attempts] }),
+    ...(error.usage === undefined ? {} : { usage: error.usage }),
+  };
+  const isCancelled = error.kind === ErrorKind.ABORT;
+  const next = isCancelled
+    ? withStatus(run, RunStatus.CANCELLED, change)
+    : withStatus(run, RunStatus.FAILED, { ...change, error: error.toProto() });
+  return { run: next, error };
+}
+
+/** The run that waited for its caller, once another run has continued its thread. */
+export function runAfterContinuation(run: Run): Run {
+  return withStatus(run, RunStatus.COMPLETED, {
+    requiredResults: [],
+    requiredApprovals: [],
+    endedAt: timestampNow(),
+  });
+}
+
+function whyIncomplete(stopReason: StopReason, last: StepResult | undefined): IncompleteReason {
+  switch (stopReason) {
+    case StopReason.MAX_TOOL_ROUNDS:
+    case StopReason.MAX_STEPS:
+    case StopReason.MAX_TOTAL_TOKENS:
+    case StopReason.MAX_COST:
+    case StopReason.MAX_TOOL_CALLS:
+      return IncompleteReason.LIMIT;
+    default:
+  }
+  switch (last?.response?.finishReason?.reason) {
+    case FinishReason_Reason.LENGTH:
+      return IncompleteReason.MAX_TOKENS;
+    case FinishReason_Reason.CONTENT_FILTER:
+      return IncompleteReason.CONTENT_FILTER;
+    default:
+      return IncompleteReason.UNSPECIFIED;
+  }
+}

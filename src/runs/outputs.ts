@@ -1,0 +1,28 @@
+/** The messages that a run adds to its thread. */
+import { create } from "@bufbuild/protobuf";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { toolMessage } from "../core/tools.ts";
+import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
+import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thread_pb.ts";
+import { answerMessageId, createMessageId } from "./ids.ts";
+
+/** The answer of a step and the results of its tools. @param step From 1. */
+export function outputsOfStep(
+  runId: string,
+  step: number,
+  { response, toolResults }: StepResult,
+): ThreadMessage[] {
+  const answer = response?.message;
+  const answers = answer === undefined ? [] : [output(runId, answerMessageId(runId, step), answer)];
+  return [...answers, ...outputsOfResults(runId, toolResults)];
+}
+
+/** The results of tools that a run has executed. */
+export function outputsOfResults(runId: string, results: readonly ToolResult[]): ThreadMessage[] {
+  return results.map((result) => output(runId, createMessageId(), toolMessage(result)));
+}
+
+function output(runId: string, id: string, message: Message): ThreadMessage {
+  return create(ThreadMessageSchema, { id, runId, isOutput: true, message, createdAt: timestampNow() });
+}

@@ -1,0 +1,152 @@
+import { clone, create } from "@bufbuild/protobuf";
+import { quote, Violations } from "../client/violations.ts";
+import { userMessage } from "../core/message.ts";
+import { GenerationOptionsSchema } from "../gen/outrigger/v1/generation_pb.ts";
+import type { Message } from "../gen/outrigger/v1/message_pb.ts";
+import { type McpServer, McpServerSchema, type Run, type ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
+import { type CreateRunRequest, CreateRunRequestSchema } from "../gen/outrigger/v1/run_service_pb.ts";
+import { type Generation, readOptions } from "../generation/contract/options.ts";
+import type { NewMessage, RunInput } from "./engine.ts";
+import type { RunLimits } from "./limits.ts";
+import type { StoredRun } from "./store.ts";
+
+/** Labels of a run or a thread, at most, and their lengths. */
+const METADATA = { entries: 16, key: 64, value: 512 };
+
+/** MCP servers of a run, at most. */
+const MAX_SERVERS = 16;
+
+/** A run to create, as its request says. */
+export interface RunDraft {
+  /** As it is stored: with the tools that are inherited, without messages and the secrets of MCP servers. */
+  readonly request: CreateRunRequest;
+  readonly generation: Generation;
+  /** With their secrets. */
+  readonly servers: readonly McpServer[];
+  /** The messages that the request adds. */
+  readonly input: readonly NewMessage[];
+  readonly isStored: boolean;
+  /** Whether only this process can run it, since secrets are not stored. */
+  readonly hasSecrets: boolean;
+}
+
+/**
+ * Reads what to run.
+ * @param previous The run that is continued, where it is known.
+ * @throws InvalidRequestError with every invalid field.
+ */
+export async function readRunInput(
+  { request, input: given }: RunInput,
+  previous: StoredRun | undefined,
+  { maxSteps }: Pick<RunLimits, "maxSteps">,
+): Promise<RunDraft> {
+  checkRequest(request, previous?.run);
+  const generation = await readGeneration(request, given, maxSteps);
+  const own = { ...request, ...inheritedTools(request, previous) };
+  const { tools } = own;
+  const servers = own.mcpServers;
+  const input = given ?? ownInput(request);
+  const options = clone(GenerationOptionsSchema, request.options ?? create(GenerationOptionsSchema));
+  if (options.request !== undefined) options.request = { ...options.request, messages: [], tools };
+  return {
+    request: create(CreateRunRequestSchema, {
+      ...request,
+      options: { ...options, prompt: "" },
+      mcpServers: servers.map(withoutSecrets),
+    }),
+    generation: { ...generation, request: { ...generation.request, tools } },
+    servers,
+    input,
+    isStored: request.store ?? true,
+    hasSecrets: servers.some(hasSecrets),
+  };
+}
+
+/** Reads again what a run was created with, as it is stored. */
+export function readStoredRequest(request: CreateRunRequest, maxSteps: number): Promise<Generation> {
+  return readOptions(
+    request.options,
+    "options",
+    { maxSteps },
+    { toolRounds: maxSteps, mayHaveNoMessages: true },
+  );
+}
+
+function readGeneration(
+  request: CreateRunRequest,
+  given: readonly NewMessage[] | undefined,
+  maxSteps: number,
+): Promise<Generation> {
+  const mayHaveNoMessages = (given?.length ?? 0) > 0 || request.approvals.length > 0;
+  return readOptions(request.options, "options", { maxSteps }, { toolRounds: maxSteps, mayHaveNoMessages });
+}
+
+function ownInput({ options }: CreateRunRequest): readonly NewMessage[] {
+  const { prompt = "", request } = options ?? {};
+  const messages: readonly Message[] = prompt === "" ? (request?.messages ?? []) : [userMessage(prompt)];
+  return messages.map((message) => ({ message, originJson: "" }));
+}
+
+function inheritedTools(request: CreateRunRequest, previous: StoredRun | undefined) {
+  const tools = request.options?.request?.tools ?? [];
+  const { mcpServers, inheritTools } = request;
+  const isInherited = inheritTools && tools.length === 0 && mcpServers.length === 0;
+  if (!isInherited || previous === undefined) return { tools, mcpServers };
+  const { options, mcpServers: servers } = previous.request;
+  return { tools: options?.request?.tools ?? [], mcpServers: servers };
+}
+
+function hasSecrets({ authorization, headers }: McpServer): boolean {
+  return authorization !== "" || Object.keys(headers).length > 0;
+}
+
+function withoutSecrets(server: McpServer): McpServer {
+  return hasSecrets(server) ? create(McpServerSchema, { ...server, authorization: "", headers: {} }) : server;
+}
+
+function checkRequest(request: CreateRunRequest, previous: Run | undefined): void {
+  const violations = new Violations();
+  const { previousRunId, threadId, background, store, metadata, mcpServers, approvals } = request;
+  if (previousRunId !== "" && threadId !== "")
+    violations.add("thread_id", "expected none beside previous_run_id");
+  if (store === false) {
+    const reason = "expected nothing with store false: such a run has no past, and nothing is kept of it";
+    if (previousRunId !== "") violations.add("previous_run_id", reason);
+    if (threadId !== "") violations.add("thread_id", reason);
+    if (background) violations.add("background", reason);
+  }
+  checkMetadata(metadata, violations);
+  if (mcpServers.length > MAX_SERVERS)
+    violations.add("mcp_servers", `expected at most ${MAX_SERVERS}, found ${mcpServers.length}`);
+  checkApprovals(approvals, previous?.requiredApprovals.map(({ id }) => id) ?? [], violations);
+  violations.throwIfAny();
+}
+
+/** Checks labels of a run or a thread. */
+export function checkMetadata(metadata: Readonly<Record<string, string>>, violations: Violations): void {
+  const entries = Object.entries(metadata);
+  if (entries.length > METADATA.entries)
+    violations.add("metadata", `expected at most ${METADATA.entries} labels, found ${entries.length}`);
+  for (const [key, value] of entries.slice(0, METADATA.entries)) {
+    if (key.length > METADATA.key)
+      violations.add("metadata", `expected keys of at most ${METADATA.key} characters, found ${key.length}`);
+    if (value.length > METADATA.value) {
+      const field = `metadata[${quote(key)}]`;
+      violations.add(field, `expected at most ${METADATA.value} characters, found ${value.length}`);
+    }
+  }
+}
+
+/** Checks that each approval is for another one of the calls that wait for one. */
+export function checkApprovals(
+  approvals: readonly ToolApproval[],
+  waiting: readonly string[],
+  violations: Violations,
+): void {
+  const open = new Set(waiting);
+  for (const [index, { toolCallId }] of approvals.entries())
+    if (!open.delete(toolCallId)) {
+      const found = `${quote(toolCallId)} is not a call of the previous run that waits for approval`;
+      violations.add(`approvals[${index}].tool_call_id`, found);
+    }
+}

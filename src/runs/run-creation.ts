@@ -1,0 +1,174 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { validateRequest } from "../client/validate.ts";
+import { SDKError } from "../core/errors.ts";
+import { systemMessage } from "../core/message.ts";
+import { toolMessage } from "../core/tools.ts";
+import type { Message } from "../gen/outrigger/v1/message_pb.ts";
+import { type Run, type RunOrigin, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thread_pb.ts";
+import { failedResult } from "../generation/failed-result.ts";
+import { type ConversationParts, composeConversation } from "./conversation.ts";
+import type { NewMessage } from "./engine.ts";
+import { type EngineParts, waitForRun } from "./engine-parts.ts";
+import { missing, RunStateError, ThreadBusyError } from "./errors.ts";
+import { createMessageId, createRunId, createThreadId } from "./ids.ts";
+import { runAfterContinuation } from "./outcome.ts";
+import type { RunDraft } from "./read-request.ts";
+import { createStatusEvent } from "./run-event.ts";
+import { type RunFields, withRunFields } from "./run-fields.ts";
+import type { Lease, RunCreation, RunStore } from "./store.ts";
+
+/** How a run is created. */
+export interface CreationOptions {
+  readonly owner: string;
+  readonly origin: RunOrigin | undefined;
+  /** Path of the input messages in the caller's request, for errors. */
+  readonly inputPath: string;
+  /** Set where the run begins at once. */
+  readonly lease: Lease | undefined;
+  readonly signal: AbortSignal;
+  readonly deadline: number | undefined;
+}
+
+/** A run that was created. */
+export interface CreatedRun {
+  readonly run: Run;
+  readonly conversation: ConversationParts;
+}
+
+/**
+ * Creates a run in a store. Waits for its turn where another run of the thread is under way.
+ * @throws InvalidRequestError, NotFoundError; ThreadBusyError, RunStateError.
+ */
+export async function createInStore(
+  parts: EngineParts,
+  store: RunStore,
+  draft: RunDraft,
+  options: CreationOptions,
+): Promise<CreatedRun> {
+  const { owner, signal, deadline = Infinity } = options;
+  const end = Math.min(performance.now() + parts.limits.threadWaitMs, deadline);
+  const { previousRunId, threadId } = draft.request;
+  for (;;) {
+    const creation = new Creation(draft, options);
+    const result = await store.createRun(creation.fields);
+    switch (result.case) {
+      case "created":
+        return { run: result.run, conversation: creation.conversation };
+      case "missing":
+        throw result.field === "thread_id"
+          ? missing("thread", threadId, result.field)
+          : missing("run", previousRunId, result.field);
+      case "unfinished":
+        throw new RunStateError("previous_run_id", previousRunId, result.status, "a run that is over");
+      case "busy": {
+        const ms = end - performance.now();
+        if (ms <= 0) throw new ThreadBusyError(result.activeRunId);
+        await waitForRun(parts, { owner, runId: result.activeRunId }, ms, signal);
+      }
+    }
+  }
+}
+
+/** One attempt to create a run. */
+class Creation {
+  readonly fields: RunCreation;
+  readonly #draft: RunDraft;
+  readonly #options: CreationOptions;
+  #history: readonly Message[] = [];
+
+  constructor(draft: RunDraft, options: CreationOptions) {
+    const { owner, lease } = options;
+    this.#draft = draft;
+    this.#options = options;
+    const run = newRun(draft, options);
+    this.fields = {
+      run,
+      owner,
+      request: draft.request,
+      events: [createStatusEvent(0, run)],
+      lease,
+      input: (history) => this.#inputAfter(run.id, history),
+      concludePrevious: (previous) => {
+        const next = { ...runAfterContinuation(previous), lastSequence: previous.lastSequence + 1 };
+        return { run: next, events: [createStatusEvent(next.lastSequence, next)] };
+      },
+    };
+  }
+
+  /** What the run says to the model. After the store has asked for the input. */
+  get conversation(): ConversationParts {
+    const { input, request } = this.#draft;
+    return {
+      history: this.#history,
+      input: input.flatMap(({ message }) => message ?? []),
+      approvals: request.approvals,
+    };
+  }
+
+  /** The messages to add. @throws InvalidRequestError where they do not fit to the history. */
+  #inputAfter(runId: string, history: readonly Message[]): readonly ThreadMessage[] {
+    this.#history = history;
+    const { added } = checkConversation(this.conversation, this.#draft, this.#options.inputPath);
+    const results = added.map((result) => ({ message: toolMessage(result), originJson: "" }));
+    return [
+      ...results.map((message) => newThreadMessage(message, { runId, isOutput: true })),
+      ...this.#draft.input.map((message) => newThreadMessage(message, { runId })),
+    ];
+  }
+}
+
+/** Checks what is sent to the model, as far as it is known before approved calls are executed. */
+function checkConversation(parts: ConversationParts, draft: RunDraft, inputPath: string) {
+  const { generation, request } = draft;
+  const conversation = composeConversation(parts);
+  const placeholders = new Map(
+    conversation.approved.map((call) => [call.id, failedResult(call, "not executed yet")]),
+  );
+  const whole = placeholders.size === 0 ? conversation : composeConversation(parts, placeholders);
+  const system = request.options?.system ?? "";
+  const before = system === "" ? [] : [systemMessage(system)];
+  const messages = [...before, ...whole.messages.map(({ message }) => message)];
+  try {
+    validateRequest({ ...generation.request, messages });
+  } catch (thrown) {
+    const fields: RunFields = { before: before.length, conversation: whole, inputPath };
+    throw thrown instanceof SDKError ? withRunFields(thrown, fields) : thrown;
+  }
+  return conversation;
+}
+
+function newRun({ request, isStored }: RunDraft, { origin, lease }: CreationOptions): Run {
+  const now = timestampNow();
+  const { model = "", provider = "" } = request.options?.request ?? {};
+  return create(RunSchema, {
+    id: createRunId(),
+    threadId: createThreadId(),
+    status: lease === undefined ? RunStatus.QUEUED : RunStatus.IN_PROGRESS,
+    previousRunId: request.previousRunId,
+    background: request.background,
+    stored: isStored,
+    createdAt: now,
+    ...(lease === undefined ? {} : { startedAt: now }),
+    model,
+    provider,
+    metadata: request.metadata,
+    ...(origin === undefined ? {} : { origin }),
+  });
+}
+
+/** A message for a thread. */
+export function newThreadMessage(
+  { message, originJson }: NewMessage,
+  { runId = "", isOutput = false }: { readonly runId?: string; readonly isOutput?: boolean } = {},
+): ThreadMessage {
+  return create(ThreadMessageSchema, {
+    id: createMessageId(),
+    runId,
+    isOutput,
+    originJson,
+    createdAt: timestampNow(),
+    ...(message === undefined ? {} : { message }),
+  });
+}

@@ -1,0 +1,439 @@
+import { randomUUID } from "node:crypto";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import type { Batches } from "../core/batches.ts";
+import { ServerError } from "../core/errors.ts";
+import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
+import { type Run, type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import type {
+  CreateRunRequest,
+  ListRunsRequest,
+  ListRunsResponse,
+  SubmitToolResultsRequest,
+} from "../gen/outrigger/v1/run_service_pb.ts";
+import type { ModelClient } from "../generation/model-calls.ts";
+import { BackgroundRuns } from "./background-runs.ts";
+import type { RunEngine, RunInput, RunOptions, StartedRun } from "./engine.ts";
+import { drain, type EngineParts, readRun, waitForRun } from "./engine-parts.ts";
+import { missing, RunLimitError } from "./errors.ts";
+import { Gate } from "./gate.ts";
+import { DEFAULT_RUN_LIMITS, type RunLimits } from "./limits.ts";
+import { listRuns } from "./list-runs.ts";
+import { LiveRun, type LiveRunOptions } from "./live-run.ts";
+import type { RunObserver } from "./observer.ts";
+import { type RunDraft, readRunInput, readStoredRequest } from "./read-request.ts";
+import { type CreatedRun, createInStore } from "./run-creation.ts";
+import { createStatusEvent } from "./run-event.ts";
+import { NO_SERVER_TOOLS, type RunPlan } from "./run-execution.ts";
+import { RunReader } from "./run-reader.ts";
+import type { ServerTools } from "./server-tools.ts";
+import { isTerminal, isUnderWay, withStatus } from "./status.ts";
+import type { RunStore, StoredRun } from "./store.ts";
+import { MemoryStore } from "./stores/memory-store.ts";
+import { readInputOf, readSubmission } from "./submission.ts";
+import { ThreadMethods } from "./thread-methods.ts";
+
+/** What an engine is made of. */
+export interface RunEngineOptions {
+  /** Calls the models. */
+  readonly client: ModelClient;
+  /** Keeps the runs. The engine closes it. */
+  readonly store: RunStore;
+  readonly limits?: Partial<RunLimits> | undefined;
+  /** Executes the tools of MCP servers. Default: there are none. */
+  readonly serverTools?: ServerTools | undefined;
+  readonly observer?: RunObserver | undefined;
+}
+
+/** How long CancelRun waits for the end of a run, in milliseconds. */
+const CANCEL_WAIT_MS = 10_000;
+
+/** Creates an engine, which begins to execute queued runs at once. */
+export function createRunEngine(options: RunEngineOptions): RunEngine {
+  return new Engine(options);
+}
+
+class Engine extends ThreadMethods implements RunEngine {
+  readonly #parts: EngineParts;
+  readonly #background: BackgroundRuns;
+  #isDraining = false;
+
+  constructor({
+    client,
+    store,
+    limits: own,
+    serverTools = NO_SERVER_TOOLS,
+    observer = {},
+  }: RunEngineOptions) {
+    const limits = { ...DEFAULT_RUN_LIMITS, ...own };
+    const parts: EngineParts = {
+      client,
+      store,
+      limits,
+      serverTools,
+      observer,
+      lease: { holder: randomUUID(), durationMs: limits.leaseMs },
+      gates: gatesOf(limits),
+      live: new Map(),
+    };
+    super(parts);
+    this.#parts = parts;
+    this.#background = new BackgroundRuns(parts, (stored) => this.#runTaken(stored));
+  }
+
+  async createRun(input: RunInput, options: RunOptions): Promise<StartedRun> {
+    this.#refuseWhileDraining();
+    const { background } = input.request;
+    if (background && input.request.store !== false) return this.#createInBackground(input, options);
+    return this.#inForeground(async (leave) => {
+      const draft = await this.#read(input, options.owner);
+      const store = draft.isStored ? this.#parts.store : new MemoryStore({ keepsEvents: false });
+      const created = await this.#create(store, draft, input, options);
+      return this.#startForCaller(store, this.#planOf(draft, created, input, options), options, leave);
+    });
+  }
+
+  async submitToolResults(request: SubmitToolResultsRequest, options: RunOptions): Promise<StartedRun> {
+    this.#refuseWhileDraining();
+    const { store } = this.#parts;
+    const found = await store.getRun(options.owner, request.runId);
+    if (found === undefined) throw missing("run", request.runId, "run_id");
+    if (found.run.background) {
+      this.#parts.gates.background.enter();
+      const leave = () => this.#parts.gates.background.leave();
+      return this.#orLeave(leave, async () => {
+        const plan = await this.#resume(request, found, options);
+        this.#start(
+          { store, plan: { ...plan, client: this.#parts.client }, events: [statusEventOf(plan.run)] },
+          leave,
+        );
+        return this.#startedInBackground(plan.run, options, plan.run.lastSequence - 1);
+      });
+    }
+    return this.#inForeground(async (leave) => {
+      const plan = await this.#resume(request, found, options);
+      return this.#startForCaller(store, plan, options, leave);
+    });
+  }
+
+  async getRun(owner: string, runId: string): Promise<Run> {
+    const { store } = this.#parts;
+    const stored = await store.getRun(owner, runId);
+    if (stored === undefined) throw missing("run", runId);
+    return withSteps(stored.run, await store.readSteps(runId));
+  }
+
+  streamRun(owner: string, runId: string, afterSequence: number, signal: AbortSignal): Batches<RunEvent> {
+    return this.#limitedReader({ owner, runId, after: afterSequence }, signal);
+  }
+
+  async cancelRun(owner: string, runId: string): Promise<Run> {
+    const { store, live } = this.#parts;
+    const stored = await store.requestCancel(owner, runId);
+    if (stored === undefined) throw missing("run", runId);
+    if (!isTerminal(stored.run.status)) {
+      const own = live.get(runId);
+      if (own !== undefined) own.abort();
+      else if (stored.run.status !== RunStatus.IN_PROGRESS) await this.#cancelIdle(runId);
+      await waitForRun(this.#parts, { owner, runId }, CANCEL_WAIT_MS);
+    }
+    return this.getRun(owner, runId);
+  }
+
+  listRuns(owner: string, request: ListRunsRequest): Promise<ListRunsResponse> {
+    return listRuns(this.#parts.store, owner, request);
+  }
+
+  async deleteRun(owner: string, runId: string): Promise<void> {
+    const { run } = (await this.#parts.store.getRun(owner, runId)) ?? {};
+    if (run === undefined) throw missing("run", runId);
+    if (isUnderWay(run.status)) await this.cancelRun(owner, runId);
+    if (!(await this.#parts.store.deleteRun(owner, runId))) throw missing("run", runId);
+  }
+
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    const stopped = this.#background.stopTaking();
+    await Promise.all([...this.#parts.live.values()].map(({ ended }) => ended));
+    await stopped;
+  }
+
+  async close(): Promise<void> {
+    this.#isDraining = true;
+    const error = new ServerError("the sidecar stopped before the run was over", { retryable: true });
+    const stopped = this.#background.stopTaking();
+    for (const live of this.#parts.live.values()) live.abort(error);
+    await this.drain();
+    await stopped;
+    this.#background.close();
+    await this.#parts.store.close();
+  }
+
+  #refuseWhileDraining(): void {
+    if (this.#isDraining) throw new ServerError("the sidecar is shutting down and starts no more runs");
+  }
+
+  async #read(input: RunInput, owner: string): Promise<RunDraft> {
+    const previous = await this.#previousOf(input.request, owner);
+    return readRunInput(input, previous, this.#parts.limits);
+  }
+
+  /** The run that is continued, where what it was matters to the one that continues it. */
+  async #previousOf(request: CreateRunRequest, owner: string): Promise<StoredRun | undefined> {
+    const { previousRunId, threadId, approvals, inheritTools, store: isStored } = request;
+    const { store } = this.#parts;
+    if (isStored === false || (!inheritTools && approvals.length === 0)) return undefined;
+    if (previousRunId !== "") {
+      const previous = await store.getRun(owner, previousRunId);
+      if (previous === undefined) throw missing("run", previousRunId, "previous_run_id");
+      return previous;
+    }
+    if (threadId === "") return undefined;
+    const [latest] = (await store.listRuns(owner, { threadId, statuses: [], after: "", limit: 1 })).elements;
+    return latest === undefined ? undefined : store.getRun(owner, latest.id);
+  }
+
+  async #create(
+    store: RunStore,
+    draft: RunDraft,
+    input: RunInput,
+    { owner, signal, deadline }: RunOptions,
+    isQueued = false,
+  ): Promise<CreatedRun> {
+    const created = await createInStore(this.#parts, store, draft, {
+      owner,
+      origin: input.origin,
+      inputPath: inputPathOf(input),
+      lease: isQueued ? undefined : this.#parts.lease,
+      signal,
+      deadline,
+    });
+    this.#parts.observer.runCreated?.(created.run);
+    return created;
+  }
+
+  async #createInBackground(input: RunInput, options: RunOptions): Promise<StartedRun> {
+    const { store, limits, gates } = this.#parts;
+    const draft = await this.#read(input, options.owner);
+    if (!draft.hasSecrets) {
+      const { maxQueuedRuns } = limits;
+      if ((await store.countQueued()) >= maxQueuedRuns)
+        throw new RunLimitError("max_queued_runs", maxQueuedRuns, "queued runs");
+      const { run } = await this.#create(store, draft, input, options, true);
+      return this.#startedInBackground(run, options, -1);
+    }
+    gates.background.enter();
+    const leave = () => gates.background.leave();
+    return this.#orLeave(leave, async () => {
+      const created = await this.#create(store, draft, input, options);
+      const plan = this.#planOf(draft, created, input, options);
+      const own = { ...plan, client: this.#parts.client, deadline: undefined };
+      this.#start({ store, plan: own, events: [statusEventOf(plan.run)] }, leave);
+      return this.#startedInBackground(created.run, options, -1);
+    });
+  }
+
+  #planOf(
+    { generation, request, servers }: RunDraft,
+    { run, conversation }: CreatedRun,
+    input: RunInput,
+    { client = this.#parts.client, deadline }: RunOptions,
+  ): RunPlan {
+    return {
+      run,
+      client,
+      generation,
+      system: request.options?.system ?? "",
+      conversation,
+      inputPath: inputPathOf(input),
+      previousSteps: [],
+      servers,
+      knownTools: [],
+      serverTools: this.#parts.serverTools,
+      toolGate: this.#parts.gates.tools,
+      deadline,
+    };
+  }
+
+  /** Executes a queued run that this process has taken. */
+  async #runTaken(stored: StoredRun): Promise<void> {
+    const { store, lease } = this.#parts;
+    const { run: queued } = stored;
+    if (queued.status !== RunStatus.QUEUED || queued.cancelRequested) return this.#endTaken(queued);
+    const plan = await this.#storedPlan(stored);
+    const run = withStatus(queued, RunStatus.IN_PROGRESS, {
+      startedAt: timestampNow(),
+      lastSequence: queued.lastSequence + 1,
+    });
+    const events = [statusEventOf(run)];
+    if (!(await store.write({ runId: run.id, lease, run, events }))) return;
+    await this.#start({ store, plan: { ...plan, run }, events }, () => undefined).ended;
+  }
+
+  /** What a stored run is to do, as far as its store says. */
+  async #storedPlan({ run, owner, request }: StoredRun): Promise<RunPlan> {
+    const { store, limits, client, serverTools, gates } = this.#parts;
+    const generation = await readStoredRequest(request, limits.maxSteps);
+    const history = await store.readHistory(run.id);
+    const input = await readInputOf(store, owner, run.id);
+    return {
+      run,
+      client,
+      generation,
+      system: request.options?.system ?? "",
+      conversation: { history, input, approvals: request.approvals },
+      inputPath: "options.request.messages",
+      previousSteps: [],
+      servers: request.mcpServers,
+      knownTools: run.serverTools,
+      serverTools,
+      toolGate: gates.tools,
+    };
+  }
+
+  /** Continues a run that requires action. */
+  async #resume(
+    request: SubmitToolResultsRequest,
+    found: StoredRun,
+    { client, deadline }: RunOptions,
+  ): Promise<RunPlan> {
+    const submission = await readSubmission(this.#parts, request, found);
+    const plan = await this.#storedPlan(submission.stored);
+    const { input, history, approvals } = plan.conversation;
+    const own = input.filter((message) => !submission.isResult(message));
+    return {
+      ...plan,
+      run: submission.run,
+      client: client ?? plan.client,
+      deadline,
+      conversation: { history, input: own, approvals },
+      previousSteps: submission.steps,
+    };
+  }
+
+  async #endTaken(run: Run): Promise<void> {
+    const { store, lease, observer } = this.#parts;
+    const lastSequence = run.lastSequence + 1;
+    const cancelled = withStatus(run, RunStatus.CANCELLED, {
+      lastSequence,
+      cancelRequested: true,
+      requiredResults: [],
+      requiredApprovals: [],
+      endedAt: timestampNow(),
+    });
+    const events = [statusEventOf(cancelled)];
+    if (await store.write({ runId: run.id, lease, run: cancelled, events })) observer.runEnded?.(cancelled);
+  }
+
+  /** Cancels a run that no process executes. */
+  async #cancelIdle(runId: string): Promise<void> {
+    const taken = await this.#parts.store.take(runId, this.#parts.lease);
+    if (taken !== undefined) await this.#endTaken(taken.run);
+  }
+
+  /** Takes a place in the foreground, which the work must give back at the end of its run. */
+  #inForeground(work: (leave: () => void) => Promise<StartedRun>): Promise<StartedRun> {
+    const { foreground } = this.#parts.gates;
+    foreground.enter();
+    const leave = () => foreground.leave();
+    return this.#orLeave(leave, () => work(leave));
+  }
+
+  async #orLeave(leave: () => void, work: () => Promise<StartedRun>): Promise<StartedRun> {
+    try {
+      return await work();
+    } catch (thrown) {
+      leave();
+      throw thrown;
+    }
+  }
+
+  #start(options: Omit<LiveRunOptions, "lease" | "onEnd">, leave: () => void): LiveRun {
+    const { live, lease, observer } = this.#parts;
+    const { id } = options.plan.run;
+    const run = new LiveRun({
+      ...options,
+      lease,
+      onEnd: (ended) => {
+        if (live.get(id) === run) live.delete(id);
+        leave();
+        observer.runEnded?.(ended);
+      },
+    });
+    live.set(id, run);
+    return run;
+  }
+
+  /** Starts a run whose caller reads its events. */
+  #startForCaller(
+    store: RunStore,
+    plan: RunPlan,
+    { owner, signal }: RunOptions,
+    leave: () => void,
+  ): StartedRun {
+    const { run } = plan;
+    const live = this.#start({ store, plan, signal, events: [statusEventOf(run)] }, leave);
+    const source = { store, owner, runId: run.id, findHub: () => live.hub };
+    const reader = new RunReader(source, run.lastSequence - 1, {
+      onLeave: () => {
+        live.abort();
+        return live.ended;
+      },
+    });
+    live.hub.setCaller(reader);
+    return { run, events: reader, result: () => this.#resultOf(live, reader, owner) };
+  }
+
+  async #resultOf(live: LiveRun, reader: RunReader, owner: string): Promise<Run> {
+    if (!reader.hasBegun) await drain(reader);
+    await live.ended;
+    const { end } = live.hub;
+    if (end?.case === "failed") throw end.error;
+    return end?.case === "lost" ? this.getRun(owner, live.run.id) : withSteps(live.run, live.steps);
+  }
+
+  #startedInBackground(run: Run, { owner, signal }: RunOptions, after: number): StartedRun {
+    const reader = this.#limitedReader({ owner, runId: run.id, after }, signal);
+    return {
+      run,
+      events: reader,
+      result: async () => {
+        await drain(reader);
+        return this.getRun(owner, run.id);
+      },
+    };
+  }
+
+  #limitedReader(
+    place: { readonly owner: string; readonly runId: string; readonly after: number },
+    signal: AbortSignal,
+  ): RunReader {
+    const { readers } = this.#parts.gates;
+    return readRun(this.#parts, place, {
+      signal,
+      onBegin: () => readers.enter(),
+      onEnd: () => readers.leave(),
+    });
+  }
+}
+
+function gatesOf(limits: RunLimits): EngineParts["gates"] {
+  const { maxForegroundRuns, maxBackgroundRuns, maxToolExecutions, maxStreamReaders } = limits;
+  return {
+    foreground: new Gate("max_foreground_runs", maxForegroundRuns, "runs in the foreground"),
+    background: new Gate("max_background_runs", maxBackgroundRuns, "runs in the background"),
+    tools: new Gate("max_tool_executions", maxToolExecutions, "tool executions"),
+    readers: new Gate("max_stream_readers", maxStreamReaders, "readers of events"),
+  };
+}
+
+function statusEventOf(run: Run): RunEvent {
+  return createStatusEvent(run.lastSequence, run);
+}
+
+function withSteps(run: Run, steps: readonly StepResult[]): Run {
+  return { ...run, steps: [...steps] };
+}
+
+function inputPathOf({ input }: RunInput): string {
+  return input === undefined ? "options.request.messages" : "input";
+}

@@ -1,0 +1,63 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { Client, userMessage } from "outrigger";
+import type { Batches } from "../../../src/core/batches.ts";
+import type { Run, RunEvent } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import {
+  type CreateRunRequest,
+  CreateRunRequestSchema,
+} from "../../../src/gen/outrigger/v1/run_service_pb.ts";
+import type { RunEngine, StartedRun } from "../../../src/runs/engine.ts";
+import { createRunEngine, type RunEngineOptions } from "../../../src/runs/run-engine.ts";
+import { MemoryStore } from "../../../src/runs/stores/memory-store.ts";
+import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
+
+/** An engine whose models follow a script. */
+export interface TestEngine {
+  readonly engine: RunEngine;
+  readonly model: ScriptedModel;
+  readonly store: MemoryStore;
+}
+
+/** Creates an engine over a store in memory. */
+export function createTestEngine(
+  turns: readonly Turn[],
+  options: Partial<RunEngineOptions> = {},
+): TestEngine {
+  const model = new ScriptedModel(turns);
+  const client = new Client({ providers: { scripted: model }, fieldPaths: "contract" });
+  const store = new MemoryStore();
+  return { engine: createRunEngine({ client, store, ...options }), model, store };
+}
+
+/** A signal that is never aborted. */
+export const NEVER: AbortSignal = new AbortController().signal;
+
+type Fields = Exclude<MessageInitShape<typeof CreateRunRequestSchema>, CreateRunRequest>;
+
+/** A request with one user message, and other fields. */
+export function runRequest(text: string, fields: Fields = {}): CreateRunRequest {
+  const options = { request: { model: "m", messages: [userMessage(text)] } };
+  return create(CreateRunRequestSchema, { ...fields, options: fields.options ?? options });
+}
+
+/** Starts a run for a caller that stays. */
+export function start(engine: RunEngine, request: CreateRunRequest, owner = ""): Promise<StartedRun> {
+  return engine.createRun({ request }, { owner, signal: NEVER });
+}
+
+/** Runs to the end. */
+export async function run(engine: RunEngine, request: CreateRunRequest, owner = ""): Promise<Run> {
+  return (await start(engine, request, owner)).result();
+}
+
+/** All events. */
+export async function eventsOf(batches: Batches<RunEvent>): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const batch of batches) events.push(...batch);
+  return events;
+}
+
+/** The events of a stored run after a sequence number. */
+export function replay(engine: RunEngine, runId: string, after = -1, owner = ""): Promise<RunEvent[]> {
+  return eventsOf(engine.streamRun(owner, runId, after, NEVER));
+}
