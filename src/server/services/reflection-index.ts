@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { withImports } from "./descriptor-files.ts";
+import { withImports } from "../../core/descriptor-files.ts";
 
 /** The descriptors that reflection serves, by their names. */
 export interface ReflectionIndex {

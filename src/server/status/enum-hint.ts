@@ -1,8 +1,8 @@
 import { createRegistry, type Registry } from "@bufbuild/protobuf";
+import { withImports } from "../../core/descriptor-files.ts";
 import { CatalogService } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 import { InferenceService } from "../../gen/outrigger/v1/inference_service_pb.ts";
 import { enumTypeIn } from "../internals/error-texts.ts";
-import { withImports } from "../services/descriptor-files.ts";
 
 /**
  * The known values, for a message about an enum value that does not parse: `; expected one of ROLE_SYSTEM, ROLE_USER`.

@@ -13,8 +13,8 @@ import {
   objectType,
 } from "@bufbuild/cel";
 import { createRegistry } from "@bufbuild/protobuf";
+import { withImports } from "../../../core/descriptor-files.ts";
 import { file_outrigger_v1_generation, StepResultSchema } from "../../../gen/outrigger/v1/generation_pb.ts";
-import { withImports } from "../../../server/services/descriptor-files.ts";
 import { childrenOf, type Expr } from "./parse-expression.ts";
 import type { WorkMeter } from "./work-meter.ts";
 
