@@ -67,7 +67,9 @@ export function encodeOtherParts(content: readonly ContentPart[]): string | null
     const reference = referenceTo(part);
     const { providerState: state } = part;
     if (reference === undefined || state === undefined) return [];
-    return itemIn(state) !== undefined && !needsIds ? [] : [{ part: reference, state, ...NO_REASONING }];
+    // An image is found by its id alone.
+    const isShown = itemIn(state) !== undefined && !needsIds && reference.kind !== "image";
+    return isShown ? [] : [{ part: reference, state, ...NO_REASONING }];
   });
   return carried.length === 0 ? null : encode(carried);
 }

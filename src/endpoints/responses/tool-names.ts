@@ -2,8 +2,8 @@
  * The names under which a model sees the caller's tools. Those of a namespace, a group of tools, become tools of their
  * own, since no other provider has groups; their calls go back to the caller under the names that it gave them.
  */
-import { createHash } from "node:crypto";
 import { type JsonObject, objectsIn, textIn } from "../../kit/json/json.ts";
+import { freeToolName, modelToolName } from "../../runs/mcp/tool-names.ts";
 
 /** A tool that the caller executes. */
 export interface CallerTool {
@@ -19,11 +19,6 @@ export interface CallerTool {
    */
   readonly type: "function" | "custom";
 }
-
-/** Maximum number of characters that all providers accept. */
-const MAX_CHARS = 64;
-const DIGEST_CHARS = 8;
-const REFUSED = /[^a-zA-Z0-9_-]/g;
 
 /** The tools of a request by their names. */
 export class ToolNames {
@@ -47,36 +42,19 @@ export class ToolNames {
   nameOf(ownName: string, namespace: string | undefined): string {
     const tool = this.#byOwnName.get(keyOf(ownName, namespace));
     if (tool !== undefined) return tool.name;
-    return namespace === undefined ? ownName : joined(namespace, ownName);
+    return namespace === undefined ? ownName : modelToolName(namespace, ownName);
   }
 
   #add({ type, name: ownName }: JsonObject, namespace: string | undefined): void {
     if (type !== "function" && type !== "custom") return;
     const own = textIn(ownName);
-    const name = namespace === undefined ? own : this.#free(namespace, own);
+    // A tool that comes twice is refused later; until then each of them would look for a name.
+    if (this.#byOwnName.has(keyOf(own, namespace))) return;
+    const name = namespace === undefined ? own : freeToolName(namespace, own, this.#byName);
     const tool = { name, ownName: own, namespace, type } as const;
     this.#byName.set(name, tool);
     this.#byOwnName.set(keyOf(own, namespace), tool);
   }
-
-  /** The joined name; with a digest where another tool has it. */
-  #free(namespace: string, ownName: string): string {
-    const name = joined(namespace, ownName);
-    return this.#byName.has(name) ? withDigest(name, keyOf(ownName, namespace)) : name;
-  }
-}
-
-/** `group__tool`. Where that is too long or has characters that providers refuse, it is changed and gets a digest. */
-function joined(namespace: string, ownName: string): string {
-  const name = `${namespace}__${ownName}`;
-  const accepted = name.replace(REFUSED, "_");
-  const fits = accepted === name && name.length <= MAX_CHARS;
-  return fits ? name : withDigest(accepted, keyOf(ownName, namespace));
-}
-
-function withDigest(name: string, key: string): string {
-  const digest = createHash("sha256").update(key).digest("hex").slice(0, DIGEST_CHARS);
-  return `${name.slice(0, MAX_CHARS - DIGEST_CHARS - 1)}_${digest}`;
 }
 
 function keyOf(ownName: string, namespace = ""): string {

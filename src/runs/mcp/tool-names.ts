@@ -11,7 +11,7 @@ const DIGEST_CHARS = 8;
  * history of a conversation has the name that its tool has now. Where a provider would refuse that name, a digest makes
  * up for what is replaced and cut.
  */
-function modelToolName(label: string, tool: string): string {
+export function modelToolName(label: string, tool: string): string {
   const name = `${label}__${tool}`;
   return /^[A-Za-z0-9_-]+$/.test(name) && name.length <= MAX_CHARS ? name : digestedName(label, tool, 0);
 }

@@ -1,0 +1,258 @@
+/** Reads the fields of a request's body, and says what is wrong with one: where it is, what was expected, what was found. */
+import { InvalidRequestError } from "../../core/errors.ts";
+import {
+  asObject,
+  isDeeper,
+  isObject,
+  type JsonObject,
+  MAX_JSON_LEVELS,
+  parseJson,
+} from "../../kit/json/json.ts";
+import { elementsOf, membersOf } from "../../kit/json/json-source.ts";
+
+/** The codes by which OpenAI's API tells mistakes apart. */
+export type MistakeCode =
+  | "invalid_type"
+  | "invalid_value"
+  | "missing_required_parameter"
+  | "unsupported_parameter"
+  | "unsupported_value";
+
+/**
+ * A mistake in a request.
+ * @param path Path in the body: `input[2].content[0].image_url`. Empty for the body as a whole.
+ */
+export function mistake(path: string, code: MistakeCode, description: string): InvalidRequestError {
+  const violations = path === "" ? [] : [{ field: path, description }];
+  return new InvalidRequestError(path === "" ? description : `${path}: ${description}`, {
+    violations,
+    errorCode: code,
+  });
+}
+
+/** Bounds of a value. Those of texts and lists are bounds of their length. */
+export interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/**
+ * Parses the body of a request.
+ * @throws InvalidRequestError where it is not a JSON object in UTF-8, or nests too deep.
+ */
+export function parseBody(body: Uint8Array): Fields {
+  const text = decode(body);
+  const value = parse(text);
+  if (!isObject(value))
+    throw mistake("", "invalid_type", `expected a JSON object as the body, found ${kindOf(value)}`);
+  if (isDeeper(value, MAX_JSON_LEVELS))
+    throw mistake(
+      "",
+      "invalid_value",
+      `expected at most ${MAX_JSON_LEVELS} levels of JSON in the body, found more`,
+    );
+  return new Fields(value, "", () => text);
+}
+
+function decode(body: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    throw mistake("", "invalid_value", "expected a body of JSON in UTF-8, found other bytes");
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    // The cause quotes the body, so it is left out.
+    const found = text === "" ? "nothing" : "text that is not JSON";
+    throw mistake("", "invalid_value", `expected a JSON object as the body, found ${found}`);
+  }
+}
+
+/** An element of a list. */
+export interface Element {
+  readonly value: unknown;
+  readonly path: string;
+  /** Its text in the body, as it was spelled. */
+  readonly text: () => string;
+}
+
+/** The fields of an object in the body. A field that is null counts as absent. */
+export class Fields {
+  readonly value: JsonObject;
+  /** Path of the object; empty for the body. */
+  readonly path: string;
+  /** Text of the object as it was spelled. */
+  readonly text: () => string;
+  #members: ReadonlyMap<string, string> | undefined;
+
+  constructor(value: JsonObject, path: string, text: () => string) {
+    this.value = value;
+    this.path = path;
+    this.text = text;
+  }
+
+  /** The fields of an element that has to be an object. */
+  static of({ value, path, text }: Element): Fields {
+    const object = asObject(value);
+    if (object === undefined)
+      throw mistake(path, "invalid_type", `expected an object, found ${kindOf(value)}`);
+    return new Fields(object, path, text);
+  }
+
+  /** Path of a field. */
+  at(name: string): string {
+    return this.path === "" ? name : `${this.path}.${name}`;
+  }
+
+  /** Whether a field is set. */
+  has(name: string): boolean {
+    return this.get(name) !== undefined;
+  }
+
+  /** The value of a field, unchecked. */
+  get(name: string): unknown {
+    return Object.hasOwn(this.value, name) ? (this.value[name] ?? undefined) : undefined;
+  }
+
+  /** The text of a field's value, as it was spelled. Empty where it is absent. */
+  spelled(name: string): string {
+    this.#members ??= membersOf(this.text());
+    return this.#members.get(name) ?? "";
+  }
+
+  /** Throws that a field is missing. */
+  missing(name: string, expected: string): never {
+    throw mistake(this.at(name), "missing_required_parameter", `is missing, expected ${expected}`);
+  }
+
+  /** A text. */
+  string(name: string, bounds: Bounds = {}): string | undefined {
+    const value = this.get(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== "string") throw this.#wrongType(name, "a text", value);
+    if (!value.isWellFormed())
+      throw mistake(this.at(name), "invalid_value", "contains an unpaired surrogate");
+    this.#checkBounds(name, value.length, bounds, "characters");
+    return value;
+  }
+
+  /** A text that has to be there. */
+  requireString(name: string, bounds: Bounds = {}): string {
+    return this.string(name, bounds) ?? this.missing(name, "a text");
+  }
+
+  /** A boolean. */
+  boolean(name: string): boolean | undefined {
+    const value = this.get(name);
+    if (value === undefined || typeof value === "boolean") return value;
+    throw this.#wrongType(name, "true or false", value);
+  }
+
+  /** A number. */
+  number(name: string, { min = -Infinity, max = Infinity }: Bounds = {}): number | undefined {
+    const value = this.get(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== "number") throw this.#wrongType(name, "a number", value);
+    if (value >= min && value <= max) return value;
+    throw mistake(this.at(name), "invalid_value", `expected a number ${rangeOf(min, max)}, found ${value}`);
+  }
+
+  /** A whole number. */
+  integer(name: string, bounds: Bounds = {}): number | undefined {
+    const value = this.number(name, { min: bounds.min ?? -MAX_INT32, max: bounds.max ?? MAX_INT32 });
+    if (value === undefined || Number.isInteger(value)) return value;
+    throw mistake(this.at(name), "invalid_type", `expected a whole number, found ${value}`);
+  }
+
+  /** One of some words. */
+  word<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
+    const value = this.string(name);
+    if (value === undefined) return undefined;
+    const word = words.find((each) => each === value);
+    if (word !== undefined) return word;
+    throw mistake(this.at(name), "invalid_value", `expected ${listOf(words)}, found ${quote(value)}`);
+  }
+
+  /** An object. */
+  object(name: string): Fields | undefined {
+    const value = this.get(name);
+    if (value === undefined) return undefined;
+    return Fields.of({ value, path: this.at(name), text: () => this.spelled(name) });
+  }
+
+  /** A list. */
+  list(name: string, bounds: Bounds = {}): readonly Element[] | undefined {
+    const value = this.get(name);
+    if (value === undefined) return undefined;
+    if (!Array.isArray(value)) throw this.#wrongType(name, "a list", value);
+    this.#checkBounds(name, value.length, bounds, "elements");
+    let texts: readonly string[] | undefined;
+    return value.map((element: unknown, index) => ({
+      value: element,
+      path: `${this.at(name)}[${index}]`,
+      text: () => {
+        texts ??= elementsOf(this.spelled(name));
+        return texts[index] ?? "null";
+      },
+    }));
+  }
+
+  /** A list of texts. */
+  strings(name: string, bounds: Bounds = {}): readonly string[] | undefined {
+    return this.list(name, bounds)?.map(({ value, path }) => {
+      if (typeof value === "string") return value;
+      throw mistake(path, "invalid_type", `expected a text, found ${kindOf(value)}`);
+    });
+  }
+
+  /** An object whose values are all texts. */
+  texts(name: string): Readonly<Record<string, string>> | undefined {
+    const fields = this.object(name);
+    if (fields === undefined) return undefined;
+    const entries = Object.keys(fields.value).map((key) => [key, fields.requireString(key)] as const);
+    return Object.fromEntries(entries);
+  }
+
+  #wrongType(name: string, expected: string, value: unknown): InvalidRequestError {
+    return mistake(this.at(name), "invalid_type", `expected ${expected}, found ${kindOf(value)}`);
+  }
+
+  #checkBounds(name: string, length: number, { min = 0, max = Infinity }: Bounds, unit: string): void {
+    if (length >= min && length <= max) return;
+    const limit = length < min ? `at least ${min}` : `at most ${max}`;
+    throw mistake(this.at(name), "invalid_value", `expected ${limit} ${unit}, found ${length}`);
+  }
+}
+
+/** What kind of JSON a value is, for an error. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "string") return "a text";
+  return isObject(value) ? "an object" : typeof value === "boolean" ? String(value) : "a number";
+}
+
+/** A text of the caller that is no prompt, for an error: quoted and bounded. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
+}
+
+/** Words for an error: `"a", "b" or "c"`. */
+export function listOf(words: readonly string[]): string {
+  const quoted = words.map((word) => JSON.stringify(word));
+  const last = quoted.pop() ?? "";
+  return quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`;
+}
+
+const MAX_QUOTED = 64;
+const MAX_INT32 = 2 ** 31 - 1;
+
+function rangeOf(min: number, max: number): string {
+  if (max === Infinity || max === MAX_INT32) return `from ${min}`;
+  return `from ${min} to ${max}`;
+}

@@ -1,0 +1,182 @@
+/**
+ * The settings of a request that the contract has no field for. An API of OpenAI's kind gets them as they are; of the
+ * others each gets what it has a counterpart for, and the caller is told of the rest.
+ */
+import type { JsonObject } from "../../kit/json/json.ts";
+import type { CreateRequest } from "../../wire/openai-responses/request.ts";
+import type { ServedModel } from "../models/model-directory.ts";
+import { type Fields, mistake } from "./fields.ts";
+import type { RequestNotes } from "./request-notes.ts";
+
+/** What a request says to its provider beside the contract's fields. */
+export interface ProviderSettings {
+  /** By the name of the provider, as `Request.provider_options_json`. */
+  readonly optionsJson: Readonly<Record<string, string>>;
+  /** `Request.metadata`: what the provider keeps with the call. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+type Field = keyof CreateRequest | "client_metadata" | "stream";
+
+/** Fields that are read elsewhere, and mean the same for every model. */
+const OWN_FIELDS: ReadonlySet<string> = new Set<Field>([
+  "background",
+  "conversation",
+  "include",
+  "input",
+  "instructions",
+  "max_output_tokens",
+  "max_tool_calls",
+  "metadata",
+  "model",
+  "parallel_tool_calls",
+  "previous_response_id",
+  "reasoning",
+  "store",
+  "stream",
+  "stream_options",
+  "temperature",
+  "text",
+  "tool_choice",
+  "tools",
+  "top_p",
+]);
+
+/** Values of fields that ask for what happens anyway. */
+const WITHOUT_EFFECT: Readonly<Record<string, readonly unknown[]>> = {
+  service_tier: ["auto", "default"],
+  truncation: ["disabled"],
+  top_logprobs: [0],
+  verbosity: ["medium"],
+};
+
+/** Values of `include` that ask for data of OpenAI's own tools, or of its tokens. Others the sidecar provides itself. */
+const PROVIDER_INCLUDES: readonly string[] = [
+  "file_search_call.results",
+  "web_search_call.results",
+  "web_search_call.action.sources",
+  "code_interpreter_call.outputs",
+  "message.output_text.logprobs",
+];
+
+const OWN_INCLUDES: readonly string[] = [
+  "reasoning.encrypted_content",
+  "message.input_image.image_url",
+  "computer_call_output.output.image_url",
+];
+
+/** Reads these settings. */
+export function readProviderSettings(
+  fields: Fields,
+  served: ServedModel,
+  notes: RequestNotes,
+): ProviderSettings {
+  const includes = fields.strings("include", { max: 64 }) ?? [];
+  if (served.api === "openai-responses")
+    return { optionsJson: optionsFor(served, nativeOptions(fields, includes)), metadata: {} };
+  refuseVital(fields);
+  const metadata = served.api === "anthropic-messages" ? userOf(fields) : {};
+  const options = served.api === "anthropic-messages" ? tierOf(fields) : {};
+  const mapped = [
+    ...("user_id" in metadata ? ["safety_identifier", "user"] : []),
+    ...("service_tier" in options ? ["service_tier"] : []),
+  ];
+  tellLost(fields, mapped, notes);
+  tellLostIncludes(includes, notes);
+  return { optionsJson: optionsFor(served, options), metadata };
+}
+
+function optionsFor({ provider }: ServedModel, options: JsonObject): Readonly<Record<string, string>> {
+  return Object.keys(options).length === 0 ? {} : { [provider]: JSON.stringify(options) };
+}
+
+/** Everything that the sidecar does not do itself, fields included that it does not know: OpenAI may have added them. */
+function nativeOptions(fields: Fields, includes: readonly string[]): JsonObject {
+  const passed = Object.entries(fields.value).filter(
+    ([name, value]) => value !== null && !OWN_FIELDS.has(name),
+  );
+  // The sidecar decides about `reasoning.encrypted_content` itself.
+  const include = includes.filter((value) => !OWN_INCLUDES.includes(value));
+  return {
+    ...Object.fromEntries(passed),
+    ...(include.length === 0 ? {} : { include }),
+    ...reasoningOptions(fields.object("reasoning")),
+    ...textOptions(fields.object("text")),
+    ...(fields.has("max_tool_calls") ? { max_tool_calls: fields.integer("max_tool_calls", { min: 1 }) } : {}),
+  };
+}
+
+/** What `reasoning` has beside the effort. */
+function reasoningOptions(reasoning: Fields | undefined): JsonObject {
+  const rest = Object.entries(reasoning?.value ?? {}).filter(
+    ([name, value]) => name !== "effort" && value !== null,
+  );
+  return rest.length === 0 ? {} : { reasoning: Object.fromEntries(rest) };
+}
+
+/** What `text` has beside the format that the contract knows. */
+function textOptions(text: Fields | undefined): JsonObject {
+  const description = text?.object("format")?.string("description");
+  const verbosity = text?.string("verbosity");
+  if (description === undefined && verbosity === undefined) return {};
+  return { text: { verbosity, ...(description === undefined ? {} : { format: { description } }) } };
+}
+
+/** Without these the request would mean something else. */
+function refuseVital(fields: Fields): void {
+  if (fields.has("prompt"))
+    throw mistake(
+      "prompt",
+      "unsupported_parameter",
+      "is a template that OpenAI keeps, and another provider serves the model",
+    );
+  if (fields.has("moderation"))
+    throw mistake(
+      "moderation",
+      "unsupported_parameter",
+      "is done by OpenAI, and another provider serves the model",
+    );
+}
+
+/** The end user, as an opaque id. */
+function userOf(fields: Fields): Readonly<Record<string, string>> {
+  const user = fields.string("safety_identifier") ?? fields.string("user");
+  return user === undefined ? {} : { user_id: user };
+}
+
+/** Anthropic has a tier of its own, and capacity that was bought in advance. */
+function tierOf(fields: Fields): JsonObject {
+  switch (fields.string("service_tier")) {
+    case "default":
+      return { service_tier: "standard_only" };
+    case "priority":
+    case "fast":
+      return { service_tier: "auto" };
+    default:
+      return {};
+  }
+}
+
+function tellLost(fields: Fields, mapped: readonly string[], notes: RequestNotes): void {
+  const nested = { ...fields.value, verbosity: fields.object("text")?.get("verbosity") };
+  for (const [name, value] of Object.entries(nested)) {
+    if (value === null || value === undefined || OWN_FIELDS.has(name) || mapped.includes(name)) continue;
+    if (WITHOUT_EFFECT[name]?.includes(value) === true) continue;
+    const param = name === "verbosity" ? "text.verbosity" : name;
+    notes.warn(
+      param,
+      "unsupported_setting",
+      "the provider of the model has no such setting; it was left out",
+    );
+  }
+}
+
+function tellLostIncludes(includes: readonly string[], notes: RequestNotes): void {
+  for (const [index, value] of includes.entries()) {
+    if (OWN_INCLUDES.includes(value)) continue;
+    const problem = PROVIDER_INCLUDES.includes(value)
+      ? "the provider of the model does not give this"
+      : "is no value that this API knows";
+    notes.warn(`include[${index}]`, "unsupported_setting", problem);
+  }
+}

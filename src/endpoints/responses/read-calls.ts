@@ -1,0 +1,63 @@
+/** Calls of tools and their results -> parts of the contract. */
+import { create } from "@bufbuild/protobuf";
+import { type ContentPart, type ToolResult, ToolResultSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import { isJson } from "../../kit/json/json.ts";
+import type { Fields } from "./fields.ts";
+import { partOf, readContent, readInputPart, textPartOf } from "./read-content.ts";
+import type { ReadingContext } from "./reading-context.ts";
+
+/** A call of a tool that the caller executes. */
+export function readCall(item: Fields, context: ReadingContext): ContentPart {
+  const type = item.requireString("type");
+  const id = item.requireString("call_id", { min: 1 });
+  const name = context.names.nameOf(item.requireString("name", { min: 1 }), item.string("namespace"));
+  const part =
+    type === "function_call"
+      ? callOf(id, name, item.requireString("arguments"))
+      : partOf({
+          part: {
+            case: "toolCall",
+            value: { id, name, input: { case: "text", value: item.requireString("input") } },
+          },
+        });
+  const caller = item.object("caller")?.value;
+  const state = caller === undefined ? undefined : context.ownState({ item: { type, caller } });
+  if (state !== undefined) part.providerState = state;
+  return part;
+}
+
+/** The result of such a call. */
+export function readResult(item: Fields, context: ReadingContext): ToolResult {
+  const toolCallId = item.requireString("call_id", { min: 1 });
+  const parts = readContent(item, "output", readInputPart, context);
+  return create(ToolResultSchema, { toolCallId, content: parts.map(({ part }) => part) });
+}
+
+/** The call of a server's tool, which the sidecar executes. Its id is that of the item. */
+export function readServerCall(item: Fields, { names }: ReadingContext): ContentPart {
+  const id = item.requireString("id", { min: 1 });
+  const label = item.requireString("server_label", { min: 1 });
+  const name = names.nameOf(item.requireString("name", { min: 1 }), label);
+  return callOf(id, name, item.requireString("arguments"));
+}
+
+/** Its result. */
+export function readServerResult(item: Fields): ToolResult {
+  const isError = item.has("error");
+  const text = isError ? errorText(item) : (item.string("output") ?? "");
+  const toolCallId = item.requireString("id");
+  return create(ToolResultSchema, { toolCallId, content: [textPartOf(text)], isError });
+}
+
+/** Arguments that are not JSON are kept as they are. */
+function callOf(id: string, name: string, argumentsJson: string): ContentPart {
+  const argumentsInvalid = argumentsJson !== "" && !isJson(argumentsJson);
+  const input = { case: "argumentsJson", value: argumentsJson } as const;
+  return partOf({ part: { case: "toolCall", value: { id, name, argumentsInvalid, input } } });
+}
+
+/** Why a call failed: a text, or an object with a message or with content. */
+function errorText(item: Fields): string {
+  if (typeof item.get("error") === "string") return item.requireString("error");
+  return item.object("error")?.string("message") ?? item.spelled("error");
+}

@@ -1,0 +1,200 @@
+/** Parts of messages and of the results of tools -> parts of the contract. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type AudioSchema,
+  type CitationSchema,
+  type ContentPart,
+  ContentPartSchema,
+  type DocumentSchema,
+  type ImageSchema,
+} from "../../gen/outrigger/v1/message_pb.ts";
+import { asInt32, asString, objectsIn, textIn } from "../../kit/json/json.ts";
+import { isDataUri } from "../../kit/media/data-uri.ts";
+import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import { mediaTypeOfPath } from "../../kit/media/media-type.ts";
+import type { Annotation } from "../../wire/openai-responses/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { type Element, Fields, listOf, mistake, quote } from "./fields.ts";
+import type { ReadingContext } from "./reading-context.ts";
+
+/** A part, and where it is in the body. */
+export interface ReadPart {
+  readonly part: ContentPart;
+  readonly path: string;
+}
+
+/** Types of the parts that a user, a system, a developer or a tool writes. */
+const INPUT_TYPES = ["input_text", "input_image", "input_file", "input_audio"];
+
+/** Whether an element of `input` is a part of a message instead of an item. */
+export function isInputPart(type: unknown): boolean {
+  return typeof type === "string" && INPUT_TYPES.includes(type);
+}
+
+/**
+ * The content of a message or of a result: a text, or a list of parts.
+ * @param name Name of the field.
+ */
+export function readContent(
+  fields: Fields,
+  name: string,
+  readPart: (element: Element, context: ReadingContext) => ReadPart,
+  context: ReadingContext,
+): ReadPart[] {
+  const value = fields.get(name);
+  if (value === undefined) return fields.missing(name, "a text or a list of parts");
+  if (typeof value !== "string")
+    return (fields.list(name) ?? []).map((element) => readPart(element, context));
+  return [{ part: textPartOf(fields.requireString(name)), path: fields.at(name) }];
+}
+
+/** A part of what the caller says: a text, an image, a file or a sound. */
+export function readInputPart(element: Element, context: ReadingContext): ReadPart {
+  const fields = Fields.of(element);
+  const { path } = fields;
+  const own = context.isOpenAi && hasOwnFields(fields) ? nativePartOf(fields) : undefined;
+  const part = own ?? inputPart(fields);
+  if (own === undefined && fields.has("prompt_cache_breakpoint"))
+    context.notes.warn(
+      fields.at("prompt_cache_breakpoint"),
+      "unsupported_setting",
+      "the model's provider takes no such breakpoints; it was left out",
+    );
+  return { part, path };
+}
+
+/** A part of what the model said. */
+export function readOutputPart(element: Element, context: ReadingContext): ReadPart {
+  const fields = Fields.of(element);
+  const { path } = fields;
+  switch (fields.get("type")) {
+    case "output_text":
+    case "input_text":
+    case "text":
+      return { part: answerPart(fields), path };
+    case "refusal": {
+      const part = textPartOf(fields.requireString("refusal"));
+      const state = context.ownState({ item: MESSAGE, part: { type: "refusal" } });
+      if (state !== undefined) part.providerState = state;
+      return { part, path };
+    }
+    default:
+      throw unknownType(fields, ["output_text", "refusal"]);
+  }
+}
+
+/** A text part. */
+export function textPartOf(text: string): ContentPart {
+  return partOf({ part: { case: "text", value: text } });
+}
+
+/** A part of the contract. */
+export function partOf(init: MessageInitShape<typeof ContentPartSchema>): ContentPart {
+  return create(ContentPartSchema, init);
+}
+
+/** An item or a part that only OpenAI's API knows, as it was spelled. */
+export function nativePartOf(fields: Fields): ContentPart {
+  const value = { provider: "openai", kind: textIn(fields.get("type")), dataJson: fields.text() };
+  return partOf({ part: { case: "native", value } });
+}
+
+const MESSAGE = { type: "message", role: "assistant", status: "completed" };
+
+/** Fields that the contract does not have, and OpenAI's API does. */
+function hasOwnFields(fields: Fields): boolean {
+  return (
+    fields.has("prompt_cache_breakpoint") || (fields.get("type") === "input_file" && fields.has("detail"))
+  );
+}
+
+function inputPart(fields: Fields): ContentPart {
+  switch (fields.get("type")) {
+    case "input_text":
+    case "text":
+    case "output_text":
+    case "summary_text":
+      return textPartOf(fields.requireString("text"));
+    case "input_image":
+    case "computer_screenshot":
+      return partOf({ part: { case: "image", value: imageOf(fields) } });
+    case "input_file":
+      return partOf({ part: { case: "document", value: documentOf(fields) } });
+    case "input_audio":
+      return partOf({ part: { case: "audio", value: audioOf(fields) } });
+    default:
+      throw unknownType(fields, INPUT_TYPES);
+  }
+}
+
+function unknownType(fields: Fields, types: readonly string[]): Error {
+  const expected = listOf(types);
+  const type = fields.string("type") ?? fields.missing("type", expected);
+  return mistake(fields.at("type"), "invalid_value", `expected ${expected}, found ${quote(type)}`);
+}
+
+function imageOf(fields: Fields): MessageInitShape<typeof ImageSchema> {
+  const detail = fields.string("detail", { max: 64 }) ?? "";
+  const source = onlyOneOf(fields, ["image_url", "file_id"]);
+  return source === "file_id"
+    ? { detail, source: { case: "fileId", value: fields.requireString("file_id") } }
+    : { detail, source: { case: "url", value: fields.requireString("image_url") } };
+}
+
+function documentOf(fields: Fields): MessageInitShape<typeof DocumentSchema> {
+  const fileName = fields.string("filename") ?? "";
+  const source = onlyOneOf(fields, ["file_data", "file_url", "file_id"]);
+  const value = fields.requireString(source);
+  if (source === "file_id") return { fileName, source: { case: "fileId", value } };
+  if (source === "file_url" || isDataUri(value)) return { fileName, source: { case: "url", value } };
+  // A media type that cannot be told from the name is that of most files: the contract's default.
+  const mediaType = mediaTypeOfPath(fileName) ?? "";
+  return { fileName, mediaType, source: { case: "data", value: bytesOf(value, fields.at(source)) } };
+}
+
+function audioOf(fields: Fields): MessageInitShape<typeof AudioSchema> {
+  const audio =
+    fields.object("input_audio") ?? fields.missing("input_audio", "an object with data and format");
+  const value = bytesOf(audio.requireString("data"), audio.at("data"));
+  const format = audio.requireString("format", { min: 1, max: 32 });
+  return { mediaType: `audio/${format === "mp3" ? "mpeg" : format}`, source: { case: "data", value } };
+}
+
+function bytesOf(base64: string, path: string): Uint8Array {
+  const bytes = bytesOfBase64(base64);
+  if (bytes !== undefined) return bytes;
+  throw mistake(path, "invalid_value", "expected base64, or a data: URI, found other characters");
+}
+
+/** The field of some that is set. */
+function onlyOneOf(fields: Fields, names: readonly string[]): string {
+  const [name, second] = names.filter((each) => fields.has(each));
+  if (name === undefined) return fields.missing(names[0] ?? "", `one of ${names.join(", ")}`);
+  if (second === undefined) return name;
+  throw mistake(
+    fields.at(second),
+    "invalid_value",
+    `is set beside ${name}, expected one of ${names.join(", ")}`,
+  );
+}
+
+function answerPart(fields: Fields): ContentPart {
+  const citations = objectsIn<Annotation & { cited_text: string }>(fields.get("annotations")).map(citationOf);
+  return partOf({ part: { case: "text", value: fields.requireString("text") }, citations });
+}
+
+function citationOf(
+  annotation: Untrusted<Annotation & { cited_text: string }>,
+): MessageInitShape<typeof CitationSchema> {
+  const { start_index, end_index, title, filename } = annotation;
+  const [startIndex, endIndex] = [asInt32(start_index), asInt32(end_index)];
+  return {
+    type: textIn(annotation.type),
+    title: asString(title) ?? textIn(filename),
+    url: textIn(annotation.url),
+    citedText: textIn(annotation.cited_text),
+    sourceId: textIn(annotation.file_id),
+    rawJson: JSON.stringify(annotation),
+    ...(startIndex === undefined || endIndex === undefined ? {} : { startIndex, endIndex }),
+  };
+}

@@ -1,0 +1,311 @@
+/** `input` -> messages. What the model produced in one turn becomes one message of the assistant. */
+import { create } from "@bufbuild/protobuf";
+import { type ContentPart, Role } from "../../gen/outrigger/v1/message_pb.ts";
+import { type ToolApproval, ToolApprovalSchema } from "../../gen/outrigger/v1/run_pb.ts";
+import { bytesOfBase64 } from "../../kit/media/exact-base64.ts";
+import type { NewMessage } from "../../runs/engine.ts";
+import type { InputItem } from "../../wire/openai-responses/request.ts";
+import { decodeCompaction } from "./compaction.ts";
+import { type Element, Fields, listOf, mistake, quote } from "./fields.ts";
+import { placeOfItem } from "./ids.ts";
+import { KeptMessages } from "./kept-messages.ts";
+import { MessageDrafts, type MessagePaths } from "./message-drafts.ts";
+import { attachStates, type CarriedState, emptyPartOf } from "./provider-state.ts";
+import { readCall, readResult, readServerCall, readServerResult } from "./read-calls.ts";
+import {
+  isInputPart,
+  nativePartOf,
+  partOf,
+  type ReadPart,
+  readContent,
+  readInputPart,
+  readOutputPart,
+  textPartOf,
+} from "./read-content.ts";
+import { ReasoningReader } from "./read-reasoning.ts";
+import type { ReadingContext } from "./reading-context.ts";
+
+/** The input of a request. */
+export interface ReadInput {
+  readonly messages: readonly NewMessage[];
+  /** Paths of the messages and of their parts in the body. */
+  readonly paths: readonly MessagePaths[];
+  /** Answers to calls that needed the caller's approval. */
+  readonly approvals: readonly ToolApproval[];
+}
+
+/** Reads `input`, or the items of a conversation. @param name Name of the field. */
+export async function readInput(fields: Fields, name: string, context: ReadingContext): Promise<ReadInput> {
+  const value = fields.get(name);
+  if (typeof value !== "string") return new InputReader(context).read(fields.list(name) ?? []);
+  const path = fields.at(name);
+  const drafts = new MessageDrafts();
+  drafts.add(Role.USER, [{ part: textPartOf(fields.requireString(name)), path }], path);
+  return { messages: drafts.messages, paths: drafts.paths, approvals: [] };
+}
+
+/** Items of the model that only OpenAI's API knows. */
+const MODEL_ITEMS = [
+  "file_search_call",
+  "computer_call",
+  "web_search_call",
+  "tool_search_call",
+  "tool_search_output",
+  "code_interpreter_call",
+  "local_shell_call",
+  "shell_call",
+  "apply_patch_call",
+  "program",
+  "program_output",
+] satisfies InputItem["type"][];
+
+/** Items of the caller that only OpenAI's API knows. */
+const CALLER_ITEMS = [
+  "computer_call_output",
+  "local_shell_call_output",
+  "shell_call_output",
+  "apply_patch_call_output",
+  "additional_tools",
+  "configuration_update",
+] satisfies InputItem["type"][];
+
+/** Items of the caller that stand for a part of the conversation, so that leaving them out would change it. */
+const VITAL_ITEMS = ["compaction", "compaction_trigger"] satisfies InputItem["type"][];
+
+const KNOWN_ITEMS: readonly string[] = [
+  "message",
+  "reasoning",
+  "function_call",
+  "function_call_output",
+  "custom_tool_call",
+  "custom_tool_call_output",
+  "item_reference",
+  "image_generation_call",
+  "mcp_list_tools",
+  "mcp_call",
+  "mcp_approval_request",
+  "mcp_approval_response",
+  ...MODEL_ITEMS,
+  ...CALLER_ITEMS,
+  ...VITAL_ITEMS,
+];
+
+const modelItems: ReadonlySet<string> = new Set(MODEL_ITEMS);
+const callerItems: ReadonlySet<string> = new Set(CALLER_ITEMS);
+const vitalItems: ReadonlySet<string> = new Set(VITAL_ITEMS);
+
+const ROLES = {
+  user: Role.USER,
+  system: Role.SYSTEM,
+  developer: Role.DEVELOPER,
+  assistant: Role.ASSISTANT,
+} as const;
+
+const ROLE_NAMES = ["user", "system", "developer", "assistant"] as const;
+
+class InputReader {
+  readonly #context: ReadingContext;
+  readonly #drafts = new MessageDrafts();
+  readonly #reasoning: ReasoningReader;
+  readonly #kept: KeptMessages;
+  readonly #approvals: ToolApproval[] = [];
+  /** Ids of the requests for approval among the items. */
+  readonly #requests = new Set<string>();
+
+  constructor(context: ReadingContext) {
+    this.#context = context;
+    this.#reasoning = new ReasoningReader(context);
+    this.#kept = new KeptMessages(context.lookUp);
+  }
+
+  async read(elements: readonly Element[]): Promise<ReadInput> {
+    let loose: ReadPart[] = [];
+    for (const element of elements) {
+      const fields = Fields.of(element);
+      if (isInputPart(fields.get("type"))) {
+        loose.push(readInputPart(element, this.#context));
+        continue;
+      }
+      this.#addLoose(loose);
+      loose = [];
+      await this.#addItem(fields);
+    }
+    this.#addLoose(loose);
+    if (this.#context.isStateful) await this.#kept.restoreStates(this.#drafts.identified);
+    const { messages, paths } = this.#drafts;
+    return { messages, paths, approvals: this.#approvals };
+  }
+
+  /** Parts that stand among the items are a message of the user. */
+  #addLoose(parts: readonly ReadPart[]): void {
+    const [first] = parts;
+    if (first !== undefined) this.#drafts.add(Role.USER, parts, first.path);
+  }
+
+  async #addItem(item: Fields): Promise<void> {
+    const type = typeOf(item);
+    switch (type) {
+      case "message":
+        return this.#addSpoken(item);
+      case "reasoning":
+        return this.#addReasoning(item);
+      case "function_call":
+      case "custom_tool_call":
+        return this.#drafts.addToTurn(readCall(item, this.#context), item);
+      case "function_call_output":
+      case "custom_tool_call_output":
+        return this.#drafts.addResult(readResult(item, this.#context), item.path);
+      case "image_generation_call":
+        return this.#drafts.addToTurn(imagePart(item), item);
+      case "item_reference":
+        return await this.#addReference(item);
+      case "mcp_approval_response":
+        return await this.#addApproval(item);
+      default:
+        if (!this.#addServerItem(item, type)) this.#addOther(item, type);
+    }
+  }
+
+  #addSpoken(item: Fields): void {
+    const role = ROLES[item.word("role", ROLE_NAMES) ?? item.missing("role", listOf(ROLE_NAMES))];
+    if (role === Role.ASSISTANT) return this.#addAnswer(item);
+    const parts = readContent(item, "content", readInputPart, this.#context);
+    if (parts.length === 0) throw mistake(item.at("content"), "invalid_value", "is empty, expected a part");
+    this.#drafts.add(role, parts, item.path);
+  }
+
+  #addAnswer(item: Fields): void {
+    const phase = item.string("phase");
+    for (const { part, path } of readContent(item, "content", readOutputPart, this.#context)) {
+      if (phase !== undefined) this.#keepPhase(part, phase);
+      this.#drafts.addToTurn(part, item, path);
+    }
+  }
+
+  /** Keeps whether a text is an answer, or a comment on the way to it. Only OpenAI's API knows that. */
+  #keepPhase(part: ContentPart, phase: string): void {
+    const item = { type: "message", role: "assistant", status: "completed", phase };
+    const state = this.#context.ownState({ item, part: { type: "output_text" } });
+    if (state !== undefined) part.providerState ??= state;
+  }
+
+  #addReasoning(item: Fields): void {
+    const { parts, carried } = this.#reasoning.read(item);
+    for (const part of parts) this.#drafts.addToTurn(part, item);
+    for (const state of attachStates(this.#drafts.turn, carried)) this.#addLeft(state, item);
+  }
+
+  /** State whose part is not there: of a text without characters, which has no item, or of an item that is missing. */
+  #addLeft(state: CarriedState, item: Fields): void {
+    const part = emptyPartOf(state);
+    if (part !== undefined) return this.#drafts.addToTurn(part, item);
+    const message = "the item that this state belongs to is not before it, or was changed; it was left out";
+    this.#context.notes.warn(item.path, "foreign_state_stripped", message);
+  }
+
+  /** An item about a tool of an MCP server. Returns whether it is one. */
+  #addServerItem(item: Fields, type: string): boolean {
+    // The tools of a server are listed again, or taken from what is kept of the conversation.
+    if (type === "mcp_list_tools") return true;
+    if (type !== "mcp_call" && type !== "mcp_approval_request") return false;
+    this.#drafts.addToTurn(readServerCall(item, this.#context), item);
+    if (type === "mcp_call") this.#drafts.addResult(readServerResult(item), item.path);
+    else this.#requests.add(item.requireString("id"));
+    return true;
+  }
+
+  async #addApproval(item: Fields): Promise<void> {
+    const id = item.requireString("approval_request_id", { min: 1 });
+    const approve = item.boolean("approve") ?? item.missing("approve", "true or false");
+    const reason = item.string("reason") ?? "";
+    const toolCallId = this.#requests.has(id) ? id : await this.#callOf(id, item.at("approval_request_id"));
+    this.#approvals.push(create(ToolApprovalSchema, { toolCallId, approve, reason }));
+  }
+
+  /** The call of a request for approval that an earlier response has. */
+  async #callOf(id: string, path: string): Promise<string> {
+    const place = placeOfItem(id);
+    const message = place && (await this.#kept.find(place, id, path));
+    const part = place && message?.content[place.part]?.part;
+    if (part?.case === "toolCall") return part.value.id;
+    throw mistake(path, "invalid_value", `${quote(id)} is not the id of a request for approval`);
+  }
+
+  async #addReference(item: Fields): Promise<void> {
+    const id = item.requireString("id", { min: 1 });
+    const place = placeOfItem(id);
+    if (place === undefined) return this.#addForeignReference(item, id);
+    const message = await this.#kept.find(place, id, item.at("id"));
+    if (message.role !== Role.ASSISTANT)
+      return this.#drafts.addWhole(
+        message,
+        item.path,
+        message.content.map(() => item.path),
+      );
+    const part = message.content[place.part];
+    // A reasoning item that only carries state is no part: the parts that are kept have their state.
+    if (part !== undefined) this.#drafts.addToTurn(part, item);
+  }
+
+  #addForeignReference(item: Fields, id: string): void {
+    if (this.#context.isOpenAi) return this.#drafts.addToTurn(nativePartOf(item), item);
+    const message = `${quote(id)} is not the id of an item of an earlier response`;
+    throw mistake(item.at("id"), "invalid_value", message);
+  }
+
+  /** What only OpenAI's API knows. The adapter of another API leaves it out with a warning. */
+  #addOther(item: Fields, type: string): void {
+    if (type.includes(":")) return this.#drafts.addToTurn(extensionPart(item, type), item);
+    if (modelItems.has(type)) return this.#drafts.addToTurn(nativePartOf(item), item);
+    if (vitalItems.has(type)) return this.#addVital(item, type);
+    if (callerItems.has(type)) return this.#addNative(item);
+    throw mistake(item.at("type"), "invalid_value", `expected ${listOf(KNOWN_ITEMS)}, found ${quote(type)}`);
+  }
+
+  #addVital(item: Fields, type: string): void {
+    const summary =
+      type === "compaction" ? decodeCompaction(item.requireString("encrypted_content")) : undefined;
+    if (summary !== undefined)
+      return this.#drafts.add(
+        Role.USER,
+        [{ part: textPartOf(summary), path: item.path }],
+        item.path,
+        item.text(),
+      );
+    if (this.#context.isOpenAi) return this.#addNative(item);
+    const problem = `cannot be read by the provider of the model; without it the conversation would be another`;
+    throw mistake(item.path, "unsupported_value", `an item of type ${quote(type)} ${problem}`);
+  }
+
+  #addNative(item: Fields): void {
+    this.#drafts.add(Role.USER, [{ part: nativePartOf(item), path: item.path }], item.path);
+  }
+}
+
+/** The type of an item. One without a type is a message, or a reference where it has nothing but an id. */
+function typeOf(item: Fields): string {
+  const type = item.string("type");
+  if (type !== undefined) return type;
+  if (item.has("role")) return "message";
+  return item.has("id") ? "item_reference" : item.missing("type", listOf(KNOWN_ITEMS));
+}
+
+/** An image that a model generated. Without its bytes only the API that has it can tell what it is. */
+function imagePart(item: Fields): ContentPart {
+  const value = bytesOfBase64(item.string("result"));
+  if (value === undefined) return nativePartOf(item);
+  const mediaType = `image/${item.string("output_format", { max: 32 }) ?? "png"}`;
+  return partOf({ part: { case: "image", value: { mediaType, source: { case: "data", value } } } });
+}
+
+/** A block of another provider, whose item has the type `provider:kind`. */
+function extensionPart(item: Fields, type: string): ContentPart {
+  const colon = type.indexOf(":");
+  if (!item.has("data")) item.missing("data", "the block of the provider");
+  const value = {
+    provider: type.slice(0, colon),
+    kind: type.slice(colon + 1),
+    dataJson: item.spelled("data"),
+  };
+  return partOf({ part: { case: "native", value } });
+}

@@ -1,0 +1,80 @@
+/** Reasoning items -> reasoning parts, and the state of other parts that they carry. */
+import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
+import { countJsonValues } from "../../kit/json/count-values.ts";
+import { objectsIn, textIn } from "../../kit/json/json.ts";
+import type { ReasoningPart } from "../../wire/openai-responses/items.ts";
+import { type Fields, mistake } from "./fields.ts";
+import { type CarriedState, decodeStates, isCarried } from "./provider-state.ts";
+import { partOf } from "./read-content.ts";
+import type { ReadingContext } from "./reading-context.ts";
+
+/** What a reasoning item holds. */
+export interface ReadReasoning {
+  /** The reasoning itself. */
+  readonly parts: readonly ContentPart[];
+  /** State of parts before the item. */
+  readonly carried: readonly CarriedState[];
+}
+
+/** Values in the JSON texts of all states of a request: as many as a message of the contract may have by default. */
+const MAX_STATE_VALUES = 1_000_000;
+
+/** Reads the reasoning items of one request. */
+export class ReasoningReader {
+  readonly #context: ReadingContext;
+  #values = 0;
+
+  constructor(context: ReadingContext) {
+    this.#context = context;
+  }
+
+  /** Reads an item. */
+  read(item: Fields): ReadReasoning {
+    const encrypted = item.string("encrypted_content");
+    const text = textOf(item);
+    if (encrypted === undefined || !isCarried(encrypted))
+      return { parts: this.#foreign(item, encrypted, text), carried: [] };
+    const states = this.#decode(encrypted, item.at("encrypted_content"));
+    const own = states.filter(({ part }) => part === undefined);
+    const parts = own.map(({ state, text: kept, redacted }) =>
+      partOf({
+        part: { case: "reasoning", value: { text: kept || text, redacted } },
+        providerState: state,
+      }),
+    );
+    return { parts, carried: states.filter(({ part }) => part !== undefined) };
+  }
+
+  /** Reasoning that did not come from this API, or had no state. */
+  #foreign(item: Fields, encrypted: string | undefined, text: string): ContentPart[] {
+    const part = partOf({ part: { case: "reasoning", value: { text, redacted: text === "" } } });
+    if (encrypted !== undefined) part.providerState = this.#stateOf(item);
+    // Without text, state or id there is nothing to send or to look up.
+    return encrypted === undefined && text === "" && !item.has("id") ? [] : [part];
+  }
+
+  /** OpenAI's own encrypted reasoning. Where another API serves the model, its adapter says what becomes of it. */
+  #stateOf({ value: item }: Fields): ProviderState {
+    const dataJson = JSON.stringify({ item });
+    const own = this.#context.ownState({ item });
+    return own ?? { $typeName: "outrigger.v1.ProviderState", provider: "openai", model: "", dataJson };
+  }
+
+  #decode(encrypted: string, path: string): readonly CarriedState[] {
+    const states = decodeStates(encrypted);
+    if (states === undefined)
+      throw mistake(path, "invalid_value", "was changed or cut off, expected what an earlier response had");
+    for (const { state } of states)
+      this.#values += countJsonValues(state.dataJson, MAX_STATE_VALUES - this.#values);
+    if (this.#values <= MAX_STATE_VALUES) return states;
+    const expected = `expected at most ${MAX_STATE_VALUES} JSON values in the state of all items`;
+    throw mistake(path, "invalid_value", `${expected}, found more`);
+  }
+}
+
+/** The parts of the summary, then the reasoning itself, with a blank line between them. */
+function textOf(item: Fields): string {
+  const parts = ["summary", "content"].flatMap((name) => objectsIn<ReasoningPart>(item.get(name)));
+  const texts = parts.map(({ text }) => textIn(text)).filter((text) => text !== "");
+  return texts.join("\n\n").toWellFormed();
+}

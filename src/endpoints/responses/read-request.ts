@@ -1,0 +1,352 @@
+/** The body of `POST /v1/responses` -> what the engine runs, and what the response repeats of it. */
+import { create } from "@bufbuild/protobuf";
+import { GenerationOptionsSchema } from "../../gen/outrigger/v1/generation_pb.ts";
+import {
+  type Request,
+  RequestSchema,
+  type ResponseFormat,
+  ResponseFormat_Type,
+  ResponseFormatSchema,
+} from "../../gen/outrigger/v1/request_pb.ts";
+import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
+import { CreateRunRequestSchema } from "../../gen/outrigger/v1/run_service_pb.ts";
+import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
+import type { JsonObject } from "../../kit/json/json.ts";
+import type { RunEngine, RunInput } from "../../runs/engine.ts";
+import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
+import { type Fields, mistake, parseBody, quote } from "./fields.ts";
+import { runIdOf, threadIdOf } from "./ids.ts";
+import { readProviderSettings } from "./provider-settings.ts";
+import { type ReadInput, readInput } from "./read-input.ts";
+import { type ReadToolChoice, readToolChoice } from "./read-tool-choice.ts";
+import { echoedTools, readTools } from "./read-tools.ts";
+import { ReadingContext } from "./reading-context.ts";
+import { RequestNotes } from "./request-notes.ts";
+import { bodyPathOf } from "./request-paths.ts";
+import {
+  defaultSettings,
+  type EchoedSettings,
+  originOf,
+  type ResponseSettings,
+  settingsOf,
+} from "./settings.ts";
+import { ToolNames } from "./tool-names.ts";
+
+/** What the reading of a request needs. */
+export interface RequestReading {
+  readonly models: Pick<ModelDirectory, "resolve">;
+  /** Finds what the request refers to. */
+  readonly engine: Pick<RunEngine, "getRun" | "getMessage">;
+  /** Name of the caller's access key. */
+  readonly owner: string;
+}
+
+/** A request. */
+export interface ReadRequest {
+  readonly input: RunInput;
+  readonly settings: ResponseSettings;
+  readonly target: ModelTarget;
+  /** Whether the answer is a stream of events. */
+  readonly isStreamed: boolean;
+  readonly streamOptions: StreamOptions;
+  /** The path in the body of what the engine says is wrong. @param field Path with the names of the contract. */
+  bodyPathOf(field: string): string;
+}
+
+/** `stream_options`. */
+export interface StreamOptions {
+  /** Whether deltas are padded against the analysis of traffic. Undefined: the request does not say. */
+  readonly includeObfuscation: boolean | undefined;
+}
+
+/**
+ * Reads a request.
+ * @throws InvalidRequestError naming the first field that is wrong; NotFoundError where it refers to what is not there.
+ */
+export async function readRequest(body: Uint8Array, reading: RequestReading): Promise<ReadRequest> {
+  const fields = parseBody(body);
+  const state = readState(fields);
+  const previous =
+    state.previousRunId === "" ? undefined : await reading.engine.getRun(reading.owner, state.previousRunId);
+  return new RequestReader(fields, state, previous, reading).read();
+}
+
+/** What a request says of the conversation that it belongs to. */
+interface ConversationState {
+  readonly store: boolean;
+  readonly background: boolean;
+  /** Empty: none. */
+  readonly previousRunId: string;
+  /** Empty: none. */
+  readonly threadId: string;
+}
+
+function readState(fields: Fields): ConversationState {
+  const store = fields.boolean("store") ?? true;
+  const background = fields.boolean("background") ?? false;
+  const previousRunId = readId(fields, "previous_response_id", runIdOf, "response");
+  const threadId = conversationOf(fields);
+  for (const name of ["previous_response_id", "conversation"])
+    if (!store && fields.has(name)) throw mistake(name, "invalid_value", WITHOUT_STORE);
+  if (!store && background) throw mistake("background", "invalid_value", WITHOUT_STORE);
+  if (previousRunId !== "" && threadId !== "")
+    throw mistake(
+      "conversation",
+      "invalid_value",
+      "is set beside previous_response_id, expected one of them",
+    );
+  return { store, background, previousRunId, threadId };
+}
+
+const WITHOUT_STORE =
+  "cannot be set with store: false, since nothing of such a request is kept; leave store out";
+
+function readId(
+  fields: Fields,
+  name: string,
+  convert: (id: string) => string | undefined,
+  kind: string,
+): string {
+  const id = fields.string(name, { min: 1 });
+  if (id === undefined) return "";
+  return convert(id) ?? idNotFound(fields.at(name), id, kind);
+}
+
+function idNotFound(path: string, id: string, kind: string): never {
+  throw mistake(path, "invalid_value", `${quote(id)} is not the id of a ${kind} of this API`);
+}
+
+/** `conversation`: an id, or an object with one. */
+function conversationOf(fields: Fields): string {
+  if (typeof fields.get("conversation") === "string")
+    return readId(fields, "conversation", threadIdOf, "conversation");
+  const conversation = fields.object("conversation");
+  if (conversation === undefined) return "";
+  if (!conversation.has("id")) conversation.missing("id", "the id of a conversation");
+  return readId(conversation, "id", threadIdOf, "conversation");
+}
+
+/** Rounds of tools that the sidecar executes in one run. Limits on steps, tokens and calls end it before. */
+const MAX_TOOL_ROUNDS = 1000;
+
+const MAX_PAIRS = 16;
+const MAX_KEY_CHARS = 64;
+const MAX_VALUE_CHARS = 512;
+
+class RequestReader {
+  readonly #fields: Fields;
+  readonly #state: ConversationState;
+  readonly #reading: RequestReading;
+  readonly #notes = new RequestNotes();
+  readonly #target: ModelTarget;
+  /** Whether the tools of the previous response are used. */
+  readonly #inherits: boolean;
+  readonly #echoedTools: readonly JsonObject[];
+  readonly #names: ToolNames;
+
+  constructor(fields: Fields, state: ConversationState, previous: Run | undefined, reading: RequestReading) {
+    this.#fields = fields;
+    this.#state = state;
+    this.#reading = reading;
+    this.#target = reading.models.resolve(fields.requireString("model", { min: 1, max: 512 }));
+    this.#inherits = previous !== undefined && !fields.has("tools");
+    this.#echoedTools =
+      this.#inherits && previous !== undefined ? settingsOf(previous).echoed.tools : echoedTools(fields);
+    this.#names = new ToolNames(this.#echoedTools);
+  }
+
+  async read(): Promise<ReadRequest> {
+    const fields = this.#fields;
+    const read = readTools(fields, this.#names, this.#notes);
+    const use = readToolChoice(fields, read, this.#names, this.#inherits);
+    const input = await this.#readInput();
+    const request = this.#requestOf(use);
+    const streamed = fields.object("stream_options")?.boolean("include_obfuscation");
+    const settings = this.#settings();
+    const paths = { messages: input.paths, tools: use.tools.toolPaths, servers: use.tools.serverPaths };
+    return {
+      input: {
+        request: this.#runOf(request, use, input),
+        input: input.messages,
+        origin: originOf(settings),
+      },
+      settings,
+      target: this.#target,
+      isStreamed: fields.boolean("stream") ?? false,
+      streamOptions: { includeObfuscation: streamed },
+      bodyPathOf: (field) => bodyPathOf(field, paths),
+    };
+  }
+
+  async #readInput(): Promise<ReadInput> {
+    const { engine, owner } = this.#reading;
+    const context = new ReadingContext({
+      served: this.#target.served,
+      names: this.#names,
+      notes: this.#notes,
+      isStateful: this.#state.store,
+      lookUp: (id): Promise<ThreadMessage> => engine.getMessage(owner, id),
+    });
+    const input = await readInput(this.#fields, "input", context);
+    const continues = this.#state.previousRunId !== "" || this.#state.threadId !== "";
+    if (
+      input.messages.length === 0 &&
+      !continues &&
+      !this.#fields.has("prompt") &&
+      input.approvals.length === 0
+    )
+      this.#fields.missing("input", "a text or a list of items");
+    return input;
+  }
+
+  #requestOf({ choice, tools }: ReadToolChoice): Request {
+    const fields = this.#fields;
+    const { optionsJson, metadata } = readProviderSettings(fields, this.#target.served, this.#notes);
+    const request = create(RequestSchema, {
+      model: this.#target.model,
+      provider: this.#target.provider,
+      tools: [...tools.tools],
+      reasoningEffort: fields.object("reasoning")?.string("effort", { max: 64 }) ?? "",
+      metadata: { ...metadata },
+      providerOptionsJson: { ...optionsJson },
+    });
+    const format = readFormat(fields.object("text"));
+    const [temperature, topP] = [
+      fields.number("temperature", { min: 0, max: 2 }),
+      fields.number("top_p", UNIT),
+    ];
+    const maxTokens = fields.integer("max_output_tokens", { min: 1 });
+    if (choice !== undefined) request.toolChoice = choice;
+    if (format !== undefined) request.responseFormat = format;
+    if (temperature !== undefined) request.temperature = temperature;
+    if (topP !== undefined) request.topP = topP;
+    if (maxTokens !== undefined) request.maxTokens = maxTokens;
+    return request;
+  }
+
+  #runOf(request: Request, { tools }: ReadToolChoice, { approvals }: ReadInput) {
+    const fields = this.#fields;
+    const options = create(GenerationOptionsSchema, { request, system: fields.string("instructions") ?? "" });
+    const maxToolCalls = fields.integer("max_tool_calls", { min: 1 });
+    if (tools.servers.length > 0 || this.#inherits) {
+      options.maxToolRounds = MAX_TOOL_ROUNDS;
+      if (maxToolCalls !== undefined)
+        options.limits = { $typeName: "outrigger.v1.GenerationLimits", maxToolCalls };
+    }
+    return create(CreateRunRequestSchema, {
+      ...this.#state,
+      options,
+      metadata: { ...readMetadata(fields) },
+      mcpServers: [...tools.servers],
+      approvals: [...approvals],
+      inheritTools: this.#inherits,
+    });
+  }
+
+  #settings(): ResponseSettings {
+    const include = this.#fields.strings("include") ?? [];
+    return { echoed: this.#echo(), include, warnings: this.#notes.warnings };
+  }
+
+  #echo(): EchoedSettings {
+    const fields = this.#fields;
+    const { echoed } = defaultSettings;
+    const { store, background } = this.#state;
+    const conversation = fields.get("conversation");
+    const id = typeof conversation === "string" ? conversation : fields.object("conversation")?.string("id");
+    return {
+      ...echoed,
+      store,
+      background,
+      conversation: id === undefined ? null : { id },
+      instructions: fields.string("instructions") ?? null,
+      max_output_tokens: fields.integer("max_output_tokens") ?? null,
+      max_tool_calls: fields.integer("max_tool_calls") ?? null,
+      metadata: readMetadata(fields),
+      parallel_tool_calls: fields.boolean("parallel_tool_calls") ?? echoed.parallel_tool_calls,
+      previous_response_id: fields.string("previous_response_id") ?? null,
+      prompt: fields.object("prompt")?.value ?? null,
+      prompt_cache_key: fields.string("prompt_cache_key") ?? null,
+      prompt_cache_retention: fields.string("prompt_cache_retention") ?? null,
+      reasoning: { ...echoed.reasoning, ...fields.object("reasoning")?.value },
+      safety_identifier: fields.string("safety_identifier") ?? null,
+      service_tier: fields.string("service_tier") ?? echoed.service_tier,
+      temperature: fields.number("temperature") ?? echoed.temperature,
+      text: echoOfText(fields.object("text")),
+      tool_choice: echoOfChoice(fields),
+      tools: this.#echoedTools,
+      top_logprobs: fields.integer("top_logprobs", { min: 0, max: 20 }) ?? echoed.top_logprobs,
+      top_p: fields.number("top_p") ?? echoed.top_p,
+      truncation: fields.word("truncation", ["auto", "disabled"]) ?? echoed.truncation,
+      user: fields.string("user") ?? null,
+    };
+  }
+}
+
+const UNIT = { min: 0, max: 1 };
+
+function readMetadata(fields: Fields): Readonly<Record<string, string>> {
+  const metadata = fields.texts("metadata") ?? {};
+  const pairs = Object.entries(metadata);
+  if (pairs.length > MAX_PAIRS)
+    throw mistake("metadata", "invalid_value", `expected at most ${MAX_PAIRS} pairs, found ${pairs.length}`);
+  for (const [key, value] of pairs) {
+    const path = `metadata.${key.slice(0, MAX_KEY_CHARS)}`;
+    if (key.length > MAX_KEY_CHARS)
+      throw mistake(
+        path,
+        "invalid_value",
+        `expected a key of at most ${MAX_KEY_CHARS} characters, found ${key.length}`,
+      );
+    if (value.length > MAX_VALUE_CHARS)
+      throw mistake(
+        path,
+        "invalid_value",
+        `expected at most ${MAX_VALUE_CHARS} characters, found ${value.length}`,
+      );
+  }
+  return metadata;
+}
+
+const FORMATS = ["text", "json_object", "json_schema"] as const;
+
+/** `text.format`. */
+function readFormat(text: Fields | undefined): ResponseFormat | undefined {
+  const format = text?.object("format");
+  switch (format?.word("type", FORMATS)) {
+    case "json_object":
+      return create(ResponseFormatSchema, { type: ResponseFormat_Type.JSON });
+    case "json_schema":
+      return schemaFormat(format);
+    default:
+      return undefined;
+  }
+}
+
+function schemaFormat(format: Fields | undefined): ResponseFormat | undefined {
+  if (format === undefined) return undefined;
+  const schema = format.object("schema") ?? format.missing("schema", "a JSON Schema");
+  return create(ResponseFormatSchema, {
+    type: ResponseFormat_Type.JSON_SCHEMA,
+    name: format.requireString("name", { min: 1, max: 64 }),
+    schemaJson: schema.text(),
+    strict: format.boolean("strict") ?? false,
+  });
+}
+
+function echoOfText(text: Fields | undefined): JsonObject {
+  const format = text?.object("format")?.value;
+  const isSchema = format?.type === "json_schema";
+  const echoed = isSchema ? { description: null, strict: false, ...format } : format;
+  return {
+    ...defaultSettings.echoed.text,
+    ...text?.value,
+    ...(echoed === undefined ? {} : { format: echoed }),
+  };
+}
+
+function echoOfChoice(fields: Fields): string | JsonObject {
+  const choice = fields.get("tool_choice");
+  if (typeof choice === "string") return choice;
+  return fields.object("tool_choice")?.value ?? defaultSettings.echoed.tool_choice;
+}

@@ -1,0 +1,206 @@
+/** `tools` -> tools of the contract, and MCP servers that the sidecar calls. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  ApprovalPolicy,
+  type McpServer,
+  McpServerSchema,
+  type McpToolFilter,
+  McpToolFilterSchema,
+} from "../../gen/outrigger/v1/run_pb.ts";
+import {
+  type CustomToolSchema,
+  Grammar_Syntax,
+  type Tool,
+  ToolSchema,
+} from "../../gen/outrigger/v1/tool_pb.ts";
+import { asObject, type JsonObject, without } from "../../kit/json/json.ts";
+import { type Element, Fields, mistake } from "./fields.ts";
+import type { RequestNotes } from "./request-notes.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+/** The tools of a request. */
+export interface ReadTools {
+  readonly tools: readonly Tool[];
+  /** Paths of these tools in the body. */
+  readonly toolPaths: readonly string[];
+  readonly servers: readonly McpServer[];
+  /** Paths of the servers in the body. */
+  readonly serverPaths: readonly string[];
+}
+
+/** The tools as the response repeats them: without the secrets of MCP servers. Each is an object with a type. */
+export function echoedTools(fields: Fields): readonly JsonObject[] {
+  return (fields.list("tools") ?? []).map((element) => {
+    const tool = Fields.of(element);
+    const type = tool.requireString("type", { min: 1 });
+    if (type === "mcp") return { ...without(tool.value, "authorization"), headers: null };
+    return type === "function" ? { ...FUNCTION_DEFAULTS, ...tool.value } : tool.value;
+  });
+}
+
+/** What OpenAI's responses have in every function. */
+const FUNCTION_DEFAULTS = { description: null, parameters: null, strict: false };
+
+/** Reads `tools`. @param names The names under which the model will see them. */
+export function readTools(fields: Fields, names: ToolNames, notes: RequestNotes): ReadTools {
+  const reader = new ToolReader(names, notes);
+  for (const element of fields.list("tools") ?? []) reader.add(element, undefined);
+  return reader;
+}
+
+class ToolReader implements ReadTools {
+  readonly tools: Tool[] = [];
+  readonly toolPaths: string[] = [];
+  readonly servers: McpServer[] = [];
+  readonly serverPaths: string[] = [];
+  readonly #names: ToolNames;
+  readonly #notes: RequestNotes;
+
+  constructor(names: ToolNames, notes: RequestNotes) {
+    this.#names = names;
+    this.#notes = notes;
+  }
+
+  /** @param group The namespace that the tool is in, and what the caller says of it to the first of its tools. */
+  add(element: Element, group: Group | undefined): void {
+    const tool = Fields.of(element);
+    const type = tool.requireString("type", { min: 1 });
+    switch (type) {
+      case "function":
+        return this.#addTool(tool, { case: "function", value: this.#functionOf(tool, group) });
+      case "custom":
+        return this.#addTool(tool, { case: "custom", value: this.#customOf(tool, group) });
+      case "namespace":
+        return this.#addGroup(tool, group);
+      case "mcp":
+        this.servers.push(serverOf(tool, this.#notes));
+        this.serverPaths.push(tool.path);
+        return;
+      default:
+        // Adapters of other APIs leave it out with a warning.
+        return this.#addTool(tool, {
+          case: "hosted",
+          value: { provider: "openai", configJson: tool.text() },
+        });
+    }
+  }
+
+  #addTool(fields: Fields, tool: NonNullable<MessageInitShape<typeof ToolSchema>["tool"]>): void {
+    this.tools.push(create(ToolSchema, { tool }));
+    this.toolPaths.push(fields.path);
+  }
+
+  #addGroup(fields: Fields, outer: Group | undefined): void {
+    if (outer !== undefined)
+      throw mistake(
+        fields.path,
+        "invalid_value",
+        "expected a function or a custom tool in a namespace, found a namespace",
+      );
+    const name = fields.requireString("name", { min: 1 });
+    const members = fields.list("tools") ?? fields.missing("tools", "a list of tools");
+    let description = fields.string("description") ?? "";
+    for (const member of members) {
+      this.add(member, { name, description });
+      description = "";
+    }
+  }
+
+  #functionOf(tool: Fields, group: Group | undefined) {
+    const parameters = tool.object("parameters");
+    return {
+      name: this.#nameOf(tool, group),
+      description: descriptionOf(tool, group),
+      parametersJson: parameters === undefined ? "" : rootedSchema(parameters),
+      strict: tool.boolean("strict") ?? false,
+    };
+  }
+
+  #customOf(tool: Fields, group: Group | undefined): MessageInitShape<typeof CustomToolSchema> {
+    const grammar = grammarOf(tool.object("format"));
+    const head = { name: this.#nameOf(tool, group), description: descriptionOf(tool, group) };
+    return grammar === undefined ? head : { ...head, grammar };
+  }
+
+  #nameOf(tool: Fields, group: Group | undefined): string {
+    return this.#names.nameOf(tool.requireString("name", { min: 1 }), group?.name);
+  }
+}
+
+interface Group {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** The first tool of a namespace says what all of them are for. */
+function descriptionOf(tool: Fields, group: Group | undefined): string {
+  const own = tool.string("description") ?? "";
+  if (group === undefined || group.description === "") return own;
+  const shared = `About the tools of ${JSON.stringify(group.name)}: ${group.description}`;
+  return own === "" ? shared : `${own}\n\n${shared}`;
+}
+
+/** OpenAI takes a schema without a type at its root for that of an object. */
+function rootedSchema(parameters: Fields): string {
+  const isBare = Object.keys(parameters.value).length === 0;
+  if (isBare) return "";
+  return parameters.has("type") ? parameters.text() : JSON.stringify({ type: "object", ...parameters.value });
+}
+
+function grammarOf(format: Fields | undefined) {
+  if (format?.word("type", ["text", "grammar"]) !== "grammar") return undefined;
+  const syntax = format.word("syntax", ["lark", "regex"]) ?? format.missing("syntax", `"lark" or "regex"`);
+  const definition = format.requireString("definition", { min: 1 });
+  return { syntax: syntax === "lark" ? Grammar_Syntax.LARK : Grammar_Syntax.REGEX, definition };
+}
+
+/** An MCP server. OpenAI's own connectors and tunnels are not ours to call. */
+function serverOf(tool: Fields, notes: RequestNotes): McpServer {
+  for (const name of ["connector_id", "tunnel_id"])
+    if (tool.has(name))
+      throw mistake(
+        tool.at(name),
+        "unsupported_value",
+        "is OpenAI's own way to a server; expected server_url",
+      );
+  if (tool.boolean("defer_loading") === true)
+    notes.warn(tool.at("defer_loading"), "unsupported_setting", "all tools of the server are loaded at once");
+  const server = create(McpServerSchema, {
+    serverLabel: tool.requireString("server_label", { min: 1 }),
+    serverUrl: tool.string("server_url") ?? "",
+    serverDescription: tool.string("server_description") ?? "",
+    authorization: tool.string("authorization") ?? "",
+    headers: tool.texts("headers") ?? {},
+  });
+  setFilters(server, tool);
+  return server;
+}
+
+function setFilters(server: McpServer, tool: Fields): void {
+  const allowed = Array.isArray(tool.get("allowed_tools"))
+    ? namesFilter(tool.strings("allowed_tools") ?? [])
+    : filterOf(tool.object("allowed_tools"));
+  if (allowed !== undefined) server.allowedTools = allowed;
+  if (asObject(tool.get("require_approval")) === undefined) {
+    const word = tool.word("require_approval", ["always", "never"]);
+    server.approval = word === "never" ? ApprovalPolicy.NEVER : ApprovalPolicy.ALWAYS;
+    return;
+  }
+  const filters = tool.object("require_approval");
+  const [always, never] = [filterOf(filters?.object("always")), filterOf(filters?.object("never"))];
+  server.approval = ApprovalPolicy.ALWAYS;
+  if (always !== undefined) server.alwaysApprove = always;
+  if (never !== undefined) server.neverApprove = never;
+}
+
+function filterOf(filter: Fields | undefined): McpToolFilter | undefined {
+  if (filter === undefined) return undefined;
+  const found = namesFilter(filter.strings("tool_names") ?? []);
+  const readOnly = filter.boolean("read_only");
+  if (readOnly !== undefined) found.readOnly = readOnly;
+  return found;
+}
+
+function namesFilter(toolNames: readonly string[]): McpToolFilter {
+  return create(McpToolFilterSchema, { toolNames: [...toolNames] });
+}

@@ -1,0 +1,22 @@
+import type { WarningCode } from "../../kit/adapter/loss-report.ts";
+import type { RequestWarning } from "./settings.ts";
+
+/** Maximum number of warnings about one request. The last one says that there are more. */
+const MAX_WARNINGS = 64;
+
+/** Collects what of a request has no effect. */
+export class RequestNotes {
+  readonly #warnings: RequestWarning[] = [];
+
+  /** Everything that was noted, in its order. */
+  get warnings(): readonly RequestWarning[] {
+    return this.#warnings;
+  }
+
+  /** @param param Path in the body. */
+  warn(param: string, code: WarningCode, message: string): void {
+    if (this.#warnings.length < MAX_WARNINGS - 1) this.#warnings.push({ code, param, message });
+    else if (this.#warnings.length < MAX_WARNINGS)
+      this.#warnings.push({ code: "limit_reached", param: "", message: "there are more warnings" });
+  }
+}

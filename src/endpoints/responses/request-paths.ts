@@ -1,0 +1,56 @@
+/** The paths of a request to the engine -> those of the body that it was read from. */
+import type { MessagePaths } from "./message-drafts.ts";
+
+/** Where the parts of a request come from. */
+export interface RequestPaths {
+  readonly messages: readonly MessagePaths[];
+  readonly tools: readonly string[];
+  readonly servers: readonly string[];
+}
+
+/** Fields of the contract that have one counterpart, by the beginning of their paths. */
+const FIELDS: readonly (readonly [string, string])[] = [
+  ["max_tokens", "max_output_tokens"],
+  ["reasoning_effort", "reasoning.effort"],
+  ["response_format.schema_json", "text.format.schema"],
+  ["response_format", "text.format"],
+  ["tool_choice", "tool_choice"],
+  ["limits.max_tool_calls", "max_tool_calls"],
+  ["previous_run_id", "previous_response_id"],
+  ["thread_id", "conversation"],
+  ["system", "instructions"],
+  ["provider", "model"],
+  ["messages", "input"],
+  ["input", "input"],
+  ["approvals", "input"],
+  ["mcp_servers", "tools"],
+];
+
+const ELEMENT = /^(messages|input|tools|mcp_servers)\[(\d+)\](?:\.content\[(\d+)\])?/;
+
+/**
+ * The path in the body.
+ * @param field Path with the names of the contract: `options.request.messages[2].content[0].image`.
+ */
+export function bodyPathOf(field: string, paths: RequestPaths): string {
+  const inner = field.replace(/^(options\.)?(request\.)?/, "");
+  const [, list, index, part] = ELEMENT.exec(inner) ?? [];
+  const element = list === undefined ? undefined : elementPath(list, Number(index), part, paths);
+  if (element !== undefined) return element;
+  const known = FIELDS.find(
+    ([name]) => inner === name || inner.startsWith(`${name}.`) || inner.startsWith(`${name}[`),
+  );
+  return known?.[1] ?? inner;
+}
+
+function elementPath(
+  list: string,
+  index: number,
+  part: string | undefined,
+  paths: RequestPaths,
+): string | undefined {
+  if (list === "tools") return paths.tools[index];
+  if (list === "mcp_servers") return paths.servers[index];
+  const message = paths.messages[index];
+  return message?.parts[Number(part)] ?? message?.path;
+}

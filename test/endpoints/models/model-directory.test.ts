@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { createCatalog, defaultCatalog } from "../../../src/catalog/catalog.ts";
+import type { WireApi } from "../../../src/client/providers.ts";
+import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
+
+const providers = new Map<string, WireApi>([
+  ["openai", "openai-responses"],
+  ["anthropic", "anthropic-messages"],
+  ["router", "openai-chat"],
+]);
+
+const aliases = { fast: { provider: "anthropic", model: "claude-haiku-4-5" }, mine: { model: "gpt-5.2" } };
+
+function directory(defaultProvider?: string) {
+  return new ModelDirectory({ providers, defaultProvider, aliases, catalog: defaultCatalog });
+}
+
+describe("the name of a model", () => {
+  it.each([
+    ["gpt-5.2", "", "gpt-5.2", "openai"],
+    ["openai/gpt-5.2", "openai", "gpt-5.2", "openai"],
+    ["claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5", "anthropic"],
+    ["anthropic/claude-next", "anthropic", "claude-next", "anthropic"],
+    ["router/meta-llama/Llama-3", "router", "meta-llama/Llama-3", "router"],
+    ["meta-llama/Llama-3", "", "meta-llama/Llama-3", "openai"],
+    ["unheard-of", "", "unheard-of", "openai"],
+    ["openai/", "", "openai/", "openai"],
+    ["/gpt-5.2", "", "/gpt-5.2", "openai"],
+  ])("%s leads to one provider", (name, provider, model, served) => {
+    expect(directory().resolve(name)).toMatchObject({ provider, model, served: { provider: served, model } });
+  });
+
+  it("leads to what an alias stands for, which the middleware replaces", () => {
+    expect(directory().resolve("fast")).toEqual({
+      provider: "",
+      model: "fast",
+      served: { provider: "anthropic", model: "claude-haiku-4-5", api: "anthropic-messages" },
+    });
+    expect(directory("router").resolve("mine").served).toEqual({
+      provider: "router",
+      model: "gpt-5.2",
+      api: "openai-chat",
+    });
+  });
+
+  it("stays with the default provider where that lists it, or nobody does", () => {
+    const catalog = createCatalog({ models: [{ id: "gpt-5.2", provider: "router" }] });
+    const own = new ModelDirectory({ providers, defaultProvider: "router", catalog });
+    expect(own.resolve("gpt-5.2").served.provider).toBe("router");
+    expect(own.resolve("claude-sonnet-4-5").served.provider).toBe("anthropic");
+    expect(own.resolve("constructor").served.provider).toBe("router");
+  });
+
+  it("is no error without providers, which the client reports", () => {
+    const none = new ModelDirectory({ providers: new Map(), catalog: defaultCatalog });
+    expect(none.resolve("m").served).toEqual({ provider: "", model: "m", api: undefined });
+    expect(none.list()).toEqual([]);
+  });
+});
+
+describe("the list of models", () => {
+  it("has every model under a name that leads to it", () => {
+    const own = directory();
+    const listed = own.list();
+    expect(listed.length).toBeGreaterThan(20);
+    for (const { id, served } of listed) expect(own.resolve(id).served).toEqual(served);
+    const ids = listed.map(({ id }) => id);
+    expect(ids).toEqual(expect.arrayContaining(["gpt-5.2", "claude-sonnet-4-5", "fast", "mine"]));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it("names the provider where the plain id leads to another", () => {
+    const two = new ModelDirectory({
+      providers: new Map<string, WireApi>([
+        ["openai", "openai-responses"],
+        ["openai-eu", "openai-responses"],
+      ]),
+      catalog: defaultCatalog,
+    });
+    expect(two.list().map(({ id }) => id)).toEqual(expect.arrayContaining(["gpt-5.2", "openai-eu/gpt-5.2"]));
+  });
+
+  it("finds models by every name that the catalog knows", () => {
+    expect(directory().find("openai/gpt-5.2")?.info?.id).toBe("gpt-5.2");
+    expect(directory().find("fast")?.served.model).toBe("claude-haiku-4-5");
+    expect(directory().find("unheard-of")).toBeUndefined();
+  });
+});

@@ -1,0 +1,544 @@
+import { create, toJson } from "@bufbuild/protobuf";
+import type { ResponseCreateParams, Tool } from "openai/resources/responses/responses";
+import { describe, expect, it } from "vitest";
+import { defaultSettings, originOf, settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import { CreateRunRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
+import { read } from "./support/reading.ts";
+
+const hex = "0123456789abcdef".repeat(2);
+const CLAUDE = "anthropic/claude-sonnet-4-5";
+
+/** The request to the engine that a body is read as, in its JSON form. */
+async function runOf(body: Partial<ResponseCreateParams> & Record<string, unknown>) {
+  const { input } = await read({ model: "gpt-5.2", input: "hi", ...body });
+  return toJson(CreateRunRequestSchema, input.request) as Record<string, unknown>;
+}
+
+/** The request to the model. */
+async function requestOf(body: Partial<ResponseCreateParams> & Record<string, unknown>) {
+  const { options } = await runOf(body);
+  return (options as { request: Record<string, unknown> }).request;
+}
+
+async function warningsOf(body: Record<string, unknown>): Promise<string[]> {
+  const { settings } = await read({ model: CLAUDE, input: "hi", ...body });
+  return settings.warnings.map(({ param }) => param);
+}
+
+async function nativeOptionsOf(body: Record<string, unknown>): Promise<unknown> {
+  const request = await requestOf(body);
+  const options = request.providerOptionsJson as Record<string, string> | undefined;
+  return options === undefined ? undefined : JSON.parse(options.openai ?? "null");
+}
+
+const weather: Tool = {
+  type: "function",
+  name: "get_weather",
+  description: "Weather",
+  parameters: { type: "object", properties: {} },
+  strict: true,
+};
+
+describe("the settings of a request", () => {
+  it("become those of the contract", async () => {
+    expect(
+      await runOf({
+        instructions: "Be brief.",
+        temperature: 0.5,
+        top_p: 0.25,
+        max_output_tokens: 100,
+        reasoning: { effort: "xhigh" },
+        metadata: { team: "a" },
+        background: true,
+      }),
+    ).toEqual({
+      options: {
+        request: {
+          model: "gpt-5.2",
+          temperature: 0.5,
+          topP: 0.25,
+          maxTokens: 100,
+          reasoningEffort: "xhigh",
+        },
+        system: "Be brief.",
+      },
+      background: true,
+      store: true,
+      metadata: { team: "a" },
+    });
+  });
+
+  it.each<[object, object | undefined]>([
+    [{ format: { type: "text" } }, undefined],
+    [{ format: { type: "json_object" } }, { type: "TYPE_JSON" }],
+    [
+      { format: { type: "json_schema", name: "p", schema: { type: "object", b: 1, a: 2 }, strict: true } },
+      { type: "TYPE_JSON_SCHEMA", name: "p", schemaJson: '{"type":"object","b":1,"a":2}', strict: true },
+    ],
+  ])("read the format %o of the answer", async (text, responseFormat) => {
+    const request = await requestOf({ text: text as never });
+    expect(request.responseFormat).toEqual(responseFormat);
+  });
+
+  it("go to an API of OpenAI's kind as they are where the contract has no field, unknown ones too", async () => {
+    const settings = {
+      prompt_cache_key: "k",
+      prompt_cache_retention: "24h",
+      safety_identifier: "u",
+      service_tier: "flex",
+      truncation: "auto",
+      top_logprobs: 2,
+      client_metadata: { a: "b" },
+      context_management: [{ type: "compaction", compact_threshold: 1000 }],
+      a_field_of_next_year: { x: [1] },
+    };
+    const body = {
+      ...settings,
+      user: null,
+      max_tool_calls: 3,
+      include: ["reasoning.encrypted_content", "web_search_call.action.sources"],
+      reasoning: { effort: "low", summary: "auto" },
+      text: {
+        verbosity: "low",
+        format: { type: "json_schema", name: "p", description: "A person.", schema: { type: "object" } },
+      },
+    };
+    expect(await nativeOptionsOf(body)).toEqual({
+      ...settings,
+      max_tool_calls: 3,
+      include: ["web_search_call.action.sources"],
+      reasoning: { summary: "auto" },
+      text: { verbosity: "low", format: { description: "A person." } },
+    });
+    expect((await read({ model: "gpt-5.2", input: "hi", ...body })).settings.warnings).toEqual([]);
+  });
+
+  it("are told where another provider has no such setting, unless they ask for what happens anyway", async () => {
+    const lost = {
+      prompt_cache_key: "k",
+      truncation: "auto",
+      top_logprobs: 2,
+      client_metadata: {},
+      a_field_of_next_year: 1,
+      text: { verbosity: "high" },
+      include: ["reasoning.encrypted_content", "message.output_text.logprobs"],
+    };
+    expect(await warningsOf(lost)).toEqual([
+      "prompt_cache_key",
+      "truncation",
+      "top_logprobs",
+      "client_metadata",
+      "a_field_of_next_year",
+      "text.verbosity",
+      "include[1]",
+    ]);
+    expect(
+      await warningsOf({
+        truncation: "disabled",
+        top_logprobs: 0,
+        service_tier: "auto",
+        text: { verbosity: "medium" },
+      }),
+    ).toEqual([]);
+  });
+
+  it("become Anthropic's where it has a counterpart", async () => {
+    const body = { safety_identifier: "u1", user: "u2", service_tier: "default" };
+    const request = await requestOf({ model: CLAUDE, ...body } as never);
+    expect(request.metadata).toEqual({ user_id: "u1" });
+    expect(request.providerOptionsJson).toEqual({ anthropic: '{"service_tier":"standard_only"}' });
+    expect(await warningsOf(body)).toEqual([]);
+    expect(await warningsOf({ service_tier: "flex" })).toEqual(["service_tier"]);
+  });
+
+  it.each(["prompt", "moderation"])("refuse %s where OpenAI does not serve the model", async (name) => {
+    const value = { id: "pmpt_1", model: "m" };
+    await expect(read({ model: CLAUDE, input: "hi", [name]: value })).rejects.toMatchObject({
+      violations: [{ field: name }],
+    });
+    expect(await nativeOptionsOf({ [name]: value })).toEqual({ [name]: value });
+  });
+
+  it("are repeated with OpenAI's defaults, and kept with the run", async () => {
+    const { settings, input } = await read({ model: "gpt-5.2", input: "hi" });
+    expect(settings).toEqual(defaultSettings);
+    expect(settingsOf(create(RunSchema, { origin: input.origin }))).toEqual(settings);
+    const { settings: given } = await read({
+      model: "gpt-5.2",
+      input: "hi",
+      conversation: { id: `conv_${hex}` },
+      tools: [
+        weather,
+        {
+          type: "mcp",
+          server_label: "d",
+          server_url: "https://d.test",
+          authorization: "secret",
+          headers: { a: "secret" },
+        },
+      ],
+      tool_choice: { type: "function", name: "get_weather" },
+      text: { format: { type: "json_schema", name: "p", schema: {} } },
+      reasoning: { effort: "low" },
+    });
+    expect(given.echoed).toMatchObject({
+      conversation: { id: `conv_${hex}` },
+      tools: [weather, { type: "mcp", server_label: "d", server_url: "https://d.test", headers: null }],
+      tool_choice: { type: "function", name: "get_weather" },
+      text: {
+        format: { type: "json_schema", name: "p", schema: {}, strict: false, description: null },
+        verbosity: "medium",
+      },
+      reasoning: { effort: "low", summary: null },
+    });
+    expect(JSON.stringify(given)).not.toContain("secret");
+  });
+
+  it("say how the answer is sent", async () => {
+    const { isStreamed, streamOptions } = await read({
+      model: "m",
+      input: "hi",
+      stream: true,
+      stream_options: { include_obfuscation: false },
+    });
+    expect([isStreamed, streamOptions.includeObfuscation]).toEqual([true, false]);
+    expect((await read({ model: "m", input: "hi", stream: null })).isStreamed).toBe(false);
+  });
+});
+
+describe("the tools of a request", () => {
+  it("become tools of the contract, in their own spelling, and MCP servers of the sidecar", async () => {
+    const body = `{"model":"gpt-5.2","input":"hi","tools":[
+      {"type":"function","name":"f","parameters":{"type":"object","2":1,"1":1.0}},
+      {"type":"custom","name":"c","description":"C","format":{"type":"grammar","syntax":"lark","definition":"start: A"}},
+      {"type":"namespace","name":"agents","description":"Other agents.","tools":[
+        {"type":"function","name":"spawn","description":"Starts one.","parameters":{}},
+        {"type":"function","name":"stop"}]},
+      {"type":"web_search","search_context_size":"low"},
+      {"type":"mcp","server_label":"docs","server_url":"https://d.test/mcp","authorization":"t","headers":{"k":"v"},
+       "allowed_tools":["a"],"require_approval":{"never":{"tool_names":["a"],"read_only":true}}}]}`;
+    const { input } = await read(body);
+    const run = toJson(CreateRunRequestSchema, input.request);
+    expect(run).toMatchObject({
+      options: {
+        maxToolRounds: 1000,
+        request: {
+          tools: [
+            { function: { name: "f", parametersJson: '{"type":"object","2":1,"1":1.0}' } },
+            {
+              custom: {
+                name: "c",
+                description: "C",
+                grammar: { syntax: "SYNTAX_LARK", definition: "start: A" },
+              },
+            },
+            {
+              function: {
+                name: "agents__spawn",
+                description: 'Starts one.\n\nAbout the tools of "agents": Other agents.',
+              },
+            },
+            { function: { name: "agents__stop" } },
+            {
+              hosted: { provider: "openai", configJson: '{"type":"web_search","search_context_size":"low"}' },
+            },
+          ],
+        },
+      },
+      mcpServers: [
+        {
+          serverLabel: "docs",
+          serverUrl: "https://d.test/mcp",
+          authorization: "t",
+          headers: { k: "v" },
+          allowedTools: { toolNames: ["a"] },
+          approval: "APPROVAL_POLICY_ALWAYS",
+          neverApprove: { toolNames: ["a"], readOnly: true },
+        },
+      ],
+    });
+  });
+
+  const named = (toolName: string) => ({ mode: "MODE_NAMED", toolName });
+
+  it.each<[unknown, object | undefined]>([
+    [undefined, undefined],
+    ["auto", { mode: "MODE_AUTO" }],
+    ["none", { mode: "MODE_NONE" }],
+    ["required", { mode: "MODE_REQUIRED" }],
+    [{ type: "function", name: "get_weather" }, named("get_weather")],
+    [{ type: "function", name: "spawn", namespace: "agents" }, named("agents__spawn")],
+    [{ type: "custom", name: "c" }, named("c")],
+    [{ type: "web_search_preview" }, named("web_search_preview")],
+    [{ type: "mcp", server_label: "docs", name: "search" }, named("docs__search")],
+    [{ type: "apply_patch" }, named("apply_patch")],
+  ])("are chosen by %o", async (tool_choice, toolChoice) => {
+    const group = {
+      type: "namespace",
+      name: "agents",
+      description: "",
+      tools: [{ type: "function", name: "spawn" }],
+    };
+    const request = await requestOf({ tools: [weather, group] as never, tool_choice: tool_choice as never });
+    expect(request.toolChoice).toEqual(toolChoice);
+  });
+
+  it("are only those that the choice allows", async () => {
+    const request = await requestOf({
+      tools: [weather, { type: "web_search" }, { type: "custom", name: "c" }],
+      tool_choice: {
+        type: "allowed_tools",
+        mode: "required",
+        tools: [{ type: "function", name: "get_weather" }, { type: "web_search" }],
+      },
+    });
+    expect(request.toolChoice).toEqual({ mode: "MODE_REQUIRED" });
+    expect(request.tools).toMatchObject([{ function: { name: "get_weather" } }, { hosted: {} }]);
+  });
+
+  it("may be called at the same time where there are any", async () => {
+    const choice = { mode: "MODE_AUTO", parallel: false };
+    expect((await requestOf({ tools: [weather], parallel_tool_calls: false })).toolChoice).toEqual(choice);
+    expect((await requestOf({ parallel_tool_calls: false })).toolChoice).toBeUndefined();
+  });
+
+  it("cannot be those of a server where there are others", async () => {
+    const mcp = { type: "mcp", server_label: "docs", server_url: "https://d.test" };
+    const tool_choice = { type: "mcp", server_label: "docs" };
+    const request = await requestOf({ tools: [mcp] as never, tool_choice: tool_choice as never });
+    expect(request.toolChoice).toEqual({ mode: "MODE_REQUIRED" });
+    await expect(
+      requestOf({ tools: [mcp, weather] as never, tool_choice: tool_choice as never }),
+    ).rejects.toMatchObject({
+      violations: [{ field: "tool_choice.name" }],
+    });
+  });
+
+  it("are those of the previous response where the request has none", async () => {
+    const { echoed } = defaultSettings;
+    const previous = create(RunSchema, {
+      id: `run_${hex}`,
+      origin: originOf({ ...defaultSettings, echoed: { ...echoed, tools: [weather as never] } }),
+    });
+    const body = { model: "gpt-5.2", input: "hi", previous_response_id: `resp_${hex}` };
+    const { input, settings } = await read(body, { runs: [previous] });
+    expect(input.request).toMatchObject({ inheritTools: true, previousRunId: `run_${hex}` });
+    expect(settings.echoed.tools).toEqual([weather]);
+    const own = await read({ ...body, tools: [] }, { runs: [previous] });
+    expect(own.input.request.inheritTools).toBe(false);
+    await expect(read(body)).rejects.toThrow(`there is no run_${hex}`);
+  });
+});
+
+describe("the path of what the engine finds wrong", () => {
+  it("is that of the body", async () => {
+    const { bodyPathOf } = await read({
+      model: "m",
+      input: [
+        {
+          role: "user",
+          content: [
+            { type: "input_text", text: "a" },
+            { type: "input_image", image_url: "b" },
+          ],
+        },
+        { role: "assistant", content: "c" },
+        { type: "function_call", call_id: "x", name: "f", arguments: "{}" },
+      ],
+      tools: [
+        { type: "namespace", name: "n", description: "", tools: [weather] },
+        { type: "mcp", server_label: "d" },
+      ],
+    });
+    expect(bodyPathOf("options.request.messages[0].content[1].image")).toBe("input[0].content[1]");
+    expect(bodyPathOf("messages[1].content[1].tool_call.id")).toBe("input[2]");
+    expect(bodyPathOf("messages[1]")).toBe("input[1]");
+    expect(bodyPathOf("options.request.tools[0].function.name")).toBe("tools[0].tools[0]");
+    expect(bodyPathOf("mcp_servers[0].server_url")).toBe("tools[1]");
+    expect(bodyPathOf("options.request.max_tokens")).toBe("max_output_tokens");
+    expect(bodyPathOf("options.request.tool_choice.mode")).toBe("tool_choice");
+    expect(bodyPathOf("metadata")).toBe("metadata");
+  });
+});
+
+const deep = `${"[".repeat(300)}${"]".repeat(300)}`;
+
+describe("a body that is wrong", () => {
+  it.each<[string, string | object, string | undefined, RegExp]>([
+    ["no bytes", "", undefined, /found nothing/],
+    ["text that is not JSON", "{", undefined, /not JSON/],
+    ["a list in place of an object", "[]", undefined, /found a list/],
+    ["too many levels", `{"model":"m","input":${deep}}`, undefined, /256 levels/],
+    ["no model", { input: "hi" }, "model", /is missing, expected a text/],
+    ["no input", { model: "m" }, "input", /is missing/],
+    ["an empty input", { model: "m", input: [] }, "input", /is missing/],
+    ["an input of another type", { model: "m", input: 1 }, "input", /expected a list, found a number/],
+    ["an item of another type", { model: "m", input: ["a"] }, "input[0]", /expected an object, found a text/],
+    ["an item without a type", { model: "m", input: [{}] }, "input[0].type", /is missing/],
+    ["an unknown item", { model: "m", input: [{ type: "x" }] }, "input[0].type", /found "x"/],
+    [
+      "an unknown role",
+      { model: "m", input: [{ role: "boss", content: "" }] },
+      "input[0].role",
+      /found "boss"/,
+    ],
+    ["an item without content", { model: "m", input: [{ role: "user" }] }, "input[0].content", /is missing/],
+    [
+      "an unknown part",
+      { model: "m", input: [{ role: "user", content: [{ type: "video" }] }] },
+      "input[0].content[0].type",
+      /found "video"/,
+    ],
+    [
+      "an image with two sources",
+      { model: "m", input: [{ type: "input_image", image_url: "a", file_id: "b" }] },
+      "input[0].file_id",
+      /beside image_url/,
+    ],
+    [
+      "an image with a wrong source",
+      { model: "m", input: [{ role: "user", content: [{ type: "input_image", image_url: { url: "a" } }] }] },
+      "input[0].content[0].image_url",
+      /expected a text, found an object/,
+    ],
+    [
+      "a file that is not base64",
+      { model: "m", input: [{ type: "input_file", file_data: "%%" }] },
+      "input[0].file_data",
+      /expected base64/,
+    ],
+    ["half a character", '{"model":"m","input":"\\ud800"}', "input", /unpaired surrogate/],
+    [
+      "a temperature out of range",
+      { model: "m", input: "a", temperature: 3 },
+      "temperature",
+      /from 0 to 2, found 3/,
+    ],
+    [
+      "a fraction of a token",
+      { model: "m", input: "a", max_output_tokens: 1.5 },
+      "max_output_tokens",
+      /whole number/,
+    ],
+    [
+      "too many labels",
+      { model: "m", input: "a", metadata: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [n, ""])) },
+      "metadata",
+      /at most 16/,
+    ],
+    [
+      "a label that is no text",
+      { model: "m", input: "a", metadata: { a: 1 } },
+      "metadata.a",
+      /expected a text/,
+    ],
+    ["a long label", { model: "m", input: "a", metadata: { a: "x".repeat(513) } }, "metadata.a", /512/],
+    ["a tool without a type", { model: "m", input: "a", tools: [{}] }, "tools[0].type", /is missing/],
+    [
+      "a group in a group",
+      { model: "m", input: "a", tools: [{ type: "namespace", name: "a", tools: [{ type: "namespace" }] }] },
+      "tools[0].tools[0]",
+      /found a namespace/,
+    ],
+    [
+      "a connector of OpenAI",
+      { model: "m", input: "a", tools: [{ type: "mcp", server_label: "a", connector_id: "b" }] },
+      "tools[0].connector_id",
+      /server_url/,
+    ],
+    [
+      "a schema that is missing",
+      { model: "m", input: "a", text: { format: { type: "json_schema", name: "a" } } },
+      "text.format.schema",
+      /is missing/,
+    ],
+    [
+      "a response that is none",
+      { model: "m", input: "a", previous_response_id: "resp_1" },
+      "previous_response_id",
+      /not the id of a response/,
+    ],
+    [
+      "a conversation that is none",
+      { model: "m", input: "a", conversation: { id: "conv_1" } },
+      "conversation.id",
+      /not the id of a conversation/,
+    ],
+    [
+      "two conversations",
+      { model: "m", input: "a", conversation: `conv_${hex}`, previous_response_id: `resp_${hex}` },
+      "conversation",
+      /beside previous_response_id/,
+    ],
+    [
+      "no store and a previous response",
+      { model: "m", input: "a", store: false, previous_response_id: `resp_${hex}` },
+      "previous_response_id",
+      /store: false/,
+    ],
+    [
+      "no store and a conversation",
+      { model: "m", input: "a", store: false, conversation: `conv_${hex}` },
+      "conversation",
+      /store: false/,
+    ],
+    [
+      "no store in the background",
+      { model: "m", input: "a", store: false, background: true },
+      "background",
+      /store: false/,
+    ],
+  ])("is refused where it has %s", async (_name, body, field, message) => {
+    const failure = await read(body).catch((thrown: unknown) => thrown);
+    expect(failure).toMatchObject({
+      name: "InvalidRequestError",
+      message: expect.stringMatching(message),
+      violations: field === undefined ? [] : [{ field }],
+    });
+  });
+
+  it("is refused where it is not UTF-8", async () => {
+    await expect(read(new Uint8Array([0x7b, 0xff, 0x7d]))).rejects.toThrow("UTF-8");
+  });
+
+  it("takes time that grows with its size alone", async () => {
+    const group = (length: number) => ({
+      model: "m",
+      input: "hi",
+      tools: [
+        {
+          type: "namespace",
+          name: "n",
+          description: "",
+          tools: Array.from({ length }, () => ({ type: "function", name: "f" })),
+        },
+      ],
+    });
+    // A square of this would take minutes.
+    const { input } = await read(group(200_000));
+    expect(input.request.options?.request?.tools).toHaveLength(200_000);
+    const calls = Array.from({ length: 100_000 }, (_, n) => ({
+      type: "function_call",
+      call_id: `c${n}`,
+      name: "f",
+      arguments: "{}",
+    }));
+    expect((await read({ model: "m", input: calls })).input.input).toHaveLength(1);
+  });
+
+  it("has at most 64 warnings", async () => {
+    const fields = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`field_${n}`, n]));
+    const { settings } = await read({ model: CLAUDE, input: "hi", ...fields });
+    expect(settings.warnings).toHaveLength(64);
+    expect(settings.warnings.at(-1)?.code).toBe("limit_reached");
+  });
+
+  it("does not reach the prototypes of objects", async () => {
+    const body =
+      '{"model":"__proto__","input":"hi","__proto__":{"store":false},"metadata":{"__proto__":"x"}}';
+    const { input } = await read(body);
+    expect(input.request.store).toBe(true);
+    expect(({} as Record<string, unknown>).store).toBeUndefined();
+  });
+});

@@ -1,0 +1,57 @@
+import { defaultCatalog } from "../../../../src/catalog/catalog.ts";
+import { NotFoundError } from "../../../../src/core/errors.ts";
+import { ModelDirectory } from "../../../../src/endpoints/models/model-directory.ts";
+import { type ReadRequest, readRequest } from "../../../../src/endpoints/responses/read-request.ts";
+import type { Run } from "../../../../src/gen/outrigger/v1/run_pb.ts";
+import type { ThreadMessage } from "../../../../src/gen/outrigger/v1/thread_pb.ts";
+
+/** Four providers, one for each wire API; `openai` is the default. */
+const directory = new ModelDirectory({
+  providers: new Map([
+    ["openai", "openai-responses"],
+    ["anthropic", "anthropic-messages"],
+    ["gemini", "gemini"],
+    ["local", "openai-chat"],
+  ]),
+  aliases: { fast: { provider: "gemini", model: "gemini-3-flash" } },
+  catalog: defaultCatalog,
+});
+
+/** What is kept of earlier responses. */
+export interface Kept {
+  readonly runs?: readonly Run[];
+  readonly messages?: readonly ThreadMessage[];
+}
+
+/** Reads a body. A text is read as it is. */
+export function read(
+  body: object | string | Uint8Array,
+  { runs = [], messages = [] }: Kept = {},
+): Promise<ReadRequest> {
+  const bytes =
+    body instanceof Uint8Array ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return readRequest(bytes, {
+    models: directory,
+    owner: "key",
+    engine: {
+      getRun: (owner, id) => find(owner, runs, id),
+      getMessage: (owner, id) => find(owner, messages, id),
+    },
+  });
+}
+
+async function find<Kind extends { readonly id: string }>(
+  owner: string,
+  all: readonly Kind[],
+  id: string,
+): Promise<Kind> {
+  const found = all.find((each) => each.id === id);
+  if (found === undefined || owner !== "key") throw new NotFoundError(`there is no ${id}`);
+  return found;
+}
+
+/** The input of a request to a model, as the messages of the contract without their envelopes. */
+export async function inputOf(input: unknown, model = "gpt-5.2", kept?: Kept) {
+  const request = await read({ model, input }, kept);
+  return (request.input.input ?? []).map(({ message }) => message);
+}
