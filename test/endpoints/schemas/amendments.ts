@@ -7,6 +7,9 @@ const boolean = { type: "boolean" };
 /** Random characters that pad an event, so that its size does not reveal the delta ("Streaming", `stream_options`). */
 const padded: Amendment = { properties: { obfuscation: text } };
 
+/** What a source says, where the provider gives it: an extension of the sidecar. */
+const quoted: Amendment = { properties: { cited_text: text } };
+
 const call: Amendment = { properties: { async: boolean, caller: {} } };
 
 function orNull(schema: Schema): Schema {
@@ -39,7 +42,29 @@ export const amendments: Readonly<Record<string, Amendment>> = {
       tool_usage: {},
       usage: orNull(reference("ResponseUsage")),
       user: orNull(text),
+      // An extension of the sidecar: what of a request had no effect.
+      warnings: {
+        type: "array",
+        items: { type: "object", properties: { code: text, param: text, message: text } },
+      },
     },
+  },
+  UrlCitationBody: quoted,
+  FileCitationBody: quoted,
+  // What the API sends for a failure of these kinds, and the sidecar for others.
+  ResponseErrorCode: {
+    values: [
+      "access_denied",
+      "cancelled",
+      "configuration",
+      "content_filter",
+      "context_length_exceeded",
+      "insufficient_quota",
+      "invalid_api_key",
+      "model_not_found",
+      "timeout",
+      "unsupported_value",
+    ],
   },
   Reasoning: { properties: { context: orNull(text), mode: orNull(text) } },
   ResponseUsage: {
@@ -55,6 +80,17 @@ export const amendments: Readonly<Record<string, Amendment>> = {
   FunctionTool: { properties: { allowed_callers: {}, async: boolean, output_schema: {} } },
   CustomToolParam: { properties: { allowed_callers: {} } },
   WebSearchToolCall: { optional: ["action"] },
+  ImageGenToolCall: {
+    properties: {
+      action: {},
+      background: {},
+      output_format: text,
+      quality: text,
+      revised_prompt: orNull(text),
+      size: text,
+      url: text,
+    },
+  },
   FunctionToolCall: call,
   CustomToolCall: call,
   ResponseFunctionCallArgumentsDoneEvent: { optional: ["name"] },

@@ -18,6 +18,8 @@ export interface Amendment {
   readonly properties?: Readonly<Record<string, Schema>>;
   /** Properties that are not required. */
   readonly optional?: readonly string[];
+  /** Values that were added to an enumeration. */
+  readonly values?: readonly string[];
 }
 
 /** Schemas by name. */
@@ -40,7 +42,8 @@ export function closeSchemas(schemas: Schemas, amendments: Readonly<Record<strin
 
 function amended(schema: Schema, amendment: Amendment | undefined, schemas: Schemas): Schema {
   if (amendment === undefined) return schema;
-  const { properties = {}, optional = [] } = amendment;
+  const { properties = {}, optional = [], values } = amendment;
+  if (values !== undefined) return { ...schema, enum: [...(schema.enum ?? []), ...values] };
   const whole = merged({ allOf: [schema, { properties }] }, schemas);
   return { ...whole, required: (whole.required ?? []).filter((name) => !optional.includes(name)) };
 }
@@ -102,10 +105,16 @@ function union(members: readonly Schema[], schemas: Schemas): Schema {
   const byType = {
     type: "object",
     required: ["type"],
-    properties: { type: { enum: [...groups.keys()] } },
+    properties: { type: typeIn(groups) },
     allOf: branches,
   };
   return { anyOf: [...others.map((member) => closed(member, schemas)), byType] };
+}
+
+/** Items may have types of other makers, with their name before a colon, as Open Responses allows. */
+function typeIn(groups: ReadonlyMap<unknown, unknown>): Schema {
+  const known = { enum: [...groups.keys()] };
+  return groups.has("message") ? { anyOf: [known, { type: "string", pattern: "^[^:]+:[^:]+$" }] } : known;
 }
 
 /** The values that a required `type` may have in a schema of an object; none where anything is allowed. */

@@ -47,10 +47,14 @@ const wholeText: Readonly<Record<string, string>> = {
  * sequence number is missing, an index or an item id is wrong, something is opened twice, not closed, or changed after
  * it was closed, deltas are not the text that ends them, or the final response does not have the items of the stream.
  *
+ * @param findMistakes Finds the mistakes of an event. That it has no other fields than OpenAI publishes by default.
  * @returns The final response.
  */
-export function expectWholeStream(events: readonly ResponsesEvent[]): Record<string, unknown> {
-  expect(events.flatMap(mistakesOfEvent)).toEqual([]);
+export function expectWholeStream(
+  events: readonly ResponsesEvent[],
+  findMistakes: (event: ResponsesEvent) => readonly string[] = mistakesOfEvent,
+): Record<string, unknown> {
+  expect(events.flatMap(findMistakes)).toEqual([]);
   expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
   expect(events[0]?.type).toBe("response.created");
   for (const once of ["response.created", "response.in_progress"]) {

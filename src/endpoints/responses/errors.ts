@@ -1,0 +1,94 @@
+/** SDKErrors -> errors of OpenAI's API: the status and the body of a response that failed, and what a failed run says. */
+import { ProviderError, type SDKError } from "../../core/errors.ts";
+import { ErrorKind, type InferenceError } from "../../gen/outrigger/v1/error_pb.ts";
+import { ThreadBusyError } from "../../runs/errors.ts";
+import type { ErrorObject } from "../../wire/openai-responses/error.ts";
+import type { ResponseError } from "../../wire/openai-responses/response.ts";
+import type { FailedResponse } from "../endpoint.ts";
+import { paramOf } from "./params.ts";
+
+/** What the kind of an error means in OpenAI's API. */
+interface Meaning {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string | null;
+}
+
+/** The meaning of a kind that is none of those below: what a provider said and nobody knows. */
+const UNKNOWN: Meaning = { status: 502, type: "server_error", code: "server_error" };
+
+const MEANINGS: ReadonlyMap<ErrorKind, Meaning> = new Map<ErrorKind, Meaning>([
+  [ErrorKind.AUTHENTICATION, { status: 401, type: "invalid_request_error", code: "invalid_api_key" }],
+  [ErrorKind.ACCESS_DENIED, { status: 403, type: "permission_error", code: "access_denied" }],
+  [ErrorKind.NOT_FOUND, { status: 404, type: "invalid_request_error", code: null }],
+  [ErrorKind.INVALID_REQUEST, { status: 400, type: "invalid_request_error", code: null }],
+  [ErrorKind.CONTEXT_LENGTH, { status: 400, type: "invalid_request_error", code: "context_length_exceeded" }],
+  [ErrorKind.CONTENT_FILTER, { status: 400, type: "invalid_request_error", code: "content_filter" }],
+  [
+    ErrorKind.UNSUPPORTED_TOOL_CHOICE,
+    { status: 400, type: "invalid_request_error", code: "unsupported_value" },
+  ],
+  [ErrorKind.RATE_LIMIT, { status: 429, type: "rate_limit_error", code: "rate_limit_exceeded" }],
+  [ErrorKind.QUOTA_EXCEEDED, { status: 429, type: "insufficient_quota", code: "insufficient_quota" }],
+  [ErrorKind.SERVER, { status: 503, type: "server_error", code: "server_error" }],
+  [ErrorKind.NETWORK, { status: 502, type: "server_error", code: "server_error" }],
+  [ErrorKind.STREAM, { status: 502, type: "server_error", code: "server_error" }],
+  [ErrorKind.REQUEST_TIMEOUT, { status: 504, type: "server_error", code: "timeout" }],
+  [ErrorKind.ABORT, { status: 499, type: "server_error", code: "cancelled" }],
+  [ErrorKind.CONFIGURATION, { status: 500, type: "server_error", code: "configuration" }],
+  [ErrorKind.INTERNAL, { status: 500, type: "server_error", code: "server_error" }],
+]);
+
+/** Another response of the conversation is being written. */
+const LOCKED: Meaning = { status: 409, type: "invalid_request_error", code: "conversation_locked" };
+
+const JSON_HEADERS = { "content-type": "application/json" };
+
+/** Statuses that official SDKs send again unless a response says otherwise. */
+const SENT_AGAIN = (status: number): boolean => status === 409 || status === 429 || status >= 500;
+
+/** The response to a request that failed. */
+export function failedResponse(error: SDKError): FailedResponse {
+  const { status } = meaningOf(error);
+  const retry = SENT_AGAIN(status) && !error.retryable ? { "x-should-retry": "false" } : {};
+  const headers = { ...JSON_HEADERS, ...retryAfterHeaders(error), ...retry };
+  return { status, headers, body: Buffer.from(JSON.stringify({ error: errorObjectOf(error) })) };
+}
+
+/** The failure as OpenAI's API describes it. */
+export function errorObjectOf(error: SDKError): ErrorObject {
+  const { type, code } = meaningOf(error);
+  const [violation] = error.violations;
+  const param = violation === undefined ? null : paramOf(violation.field);
+  return { message: messageOf(error), type, param, code };
+}
+
+/** The failure of a run, as its response has it. The codes are those of the API, never a provider's own. */
+export function responseErrorOf({ kind, message }: InferenceError): ResponseError {
+  const { code, status } = MEANINGS.get(kind) ?? UNKNOWN;
+  return { code: code ?? (status < 500 ? "invalid_prompt" : "server_error"), message };
+}
+
+/** The message, with the fields that it names called as the caller called them. */
+function messageOf({ message, violations }: SDKError): string {
+  if (violations.length === 0) return message;
+  return violations.map(({ field, description }) => `${paramOf(field)}: ${description}`).join("; ");
+}
+
+function meaningOf(error: SDKError): Meaning {
+  const meaning = error instanceof ThreadBusyError ? LOCKED : (MEANINGS.get(error.kind) ?? UNKNOWN);
+  if (!(error instanceof ProviderError) || error.provider === "") return meaning;
+  const { errorCode, httpStatusCode } = error;
+  // What the provider calls a failure is more precise than its kind; a model that it does not have is no response.
+  if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: errorCode ?? "model_not_found" };
+  if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode ?? null };
+  // The provider is overloaded, or it failed.
+  const isOverloaded = httpStatusCode === 503 || httpStatusCode === 529;
+  return error.kind === ErrorKind.SERVER && !isOverloaded ? { ...meaning, status: 502 } : meaning;
+}
+
+function retryAfterHeaders({ retryAfter }: SDKError): Readonly<Record<string, string>> {
+  if (retryAfter === undefined || !Number.isFinite(retryAfter) || retryAfter < 0) return {};
+  const ms = Math.ceil(retryAfter * 1000);
+  return { "retry-after": String(Math.ceil(retryAfter)), "retry-after-ms": String(ms) };
+}

@@ -1,0 +1,81 @@
+/** Events as text: numbered, and framed for the transport that carries them. */
+
+/** Takes the events of a stream, in order. */
+export interface EventSink {
+  /** @param data The event as JSON text. */
+  write(type: string, data: string): void;
+}
+
+/** How the events of a stream are written. */
+export interface EventOptions {
+  /** Number of the last event that the caller has: those up to it are counted and not written. -1: none. */
+  readonly startingAfter: number;
+  /** Whether deltas are padded, so that the size of an event does not tell that of its delta. */
+  readonly pads: boolean;
+}
+
+/** Sizes of padded deltas in UTF-16 units are multiples of this. */
+const PADDED_UNITS = 16;
+
+/** Numbers the events of one stream. */
+export class EventOutput {
+  readonly #sink: EventSink;
+  readonly #options: EventOptions;
+  #next = 0;
+
+  constructor(sink: EventSink, options: EventOptions) {
+    this.#sink = sink;
+    this.#options = options;
+  }
+
+  /** @param members Members of the event beside its type and its number, as JSON text without braces. */
+  emit(type: string, members: string): void {
+    const number = this.#next;
+    this.#next = number + 1;
+    if (number <= this.#options.startingAfter) return;
+    this.#sink.write(type, `{"type":"${type}","sequence_number":${number},${members}}`);
+  }
+
+  /** An event with a delta. @param members Its other members, with a comma at the end. */
+  emitDelta(type: string, members: string, delta: string): void {
+    const padding = this.#options.pads ? `,"obfuscation":"${paddingOf(delta)}"` : "";
+    this.emit(type, `${members}"delta":${JSON.stringify(delta)}${padding}`);
+  }
+}
+
+/** The same for equal deltas: random characters would make each replay another one, and hide nothing more. */
+function paddingOf(delta: string): string {
+  return "0".repeat(PADDED_UNITS - 1 - ((delta.length + PADDED_UNITS - 1) % PADDED_UNITS));
+}
+
+/** Collects events as a body of `text/event-stream`. */
+export class SseSink implements EventSink {
+  #text = "";
+
+  write(type: string, data: string): void {
+    this.#text += `event: ${type}\ndata: ${data}\n\n`;
+  }
+
+  /** Everything since the last call, for one write. Empty where there is nothing. */
+  take(): Buffer {
+    const bytes = Buffer.from(this.#text);
+    this.#text = "";
+    return bytes;
+  }
+}
+
+/** Collects events as messages, each by itself. */
+export class MessageSink implements EventSink {
+  #messages: string[] = [];
+
+  write(_type: string, data: string): void {
+    this.#messages.push(data);
+  }
+
+  /** Everything since the last call. */
+  take(): readonly string[] {
+    const messages = this.#messages;
+    this.#messages = [];
+    return messages;
+  }
+}

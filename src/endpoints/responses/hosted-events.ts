@@ -1,0 +1,74 @@
+/** The events between the start and the end of an item that arrives whole: a tool that the provider executed. */
+import { textIn } from "../../kit/json/json.ts";
+import type { EventOutput } from "./event-output.ts";
+import { emitState, OpenInput, type OutputPlace } from "./open-items.ts";
+import type { WrittenItem } from "./write-items.ts";
+
+/** The fields of an item that its first event shows: those that the tool had before it was executed. */
+const EARLY_FIELDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  web_search_call: {},
+  file_search_call: { queries: [], results: null },
+  code_interpreter_call: { code: "", outputs: [] },
+  image_generation_call: { result: null },
+  mcp_call: { arguments: "", error: null, output: null },
+  mcp_list_tools: { tools: [] },
+};
+
+/** Fields that do not depend on what a tool brings. */
+const FIXED_FIELDS = ["id", "type", "call_id", "container_id", "server_label", "name", "approval_request_id"];
+
+/** An item as it is added: as its tool was before it was executed. */
+export function addedItem(item: WrittenItem): WrittenItem {
+  const early = EARLY_FIELDS[item.type];
+  if (early === undefined) return item;
+  const fixed = Object.fromEntries(
+    FIXED_FIELDS.filter((name) => name in item).map((name) => [name, item[name]]),
+  );
+  const status = "status" in item ? { status: "in_progress" } : {};
+  return { ...fixed, id: item.id, type: item.type, ...status, ...early };
+}
+
+/** Writes the events of a tool's progress. All of them have happened when the item arrives. */
+export function emitProgress(item: WrittenItem, output: EventOutput, place: OutputPlace): void {
+  const { type } = item;
+  const hasFailed = item.status === "failed" || (item.error !== undefined && item.error !== null);
+  const end = hasFailed ? "failed" : "completed";
+  const state = (name: string) => emitState(output, `response.${type}.${name}`, place);
+  switch (type) {
+    case "web_search_call":
+    case "file_search_call":
+      state("in_progress");
+      state("searching");
+      return state("completed");
+    case "code_interpreter_call":
+      state("in_progress");
+      emitInput(type, textIn(item.code), output, place);
+      state("interpreting");
+      return state("completed");
+    case "image_generation_call":
+      state("in_progress");
+      state("generating");
+      return state("completed");
+    case "mcp_call":
+      state("in_progress");
+      emitInput(type, textIn(item.arguments), output, place);
+      return state(end);
+    case "mcp_list_tools":
+      state("in_progress");
+      return state(end);
+    default:
+      return undefined;
+  }
+}
+
+/** Input that arrived whole. */
+export function emitInput(
+  form: "code_interpreter_call" | "mcp_call",
+  input: string,
+  output: EventOutput,
+  place: OutputPlace,
+): void {
+  const open = new OpenInput(output, place, form);
+  if (input !== "") open.append(input);
+  open.end(input);
+}

@@ -1,0 +1,104 @@
+/** Pages of items: of the input of a response, or of a conversation. */
+import { invalidField } from "../../core/errors.ts";
+import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
+import type { RunEngine } from "../../runs/engine.ts";
+import type { MessageQuery } from "../../runs/store.ts";
+import type { EndpointResponse } from "../endpoint.ts";
+import { jsonResponse } from "../json-response.ts";
+import { placeOfItem } from "./ids.ts";
+import { itemsOfMessage } from "./write-input-items.ts";
+import type { ItemWriter, WrittenItem } from "./write-items.ts";
+
+/** Which items. */
+export interface ItemQuery {
+  readonly owner: string;
+  /** The messages whose items they are. */
+  readonly source: Pick<MessageQuery, "threadId" | "inputOfRunId">;
+  /** Id of the last item of the page before. Empty: the first page. */
+  readonly after: string;
+  readonly limit: number;
+  readonly order: "asc" | "desc";
+}
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+
+/** Reads `after`, `limit` and `order` of a request. @throws InvalidRequestError naming the parameter. */
+export function pageOf(query: URLSearchParams): Pick<ItemQuery, "after" | "limit" | "order"> {
+  const limit = query.get("limit") ?? String(DEFAULT_LIMIT);
+  const order = query.get("order") ?? "desc";
+  if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT)
+    throw invalidField("limit", `expected a whole number from 1 to ${MAX_LIMIT}`);
+  if (order !== "asc" && order !== "desc") throw invalidField("order", 'expected "asc" or "desc"');
+  return { after: query.get("after") ?? "", limit: Number(limit), order };
+}
+
+/** A page of items as a response. */
+export async function listItems(
+  engine: Pick<RunEngine, "listMessages" | "getMessage">,
+  query: ItemQuery,
+  writer: ItemWriter,
+): Promise<EndpointResponse> {
+  const { limit } = query;
+  const items = await readItems(new ItemReader(engine, query, writer), limit);
+  const data = items.slice(0, limit);
+  return jsonResponse({
+    object: "list",
+    data,
+    first_id: data[0]?.id ?? "",
+    last_id: data.at(-1)?.id ?? "",
+    has_more: items.length > limit,
+  });
+}
+
+/** One more than the page has, where there are so many. */
+async function readItems(reader: ItemReader, limit: number): Promise<readonly WrittenItem[]> {
+  const items: WrittenItem[] = [];
+  for await (const page of reader.pages()) {
+    items.push(...page);
+    if (items.length > limit) break;
+  }
+  return items;
+}
+
+class ItemReader {
+  readonly #engine: Pick<RunEngine, "listMessages" | "getMessage">;
+  readonly #query: ItemQuery;
+  readonly #writer: ItemWriter;
+
+  constructor(engine: Pick<RunEngine, "listMessages" | "getMessage">, query: ItemQuery, writer: ItemWriter) {
+    this.#engine = engine;
+    this.#query = query;
+    this.#writer = writer;
+  }
+
+  /** What is left of the message of the last item, and then the items of each page of messages. */
+  async *pages(): AsyncGenerator<readonly WrittenItem[]> {
+    const { owner, after, limit, order, source } = this.#query;
+    let last = "";
+    if (after !== "") {
+      const place = placeOfItem(after);
+      if (place === undefined) throw invalidField("after", `there is no item ${JSON.stringify(after)}`);
+      last = place.messageId;
+      const items = this.#itemsOf(await this.#engine.getMessage(owner, last));
+      yield items.slice(items.findIndex(({ id }) => id === after) + 1);
+    }
+    const direction = order === "asc" ? "oldest first" : "latest first";
+    for (let hasMore = true; hasMore; ) {
+      const page = await this.#engine.listMessages(owner, {
+        ...source,
+        after: last,
+        limit: limit + 1,
+        order: direction,
+      });
+      yield page.elements.flatMap((message) => this.#itemsOf(message));
+      last = page.elements.at(-1)?.id ?? "";
+      hasMore = page.hasMore && last !== "";
+    }
+  }
+
+  #itemsOf(message: ThreadMessage): readonly WrittenItem[] {
+    const items = itemsOfMessage(message, this.#writer);
+    return this.#query.order === "asc" ? items : items.toReversed();
+  }
+}

@@ -1,0 +1,149 @@
+/** Items of a stream while they are written: the events of their content, from its first to its last one. */
+import type { EventOutput } from "./event-output.ts";
+import type { WrittenContent } from "./write-items.ts";
+
+/** Where an item is in a response. */
+export interface OutputPlace {
+  readonly id: string;
+  readonly outputIndex: number;
+}
+
+/** The content of an item that has been added and is not done. */
+export interface OpenContent {
+  append(delta: string): void;
+  /** Ends the content. @param text All of it. @param written A text's content part in its item. */
+  end(text: string, written?: WrittenContent): void;
+}
+
+function members({ id, outputIndex }: OutputPlace): string {
+  return `"item_id":"${id}","output_index":${outputIndex}`;
+}
+
+/** An event of an item that has no content of its own, for instance `response.web_search_call.searching`. */
+export function emitState(output: EventOutput, type: string, place: OutputPlace): void {
+  output.emit(type, members(place));
+}
+
+/** The text of a message, or of a refusal. */
+export class OpenText implements OpenContent {
+  readonly #output: EventOutput;
+  readonly #at: string;
+  readonly #deltas: string;
+
+  constructor(output: EventOutput, place: OutputPlace) {
+    this.#output = output;
+    this.#at = `${members(place)},"content_index":0`;
+    this.#deltas = `${this.#at},"logprobs":[],`;
+    const part = { type: "output_text", annotations: [], logprobs: [], text: "" };
+    output.emit("response.content_part.added", `${this.#at},"part":${JSON.stringify(part)}`);
+  }
+
+  append(delta: string): void {
+    this.#output.emitDelta("response.output_text.delta", this.#deltas, delta);
+  }
+
+  end(text: string, written: WrittenContent = { part: {}, annotations: [] }): void {
+    for (const [index, annotation] of written.annotations.entries()) {
+      const added = `"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`;
+      this.#output.emit("response.output_text.annotation.added", `${this.#at},${added}`);
+    }
+    const done = `"text":${JSON.stringify(text)},"logprobs":[]`;
+    this.#output.emit("response.output_text.done", `${this.#at},${done}`);
+    this.#output.emit("response.content_part.done", `${this.#at},"part":${JSON.stringify(written.part)}`);
+  }
+}
+
+/** The text of reasoning: one part of its summary, or of its content. It begins with the first delta. */
+export class OpenReasoning implements OpenContent {
+  readonly #output: EventOutput;
+  readonly #form: ReasoningForm;
+  readonly #at: string;
+  #hasBegun = false;
+
+  constructor(output: EventOutput, place: OutputPlace, field: "summary" | "content") {
+    this.#output = output;
+    this.#form = REASONING_FORMS[field];
+    this.#at = `${members(place)},"${this.#form.index}":0`;
+  }
+
+  append(delta: string): void {
+    if (!this.#hasBegun) this.#begin();
+    this.#output.emitDelta(`${this.#form.text}.delta`, `${this.#at},`, delta);
+  }
+
+  end(text: string): void {
+    if (!this.#hasBegun) return;
+    this.#output.emit(`${this.#form.text}.done`, `${this.#at},"text":${JSON.stringify(text)}`);
+    this.#emitPart("done", text);
+  }
+
+  #begin(): void {
+    this.#hasBegun = true;
+    this.#emitPart("added", "");
+  }
+
+  #emitPart(change: "added" | "done", text: string): void {
+    const part = JSON.stringify({ type: this.#form.type, text });
+    this.#output.emit(`${this.#form.part}.${change}`, `${this.#at},"part":${part}`);
+  }
+}
+
+interface ReasoningForm {
+  readonly type: string;
+  readonly index: string;
+  readonly part: string;
+  readonly text: string;
+}
+
+const REASONING_FORMS: Readonly<Record<"summary" | "content", ReasoningForm>> = {
+  summary: {
+    type: "summary_text",
+    index: "summary_index",
+    part: "response.reasoning_summary_part",
+    text: "response.reasoning_summary_text",
+  },
+  content: {
+    type: "reasoning_text",
+    index: "content_index",
+    part: "response.content_part",
+    text: "response.reasoning_text",
+  },
+};
+
+/** The input of a call. */
+export class OpenInput implements OpenContent {
+  readonly #output: EventOutput;
+  readonly #form: InputForm;
+  readonly #at: string;
+  readonly #name: string;
+
+  /** @param name Name of the function. The events of other calls do not have it. */
+  constructor(output: EventOutput, place: OutputPlace, form: keyof typeof INPUT_FORMS, name?: string) {
+    this.#output = output;
+    this.#form = INPUT_FORMS[form];
+    this.#at = `${members(place)},`;
+    this.#name = name === undefined ? "" : `"name":${JSON.stringify(name)},`;
+  }
+
+  append(delta: string): void {
+    this.#output.emitDelta(`${this.#form.event}.delta`, this.#at, delta);
+  }
+
+  end(text: string): void {
+    const done = `"${this.#form.field}":${JSON.stringify(text)}`;
+    this.#output.emit(`${this.#form.event}.done`, this.#at + this.#name + done);
+  }
+}
+
+interface InputForm {
+  readonly event: string;
+  /** Of the whole input in the event that ends it. */
+  readonly field: string;
+}
+
+const INPUT_FORMS = {
+  function_call: { event: "response.function_call_arguments", field: "arguments" },
+  custom_tool_call: { event: "response.custom_tool_call_input", field: "input" },
+  mcp_call: { event: "response.mcp_call_arguments", field: "arguments" },
+  code_interpreter_call: { event: "response.code_interpreter_call_code", field: "code" },
+} as const satisfies Readonly<Record<string, InputForm>>;

@@ -1,0 +1,40 @@
+/** The items of a response in the order of their indices, as their last events have them. */
+import type { EventOutput } from "./event-output.ts";
+import type { OutputPlace } from "./open-items.ts";
+import type { WrittenItem } from "./write-items.ts";
+
+/** Writes the first and the last event of each item, and keeps the items for the response object. */
+export class OutputList {
+  readonly #output: EventOutput;
+  /** JSON text of the items; empty for one that is not done. */
+  readonly #items: string[] = [];
+
+  constructor(output: EventOutput) {
+    this.#output = output;
+  }
+
+  /** Begins an item, at the next index. */
+  add(item: WrittenItem): OutputPlace {
+    const outputIndex = this.#items.push("") - 1;
+    const members = `"output_index":${outputIndex},"item":${JSON.stringify(item)}`;
+    this.#output.emit("response.output_item.added", members);
+    return { id: item.id, outputIndex };
+  }
+
+  /** Ends an item. */
+  finish({ outputIndex }: OutputPlace, item: WrittenItem): void {
+    const text = JSON.stringify(item);
+    this.#items[outputIndex] = text;
+    this.#output.emit("response.output_item.done", `"output_index":${outputIndex},"item":${text}`);
+  }
+
+  /** How many items there are. */
+  get length(): number {
+    return this.#items.length;
+  }
+
+  /** JSON text of the items before an index. */
+  before(end: number): readonly string[] {
+    return this.#items.slice(0, end).filter((text) => text !== "");
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * The events of one model call -> the events of its items. Items begin in the order of their parts, so that the indices
+ * of a stream are those of the response object; what a provider sends of a later part before that waits.
+ */
+import { create } from "@bufbuild/protobuf";
+import { type ContentPart, type ProviderState, ToolCallSchema } from "../../gen/outrigger/v1/message_pb.ts";
+import type { FinishReason } from "../../gen/outrigger/v1/response_pb.ts";
+import {
+  ToolCallStart_InputKind as InputKind,
+  type PartAdded,
+  type ReasoningEnd,
+  type StreamEvent,
+  type TextEnd,
+  type ToolCallEnd,
+  type ToolCallStart,
+} from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { EventOutput } from "./event-output.ts";
+import { addedItem, emitProgress } from "./hosted-events.ts";
+import { itemIdOf } from "./ids.ts";
+import { type OpenContent, OpenInput, OpenReasoning, OpenText, type OutputPlace } from "./open-items.ts";
+import type { OutputList } from "./output-list.ts";
+import {
+  contentOf,
+  type ItemStatus,
+  type ItemWriter,
+  inputOf,
+  isCustom,
+  itemStatusAt,
+  partOf,
+  type WrittenItem,
+} from "./write-items.ts";
+
+/** What the steps of a response share. */
+export interface StepContext {
+  readonly output: EventOutput;
+  readonly list: OutputList;
+  readonly items: ItemWriter;
+  /** Whether the sidecar executes a tool: its calls are written when they are executed. */
+  isServerTool(name: string): boolean;
+}
+
+/** A part of the answer. */
+interface OpenPart {
+  /** Undefined while it has no item: a text may stay empty, and a call may be written later. */
+  item: OpenItem | undefined;
+  /** What its deltas have brought. */
+  text: string;
+  isOver: boolean;
+}
+
+/** The item of a part. */
+interface OpenItem {
+  readonly place: OutputPlace;
+  readonly content: OpenContent;
+  /** Whether deltas are written as they come. */
+  readonly streams: boolean;
+}
+
+type Event = StreamEvent["event"];
+type StartEvent = Extract<Event, { case: "textStart" | "reasoningStart" | "toolCallStart" }>;
+type PartEvent = Exclude<Event, { case: "streamStart" | "finish" | "error" | "providerEvent" | undefined }>;
+
+/** Writes the items of one model call. */
+export class StepEvents {
+  readonly #context: StepContext;
+  readonly #messageId: string;
+  readonly #parts: OpenPart[] = [];
+  /** The parts that are over, by their indices: the state of all of them follows the items. */
+  readonly #content: ContentPart[] = [];
+  /** Events of parts whose turn has not come, by the index of the part. */
+  readonly #waiting = new Map<number, PartEvent[]>();
+  /** Index of the first part that has neither an item nor an end. */
+  #next = 0;
+  /** Writes the last event of the latest item, once it is known whether the answer was cut. */
+  #finishLatest: ((status: ItemStatus) => void) | undefined;
+
+  constructor(context: StepContext, messageId: string) {
+    this.#context = context;
+    this.#messageId = messageId;
+  }
+
+  /** Takes one event of the model. */
+  push({ event }: StreamEvent): void {
+    switch (event.case) {
+      case "streamStart":
+      case "providerEvent":
+      case "error":
+      case undefined:
+        return undefined;
+      case "finish":
+        return this.#finish(event.value.finishReason);
+      default:
+        return this.#pushPart(event);
+    }
+  }
+
+  #pushPart(event: PartEvent): void {
+    const { partIndex } = event.value;
+    if (partIndex > this.#next) return this.#wait(partIndex, event);
+    this.#apply(event);
+    if (partIndex === this.#next) this.#advance();
+  }
+
+  #wait(partIndex: number, event: PartEvent): void {
+    const events = this.#waiting.get(partIndex);
+    if (events === undefined) this.#waiting.set(partIndex, [event]);
+    else events.push(event);
+  }
+
+  /** Lets the next parts begin. */
+  #advance(): void {
+    for (
+      let part = this.#parts[this.#next];
+      part !== undefined && hasBegun(part);
+      part = this.#parts[this.#next]
+    ) {
+      this.#next += 1;
+      const events = this.#waiting.get(this.#next) ?? [];
+      this.#waiting.delete(this.#next);
+      for (const event of events) this.#apply(event);
+    }
+  }
+
+  #apply(event: PartEvent): void {
+    switch (event.case) {
+      case "textStart":
+      case "reasoningStart":
+      case "toolCallStart":
+        return this.#start(event);
+      case "textDelta":
+      case "reasoningDelta":
+      case "toolCallDelta":
+        return this.#append(event.value.partIndex, event.value.delta);
+      case "textEnd":
+        return this.#endText(event.value);
+      case "reasoningEnd":
+        return this.#endReasoning(event.value);
+      case "toolCallEnd":
+        return this.#endCall(event.value);
+      case "partAdded":
+        return this.#addWhole(event.value);
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #start(event: StartEvent): void {
+    this.#finishEarlier();
+    const part: OpenPart = { item: undefined, text: "", isOver: false };
+    this.#parts[event.value.partIndex] = part;
+    if (event.case === "reasoningStart") part.item = this.#addReasoning(event.value.partIndex);
+    if (event.case !== "toolCallStart") return;
+    if (this.#context.isServerTool(event.value.name)) part.isOver = true;
+    else part.item = this.#addCall(event.value);
+  }
+
+  #append(index: number, delta: string): void {
+    const part = this.#parts[index];
+    if (part === undefined) return;
+    part.text += delta;
+    if (part.item === undefined && !part.isOver) part.item = this.#addText(index);
+    if (part.item?.streams === true) part.item.content.append(delta);
+  }
+
+  #addText(index: number): OpenItem {
+    const { output, items } = this.#context;
+    const place = this.#add(items.openMessage(this.#idOf("message", index)));
+    return { place, content: new OpenText(output, place), streams: true };
+  }
+
+  #addReasoning(index: number): OpenItem {
+    const { output, items } = this.#context;
+    const place = this.#add(items.openReasoning(this.#idOf("reasoning", index)));
+    return { place, content: new OpenReasoning(output, place, items.reasoningField), streams: true };
+  }
+
+  #addCall({ partIndex, id, name, inputKind }: ToolCallStart): OpenItem {
+    const { output, items } = this.#context;
+    const isText = inputKind === InputKind.TEXT;
+    const call = create(ToolCallSchema, {
+      id,
+      name,
+      input: { case: isText ? "text" : "argumentsJson", value: "" },
+    });
+    const tool = items.callerTool(name);
+    const type = isCustom(call, tool) ? "custom_tool_call" : "function_call";
+    const place = this.#add(items.call(this.#idOf(type, partIndex), "in_progress", call));
+    const functionName = type === "function_call" ? (tool?.ownName ?? name) : undefined;
+    const content = new OpenInput(output, place, type, functionName);
+    // The input of a custom tool that the provider has as a function is known when its JSON is complete.
+    return { place, content, streams: type === "function_call" || isText };
+  }
+
+  #endText({ partIndex, citations, providerState }: TextEnd): void {
+    const part = this.#endPart(partIndex);
+    const whole = partOf({ part: { case: "text", value: part.text }, citations, ...stateIn(providerState) });
+    this.#content[partIndex] = whole;
+    const { item } = part;
+    if (item === undefined) return;
+    const written = contentOf(whole);
+    item.content.end(part.text, written);
+    this.#finishItem(partIndex, item.place, (status) =>
+      this.#context.items.message(item.place.id, status, whole),
+    );
+  }
+
+  #endReasoning({ partIndex, redacted, providerState }: ReasoningEnd): void {
+    const { item, text } = this.#endPart(partIndex);
+    const whole = partOf({
+      part: { case: "reasoning", value: { text, redacted } },
+      ...stateIn(providerState),
+    });
+    this.#content[partIndex] = whole;
+    if (item === undefined) return;
+    item.content.end(text);
+    this.#finishItem(partIndex, item.place, () => this.#context.items.reasoning(item.place.id, whole));
+  }
+
+  #endCall({ partIndex, toolCall: call, providerState }: ToolCallEnd): void {
+    const { item } = this.#endPart(partIndex);
+    if (call === undefined) return;
+    this.#content[partIndex] = partOf({ part: { case: "toolCall", value: call }, ...stateIn(providerState) });
+    if (item === undefined) return;
+    const { items } = this.#context;
+    const input = inputOf(call, items.callerTool(call.name));
+    if (!item.streams && input !== "") item.content.append(input);
+    item.content.end(input);
+    this.#finishItem(partIndex, item.place, (status) => items.call(item.place.id, status, call));
+  }
+
+  /** A part that arrives whole: its item is added, and its events are written, at once. */
+  #addWhole({ partIndex, part }: PartAdded): void {
+    this.#finishEarlier();
+    this.#parts[partIndex] = { item: undefined, text: "", isOver: true };
+    if (part === undefined) return;
+    this.#content[partIndex] = part;
+    const { output, items } = this.#context;
+    const item = items.whole(this.#messageId, partIndex, part);
+    const place = this.#add(addedItem(item));
+    emitProgress(item, output, place);
+    this.#finishItem(partIndex, place, () => item);
+  }
+
+  #endPart(index: number): OpenPart {
+    const part = this.#parts[index] ?? { item: undefined, text: "", isOver: true };
+    part.isOver = true;
+    return part;
+  }
+
+  #add(item: WrittenItem): OutputPlace {
+    return this.#context.list.add(item);
+  }
+
+  #idOf(type: string, index: number): string {
+    return itemIdOf(type, this.#messageId, index);
+  }
+
+  /** Ends an item; the last one of the answer when it is known whether the answer was cut. */
+  #finishItem(index: number, place: OutputPlace, item: (status: ItemStatus) => WrittenItem): void {
+    const finish = (status: ItemStatus) => this.#context.list.finish(place, item(status));
+    if (index === this.#parts.length - 1) this.#finishLatest = finish;
+    else finish("completed");
+  }
+
+  #finishEarlier(): void {
+    this.#finishLatest?.("completed");
+    this.#finishLatest = undefined;
+  }
+
+  #finish(reason: FinishReason | undefined): void {
+    this.#applyWaiting();
+    this.#finishLatest?.(itemStatusAt(reason));
+    this.#finishLatest = undefined;
+    const carrier = this.#context.items.carrier(this.#messageId, this.#content);
+    if (carrier !== undefined) this.#context.list.finish(this.#add(carrier), carrier);
+  }
+
+  /** Parts that waited for one that never came. */
+  #applyWaiting(): void {
+    for (const index of [...this.#waiting.keys()].sort((left, right) => left - right))
+      for (const event of this.#waiting.get(index) ?? []) this.#apply(event);
+    this.#waiting.clear();
+  }
+}
+
+function hasBegun({ item, isOver }: OpenPart): boolean {
+  return item !== undefined || isOver;
+}
+
+function stateIn(providerState: ProviderState | undefined): { providerState?: ProviderState } {
+  return providerState === undefined ? {} : { providerState };
+}

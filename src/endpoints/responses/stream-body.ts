@@ -1,0 +1,113 @@
+/** The body of a streamed response: the events of a run as they come, with comments where nothing comes for long. */
+import { toSdkError } from "../../core/errors.ts";
+import type { RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
+import type { SseSink } from "./event-output.ts";
+import type { ResponseEvents } from "./write-events.ts";
+
+/** Ends a stream, as that of Chat Completions does. Official SDKs stop reading at it. */
+const DONE_LINE = "data: [DONE]\n\n";
+
+/** A comment, which readers of event streams skip. Proxies close connections that are silent. */
+const COMMENT = Buffer.from(": keep-alive\n\n");
+
+/** What a body is made of. */
+export interface StreamBodyOptions {
+  readonly events: AsyncIterator<readonly RunEvent[]>;
+  readonly writer: ResponseEvents;
+  /** What the writer writes to. It may hold events already. */
+  readonly sink: SseSink;
+  /** Whether the events are over. */
+  readonly isOver: boolean;
+  /** Longest silence in milliseconds. */
+  readonly keepAliveMs: number;
+  /** Aborted when the caller is gone. */
+  readonly signal: AbortSignal;
+}
+
+type Result = IteratorResult<Uint8Array>;
+
+/** Each element is one write: what one batch of events became, or a comment. One timer for the whole stream. */
+export class StreamBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #options: StreamBodyOptions;
+  #isOver: boolean;
+  #hasEnded = false;
+  #timer: NodeJS.Timeout | undefined;
+  #isSilent = false;
+  /** Whether a read of the events is under way. It outlives the comments that are written meanwhile. */
+  #isReading = false;
+  #reader: PromiseWithResolvers<Result> | undefined;
+
+  constructor(options: StreamBodyOptions) {
+    this.#options = options;
+    this.#isOver = options.isOver;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Result> {
+    this.#timer ??= setInterval(this.#onSilence, this.#options.keepAliveMs).unref();
+    if (this.#hasEnded) return Promise.resolve({ done: true, value: undefined });
+    const reader = Promise.withResolvers<Result>();
+    this.#reader = reader;
+    if (!this.#isReading) this.#read().then(this.#onRead, this.#onFailure);
+    return reader.promise;
+  }
+
+  async return(): Promise<Result> {
+    this.#hasEnded = true;
+    clearInterval(this.#timer);
+    if (!this.#isOver) await this.#options.events.return?.();
+    return { done: true, value: undefined };
+  }
+
+  readonly #onRead = (result: Result): void => {
+    this.#isReading = false;
+    this.#isSilent = false;
+    this.#reader?.resolve(result);
+    this.#reader = undefined;
+  };
+
+  readonly #onFailure = (thrown: unknown): void => {
+    this.#hasEnded = true;
+    clearInterval(this.#timer);
+    this.#reader?.reject(thrown);
+  };
+
+  readonly #onSilence = (): void => {
+    if (this.#isSilent) {
+      this.#reader?.resolve({ done: false, value: COMMENT });
+      this.#reader = undefined;
+    }
+    this.#isSilent = true;
+  };
+
+  /** What comes next of the events. Bytes that are there already come first. */
+  async #read(): Promise<Result> {
+    this.#isReading = true;
+    const { events, writer, sink, signal } = this.#options;
+    let bytes = sink.take();
+    try {
+      while (bytes.byteLength === 0 && !this.#isOver) {
+        const { done, value } = await events.next();
+        this.#isOver = done === true;
+        if (value !== undefined) writer.push(value);
+        bytes = sink.take();
+      }
+      if (this.#isOver) writer.end();
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+      this.#isOver = true;
+      // A run that failed has said so in its last event.
+      if (writer.last === undefined) writer.fail(toSdkError(thrown));
+    }
+    return { done: false, value: this.#isOver ? this.#last(bytes) : bytes };
+  }
+
+  #last(bytes: Buffer): Buffer {
+    this.#hasEnded = true;
+    clearInterval(this.#timer);
+    return Buffer.concat([bytes, this.#options.sink.take(), Buffer.from(DONE_LINE)]);
+  }
+}

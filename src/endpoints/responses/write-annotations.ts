@@ -1,0 +1,44 @@
+/** Citations -> annotations of OpenAI's output texts. */
+import type { Citation, ContentPart } from "../../gen/outrigger/v1/message_pb.ts";
+import { asObject, type JsonObject, textIn, tryParseJson } from "../../kit/json/json.ts";
+import type { Annotation } from "../../wire/openai-responses/response.ts";
+
+/** The annotations of a text. Indices count code points; a citation without a span covers the whole text. */
+export function annotationsOf({ citations }: ContentPart, text: string): readonly object[] {
+  if (citations.length === 0) return [];
+  const length = countCodePoints(text);
+  return citations.map((citation, index) => ownAnnotation(citation) ?? annotationOf(citation, index, length));
+}
+
+/** Types that have fields of their own. Servers differ in the form of `url_citation`. */
+const OWN_TYPES: ReadonlySet<string> = new Set<Annotation["type"]>([
+  "file_citation",
+  "container_file_citation",
+  "file_path",
+]);
+
+/** What OpenAI's API wrote is passed on as it is. */
+function ownAnnotation({ type, rawJson }: Citation): JsonObject | undefined {
+  if (!OWN_TYPES.has(type)) return undefined;
+  const annotation = asObject(tryParseJson(rawJson));
+  return textIn(annotation?.type) === type ? annotation : undefined;
+}
+
+/** A citation of another provider. `cited_text`, which OpenAI does not have, is added where the provider gives it. */
+function annotationOf(citation: Citation, index: number, length: number): object {
+  const { title, url, sourceId, citedText, startIndex, endIndex } = citation;
+  const quote = citedText === "" ? {} : { cited_text: citedText };
+  if (url === "")
+    return {
+      ...({ type: "file_citation", file_id: sourceId, filename: title, index } satisfies Annotation),
+      ...quote,
+    };
+  const span = { start_index: startIndex ?? 0, end_index: endIndex ?? length };
+  return { ...({ type: "url_citation", ...span, title, url } satisfies Annotation), ...quote };
+}
+
+function countCodePoints(text: string): number {
+  let count = 0;
+  for (const _point of text) count += 1;
+  return count;
+}

@@ -1,0 +1,186 @@
+/**
+ * The events of a run -> the events of its response. It depends on nothing but those events, so that a replay of a
+ * stored run gives the same bytes, and a stream that is taken up again is a replay without its beginning.
+ */
+import { errorFromProto, InternalError, type SDKError, StreamError } from "../../core/errors.ts";
+import type { StepFinish } from "../../gen/outrigger/v1/generation_pb.ts";
+import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { type Run, type RunEvent, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
+import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import { answerMessageId } from "../../runs/ids.ts";
+import { errorObjectOf } from "./errors.ts";
+import { type EventOptions, EventOutput, type EventSink } from "./event-output.ts";
+import { OutputList } from "./output-list.ts";
+import { ServerToolEvents } from "./server-tool-events.ts";
+import { settingsOf } from "./settings.ts";
+import { type StepContext, StepEvents } from "./step-events.ts";
+import { ItemWriter } from "./write-items.ts";
+import { ResponseWriter } from "./write-response.ts";
+
+/** Types of the events that end a stream, by the status of the run. A cancelled response has no event of its own. */
+const LAST_EVENTS: ReadonlyMap<RunStatus, string> = new Map([
+  [RunStatus.REQUIRES_ACTION, "response.completed"],
+  [RunStatus.COMPLETED, "response.completed"],
+  [RunStatus.INCOMPLETE, "response.incomplete"],
+  [RunStatus.FAILED, "response.failed"],
+  [RunStatus.CANCELLED, "response.incomplete"],
+]);
+
+/** Writes the events of one response. */
+export class ResponseEvents {
+  readonly #output: EventOutput;
+  readonly #response: ResponseWriter;
+  readonly #list: OutputList;
+  readonly #tools: ServerToolEvents;
+  readonly #context: StepContext;
+  readonly #runId: string;
+  readonly #warnings: Warning[] = [];
+  #step: StepEvents | undefined;
+  #model = "";
+  /** How many items there were at the end of the latest step. The response of a run that failed has no others. */
+  #kept = 0;
+  #hasStarted = false;
+  #isInProgress = false;
+  /** The run where it requires action. It is not over: its caller may continue it. */
+  #paused: Run | undefined;
+  #last: string | undefined;
+  #failure: SDKError | undefined;
+
+  /** @param run The run as it was created, or later. */
+  constructor(run: Run, sink: EventSink, options: EventOptions, settings = settingsOf(run)) {
+    this.#runId = run.id;
+    this.#output = new EventOutput(sink, options);
+    this.#response = new ResponseWriter(run, settings);
+    this.#list = new OutputList(this.#output);
+    const items = new ItemWriter(settings);
+    const tools = new ServerToolEvents(run.id, this.#output, this.#list);
+    this.#tools = tools;
+    const isServerTool = (name: string) => tools.has(name);
+    this.#context = { output: this.#output, list: this.#list, items, isServerTool };
+  }
+
+  /** The response object of the last event, as JSON text. Undefined before that. */
+  get last(): string | undefined {
+    return this.#last;
+  }
+
+  /** Why the run failed. Undefined where it did not. */
+  get failure(): SDKError | undefined {
+    return this.#failure;
+  }
+
+  /** The response object as it is now, as JSON text. @param run The run, as of the latest event. */
+  objectOf(run: Run): string {
+    return this.#last ?? this.#write(run, this.#list.length);
+  }
+
+  /** Takes events of the run, in order. */
+  push(events: readonly RunEvent[]): void {
+    for (const event of events) this.#pushEvent(event);
+  }
+
+  /**
+   * Called when there are no more events.
+   * @throws StreamError where the run is not over: what was sent must not look complete.
+   */
+  end(): void {
+    if (this.#paused !== undefined) this.#finish(this.#paused);
+    if (this.#last === undefined) throw new StreamError("the events of the run ended before the run did");
+  }
+
+  /** The event of a failure that ends the stream and not the run. */
+  fail(error: SDKError): void {
+    const { code, message, param } = errorObjectOf(error);
+    const members = JSON.stringify({ code, message, param });
+    this.#output.emit("error", members.slice(1, -1));
+  }
+
+  #pushEvent({ event, step }: RunEvent): void {
+    switch (event.case) {
+      case "run":
+        return this.#changeRun(event.value);
+      case "modelEvent":
+        return this.#pushModel(event.value, step);
+      case "stepFinish":
+        return this.#finishStep(event.value);
+      case "serverToolList":
+        return this.#tools.list(event.value);
+      case "serverToolStart":
+        return this.#tools.start(event.value);
+      case "serverToolFinish":
+        return this.#tools.finish(event.value);
+      default:
+        return undefined;
+    }
+  }
+
+  #changeRun(run: Run): void {
+    if (!this.#hasStarted) this.#start(run);
+    this.#tools.know(run.serverTools);
+    this.#paused = undefined;
+    switch (run.status) {
+      case RunStatus.QUEUED:
+        return undefined;
+      case RunStatus.IN_PROGRESS:
+        return this.#progress(run);
+      case RunStatus.REQUIRES_ACTION:
+        this.#tools.requestApprovals(run.requiredApprovals);
+        this.#paused = run;
+        return undefined;
+      default:
+        return this.#finish(run);
+    }
+  }
+
+  #start(run: Run): void {
+    this.#hasStarted = true;
+    this.#emitResponse("response.created", run);
+    if (run.status === RunStatus.QUEUED) this.#emitResponse("response.queued", run);
+  }
+
+  /** The run goes on; the first time, it begins. */
+  #progress(run: Run): void {
+    if (!this.#isInProgress) this.#emitResponse("response.in_progress", run);
+    this.#isInProgress = true;
+  }
+
+  #pushModel(event: StreamEvent, step: number): void {
+    const messageId = answerMessageId(this.#runId, step);
+    if (event.event.case === "streamStart") this.#step = new StepEvents(this.#context, messageId);
+    this.#step?.push(event);
+    const { event: value } = event;
+    if (value.case === "toolCallEnd" && value.value.toolCall !== undefined)
+      this.#tools.called(value.value.toolCall, { messageId, part: value.value.partIndex });
+  }
+
+  #finishStep({ result }: StepFinish): void {
+    const { response } = result ?? {};
+    this.#model = response?.model ?? "";
+    this.#warnings.push(...(response?.warnings ?? []));
+    this.#kept = this.#list.length;
+  }
+
+  #finish(run: Run): void {
+    this.#paused = undefined;
+    const hasFailed = run.status === RunStatus.FAILED;
+    const isWhole = !hasFailed && run.status !== RunStatus.CANCELLED;
+    if (isWhole) this.#tools.endUnexecuted();
+    if (hasFailed) {
+      this.#failure =
+        run.error === undefined ? new InternalError("the run failed") : errorFromProto(run.error);
+      this.fail(this.#failure);
+    }
+    const items = isWhole ? this.#list.length : this.#kept;
+    this.#last = this.#write(run, items);
+    this.#output.emit(LAST_EVENTS.get(run.status) ?? "response.incomplete", `"response":${this.#last}`);
+  }
+
+  #emitResponse(type: string, run: Run): void {
+    this.#output.emit(type, `"response":${this.#write(run, this.#list.length)}`);
+  }
+
+  #write(run: Run, items: number): string {
+    const output = this.#list.before(items);
+    return this.#response.write(run, { model: this.#model, items: output, warnings: this.#warnings });
+  }
+}

@@ -1,0 +1,100 @@
+/** Messages of a thread -> items: those of the caller, and those of the model. The inverse of reading an input. */
+import { type ContentPart, Role, type ToolResult } from "../../gen/outrigger/v1/message_pb.ts";
+import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
+import { asObject, tryParseJson } from "../../kit/json/json.ts";
+import { itemIdOf } from "./ids.ts";
+import type { ItemWriter, WrittenItem } from "./write-items.ts";
+
+/** The items of a message, in the order of its parts. */
+export function itemsOfMessage(kept: ThreadMessage, writer: ItemWriter): readonly WrittenItem[] {
+  const { id, message, originJson } = kept;
+  const received = asObject(tryParseJson(originJson));
+  if (received !== undefined) return [receivedItem(id, received)];
+  if (message === undefined) return [];
+  switch (message.role) {
+    case Role.ASSISTANT:
+      return writer.itemsOf(id, message.content);
+    case Role.TOOL:
+      return message.content.flatMap(({ part }, index) =>
+        part.case === "toolResult"
+          ? [outputItem(itemIdOf("function_call_output", id, index), part.value)]
+          : [],
+      );
+    default:
+      return [spokenItem(id, message.role, message.content)];
+  }
+}
+
+/** An item that has no unified form, as the caller sent it. */
+function receivedItem(messageId: string, item: object): WrittenItem {
+  const type = "type" in item && typeof item.type === "string" ? item.type : "message";
+  return { ...item, type, id: itemIdOf(type, messageId, 0) };
+}
+
+const ROLES: ReadonlyMap<Role, string> = new Map([
+  [Role.USER, "user"],
+  [Role.SYSTEM, "system"],
+  [Role.DEVELOPER, "developer"],
+]);
+
+function spokenItem(messageId: string, role: Role, content: readonly ContentPart[]): WrittenItem {
+  const id = itemIdOf("message", messageId, 0);
+  const named = ROLES.get(role) ?? "user";
+  return { id, type: "message", status: "completed", role: named, content: content.map(inputPartOf) };
+}
+
+function outputItem(id: string, { toolCallId, content }: ToolResult): WrittenItem {
+  const texts = content.flatMap(({ part }) => (part.case === "text" ? [part.value] : []));
+  const isText = texts.length === content.length;
+  const output = isText ? texts.join("") : content.map(inputPartOf);
+  return { id, type: "function_call_output", status: "completed", call_id: toolCallId, output };
+}
+
+/** A part of the caller's. */
+function inputPartOf({ part }: ContentPart): object {
+  switch (part.case) {
+    case "text":
+      return { type: "input_text", text: part.value };
+    case "image": {
+      const { detail, mediaType, source } = part.value;
+      const at = { detail: detail || "auto" };
+      if (source.case === "fileId")
+        return { type: "input_image", ...at, file_id: source.value, image_url: null };
+      return {
+        type: "input_image",
+        ...at,
+        file_id: null,
+        image_url: urlOf(source, mediaType || "image/png"),
+      };
+    }
+    case "audio":
+    case "document": {
+      const { mediaType, source } = part.value;
+      const name =
+        part.case === "document" && part.value.fileName !== "" ? { filename: part.value.fileName } : {};
+      return { type: "input_file", ...name, ...fileOf(source, mediaType || "application/pdf") };
+    }
+    default:
+      return { type: "input_text", text: "" };
+  }
+}
+
+type Source = Extract<ContentPart["part"], { case: "image" | "audio" | "document" }>["value"]["source"];
+
+function fileOf(source: Source, mediaType: string): object {
+  switch (source.case) {
+    case "fileId":
+      return { file_id: source.value };
+    case "url":
+      return { file_url: source.value };
+    default:
+      return { file_data: urlOf(source, mediaType) };
+  }
+}
+
+/** The address, or the bytes as a data URL. */
+function urlOf(source: Source, mediaType: string): string {
+  if (source.case === "url") return source.value;
+  const bytes = source.case === "data" ? source.value : new Uint8Array();
+  return `data:${mediaType};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")}`;
+}

@@ -1,0 +1,280 @@
+/** Parts of an assistant's message -> output items. One part is one item. */
+
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type ContentPart, ContentPartSchema, type ToolCall } from "../../gen/outrigger/v1/message_pb.ts";
+import {
+  type FinishReason,
+  FinishReason_Reason as Reason,
+  type Response,
+} from "../../gen/outrigger/v1/response_pb.ts";
+import { CUSTOM_INPUT } from "../../kit/adapter/custom-tool.ts";
+import { dataOfState } from "../../kit/adapter/part-state.ts";
+import { asObject, asString, type JsonObject, objectIn, textIn, tryParseJson } from "../../kit/json/json.ts";
+import type {
+  CustomToolCall,
+  FunctionCall,
+  OutputMessage,
+  ReasoningItem,
+} from "../../wire/openai-responses/items.ts";
+import type { ImageGenerationCall } from "../../wire/openai-responses/response.ts";
+import type { Untrusted } from "../../wire/untrusted.ts";
+import { type ItemPlace, itemIdOf } from "./ids.ts";
+import { isOpenAiItem } from "./item-types.ts";
+import { encodeOtherParts, encodeReasoning } from "./provider-state.ts";
+import type { ResponseSettings } from "./settings.ts";
+import { type CallerTool, ToolNames } from "./tool-names.ts";
+import { annotationsOf } from "./write-annotations.ts";
+
+/** Whether an item is complete, or was cut off. */
+export type ItemStatus = "in_progress" | "completed" | "incomplete";
+
+/** An item of a response, with the fields of its type in OpenAI's API. */
+export interface WrittenItem {
+  readonly type: string;
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** Writes the items of one response. */
+export class ItemWriter {
+  readonly #names: ToolNames;
+  readonly #summarizes: boolean;
+  readonly #carriesState: boolean;
+
+  constructor({ echoed, include }: ResponseSettings) {
+    this.#names = new ToolNames(echoed.tools);
+    this.#summarizes = typeof echoed.reasoning.summary === "string";
+    // A caller that keeps the conversation itself has no other way to return what the provider needs back.
+    this.#carriesState = !echoed.store || include.includes("reasoning.encrypted_content");
+  }
+
+  /** The items of a whole answer. @param messageId Id of its message. */
+  answer(messageId: string, { message, finishReason }: Response): readonly WrittenItem[] {
+    const content = message?.content ?? [];
+    const carrier = this.carrier(messageId, content);
+    const items = this.itemsOf(messageId, content, itemStatusAt(finishReason));
+    return carrier === undefined ? items : [...items, carrier];
+  }
+
+  /** The items of the parts of a message. @param last Status of the last one. */
+  itemsOf(
+    messageId: string,
+    content: readonly ContentPart[],
+    last: ItemStatus = "completed",
+  ): readonly WrittenItem[] {
+    return content.flatMap((part, index) => {
+      const status = index === content.length - 1 ? last : "completed";
+      return this.#itemOf(part, { messageId, part: index }, status) ?? [];
+    });
+  }
+
+  /** The item of a part; undefined for a text without characters. */
+  #itemOf(
+    whole: ContentPart,
+    { messageId, part: index }: ItemPlace,
+    status: ItemStatus,
+  ): WrittenItem | undefined {
+    const { part } = whole;
+    switch (part.case) {
+      case "text":
+        return part.value === ""
+          ? undefined
+          : this.message(itemIdOf("message", messageId, index), status, whole);
+      case "reasoning":
+        return this.reasoning(itemIdOf("reasoning", messageId, index), whole);
+      case "toolCall": {
+        const type = isCustom(part.value, this.callerTool(part.value.name))
+          ? "custom_tool_call"
+          : "function_call";
+        return this.call(itemIdOf(type, messageId, index), status, part.value);
+      }
+      default:
+        return this.whole(messageId, index, whole);
+    }
+  }
+
+  /** Where the text of reasoning goes: into `summary` where the caller asked for summaries, else into `content`. */
+  get reasoningField(): "summary" | "content" {
+    return this.#summarizes ? "summary" : "content";
+  }
+
+  /** The tool of the caller that a call names. */
+  callerTool(name: string): CallerTool | undefined {
+    return this.#names.called(name);
+  }
+
+  /** A message with one text. */
+  message(id: string, status: ItemStatus, part: ContentPart): WrittenItem {
+    const { phase } = messageFieldsOf(part);
+    const content = [contentOf(part).part];
+    return { id, type: "message", status, content, ...phase, role: "assistant" };
+  }
+
+  /** A message that begins. */
+  openMessage(id: string): WrittenItem {
+    return {
+      id,
+      type: "message",
+      status: "in_progress",
+      content: [],
+      role: "assistant",
+    } satisfies Untrusted<OutputMessage>;
+  }
+
+  /** Reasoning. Its state is written where the caller has to return it. */
+  reasoning(id: string, part: ContentPart): WrittenItem {
+    const text = part.part.case === "reasoning" ? part.part.value.text : "";
+    const encrypted_content = this.#carriesState ? encodeReasoning(part) : null;
+    const encrypted = encrypted_content === null ? {} : { encrypted_content };
+    return { ...this.#reasoningOf(id, text), ...encrypted };
+  }
+
+  /** Reasoning that begins. */
+  openReasoning(id: string): WrittenItem {
+    return { id, type: "reasoning", summary: [] } satisfies Untrusted<ReasoningItem>;
+  }
+
+  #reasoningOf(id: string, text: string): WrittenItem {
+    if (text === "") return this.openReasoning(id);
+    if (this.#summarizes)
+      return {
+        id,
+        type: "reasoning",
+        summary: [{ type: "summary_text", text }],
+      } satisfies Untrusted<ReasoningItem>;
+    const content = [{ type: "reasoning_text" as const, text }];
+    return { id, type: "reasoning", summary: [], content } satisfies Untrusted<ReasoningItem>;
+  }
+
+  /** A call of a tool that the caller executes, by the names that the caller gave it. */
+  call(id: string, status: ItemStatus, call: ToolCall): WrittenItem {
+    const tool = this.#names.called(call.name);
+    const name = tool?.ownName ?? call.name;
+    const namespace = tool?.namespace === undefined ? {} : { namespace: tool.namespace };
+    const input = inputOf(call, tool);
+    const own = { call_id: call.id, name, ...namespace };
+    if (isCustom(call, tool))
+      return { id, type: "custom_tool_call", input, ...own } satisfies Untrusted<CustomToolCall>;
+    return { id, type: "function_call", status, arguments: input, ...own } satisfies Untrusted<FunctionCall>;
+  }
+
+  /** The item of a part that arrived whole: a generated image, a native part, a sound. */
+  whole(messageId: string, index: number, part: ContentPart): WrittenItem {
+    const type = typeOf(part);
+    return { ...fieldsOf(part, type), id: itemIdOf(type, messageId, index), type };
+  }
+
+  /**
+   * What follows the items of a message: a reasoning item with the state of its other parts, where the caller has to
+   * return it and there is any.
+   */
+  carrier(messageId: string, content: readonly ContentPart[]): WrittenItem | undefined {
+    const encrypted_content = this.#carriesState ? encodeOtherParts(content) : null;
+    if (encrypted_content === null) return undefined;
+    const id = itemIdOf("reasoning", messageId, content.length);
+    return { id, type: "reasoning", summary: [], encrypted_content } satisfies Untrusted<ReasoningItem>;
+  }
+}
+
+/** Status of the last item of an answer: incomplete where the answer was cut, and not where the model refused. */
+export function itemStatusAt(reason: FinishReason | undefined): ItemStatus {
+  const isFiltered = reason?.reason === Reason.CONTENT_FILTER && reason.raw !== "refusal";
+  return reason?.reason === Reason.LENGTH || isFiltered ? "incomplete" : "completed";
+}
+
+/** Makes a part. */
+export function partOf(init: MessageInitShape<typeof ContentPartSchema>): ContentPart {
+  return create(ContentPartSchema, init);
+}
+
+/** The content of a message's item: a text with its sources. */
+export function contentOf(part: ContentPart): WrittenContent {
+  const text = part.part.case === "text" ? part.part.value : "";
+  const annotations = annotationsOf(part, text);
+  const { logprobs } = messageFieldsOf(part);
+  return { annotations, part: { type: "output_text", annotations, logprobs, text } };
+}
+
+/** A content part of a message, and the sources of its text. */
+export interface WrittenContent {
+  readonly part: object;
+  readonly annotations: readonly object[];
+}
+
+/** Whether a call is one of a custom tool, also where the provider made it as a function's. */
+export function isCustom({ input }: ToolCall, tool: CallerTool | undefined): boolean {
+  return input.case === "text" || tool?.type === "custom";
+}
+
+/** The input of a call as its item has it. */
+export function inputOf({ input }: ToolCall, tool: CallerTool | undefined): string {
+  const text = input.value ?? "";
+  if (input.case === "text" || tool?.type !== "custom") return text;
+  return asString(asObject(tryParseJson(text))?.[CUSTOM_INPUT]) ?? text;
+}
+
+/** What only an API of OpenAI says of a message. It is in the state that the message's adapter keeps. */
+function messageFieldsOf({ providerState }: ContentPart): { phase: object; logprobs: readonly unknown[] } {
+  const { item, part } = dataOfState(providerState);
+  const phase = asString(objectIn(item).phase);
+  const { logprobs } = objectIn(part);
+  return { phase: phase === undefined ? {} : { phase }, logprobs: Array.isArray(logprobs) ? logprobs : [] };
+}
+
+/**
+ * The type of a whole part's item. What has no form at OpenAI has a type of its own with the name of its origin before
+ * a colon, as Open Responses asks.
+ */
+function typeOf({ part }: ContentPart): string {
+  switch (part.case) {
+    case "image":
+      return "image_generation_call";
+    case "native":
+      return isOpenAiItem(part.value) ? part.value.kind : `${part.value.provider}:${part.value.kind}`;
+    default:
+      return `outrigger:${part.case ?? "empty"}`;
+  }
+}
+
+function fieldsOf({ part, providerState }: ContentPart, type: string): object {
+  switch (part.case) {
+    case "image":
+      return imageFields(part.value, objectIn(dataOfState(providerState).item));
+    case "native":
+      if (part.value.kind === type) return asObject(tryParseJson(part.value.dataJson)) ?? {};
+      return { status: "completed", data: tryParseJson(part.value.dataJson) };
+    case "audio":
+    case "document": {
+      const { mediaType, source } = part.value;
+      return { status: "completed", media_type: mediaType, ...sourceFields(source) };
+    }
+    default:
+      return { status: "completed" };
+  }
+}
+
+type Media = Extract<ContentPart["part"], { case: "image" | "audio" | "document" }>["value"];
+
+/** @param item What an API of OpenAI says of the image: its size, quality and so on. */
+function imageFields({ mediaType, source }: Media, item: JsonObject): object {
+  const format = mediaType.startsWith("image/") ? { output_format: mediaType.slice("image/".length) } : {};
+  const result = source.case === "data" ? base64(source.value) : null;
+  const elsewhere = source.case === "data" ? {} : sourceFields(source);
+  const fields = { status: "completed", ...format, ...item, result };
+  return { ...(fields satisfies Untrusted<ImageGenerationCall>), ...elsewhere };
+}
+
+function sourceFields(source: Media["source"]): object {
+  switch (source.case) {
+    case "data":
+      return { data: base64(source.value) };
+    case "url":
+      return { url: source.value };
+    default:
+      return { file_id: textIn(source.value) };
+  }
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+}

@@ -1,0 +1,122 @@
+/**
+ * Runs -> response objects. One function writes all of them: the answer to a request, what a stream's first and last
+ * events have, and what is read later.
+ */
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { InferenceError } from "../../gen/outrigger/v1/error_pb.ts";
+import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { IncompleteReason, type Run, RunStatus } from "../../gen/outrigger/v1/run_pb.ts";
+import type { Usage } from "../../gen/outrigger/v1/usage_pb.ts";
+import type {
+  IncompleteDetails,
+  ResponseError,
+  ResponseObject,
+  ResponseStatus,
+  Usage as WrittenUsage,
+} from "../../wire/openai-responses/response.ts";
+import { responseErrorOf } from "./errors.ts";
+import { responseIdOf } from "./ids.ts";
+import type { RequestWarning, ResponseSettings } from "./settings.ts";
+import { warningOf } from "./warnings.ts";
+
+/** What a run has brought so far. */
+export interface RunOutput {
+  /** The model that answers; empty while that is not known. */
+  readonly model: string;
+  /** The items, each as JSON text. */
+  readonly items: readonly string[];
+  /** Warnings of the steps. */
+  readonly warnings: readonly Warning[];
+}
+
+/** Writes the response objects of one run. What does not change is written once. */
+export class ResponseWriter {
+  readonly #warnings: readonly RequestWarning[];
+  readonly #head: string;
+  readonly #tail: string;
+
+  /** @param run The run as it was created, or later. */
+  constructor(run: Run, { echoed, warnings }: ResponseSettings) {
+    this.#warnings = warnings;
+    const created_at = secondsOf(run.createdAt) ?? 0;
+    const head = { id: responseIdOf(run.id), object: "response", created_at } as const;
+    this.#head = `{${membersOf(head satisfies Partial<ResponseObject>)}`;
+    this.#tail = JSON.stringify(echoed).slice(1);
+  }
+
+  /** The response object of a run, as JSON text. */
+  write(run: Run, { model, items, warnings }: RunOutput): string {
+    const state = membersOf(stateOf(run, model));
+    const told = [...this.#warnings, ...[...run.warnings, ...warnings].map(warningOf)];
+    return `${this.#head},${state},"output":[${items.join(",")}],${warningsText(told)}${this.#tail}`;
+  }
+}
+
+/** The fields of a response that change while its run does. */
+function stateOf(run: Run, model: string) {
+  const status = statusOf(run.status);
+  return {
+    status,
+    completed_at: status === "completed" ? (secondsOf(run.endedAt) ?? null) : null,
+    error: errorOf(run.error),
+    incomplete_details: incompleteDetailsOf(run),
+    model: model === "" ? run.model : model,
+    usage: usageOf(run.usage),
+  } satisfies Partial<ResponseObject>;
+}
+
+/** A run that requires action is a response that is complete: its calls are for the caller. */
+function statusOf(status: RunStatus): ResponseStatus {
+  switch (status) {
+    case RunStatus.QUEUED:
+      return "queued";
+    case RunStatus.REQUIRES_ACTION:
+    case RunStatus.COMPLETED:
+      return "completed";
+    case RunStatus.INCOMPLETE:
+      return "incomplete";
+    case RunStatus.FAILED:
+      return "failed";
+    case RunStatus.CANCELLED:
+      return "cancelled";
+    default:
+      return "in_progress";
+  }
+}
+
+function errorOf(error: InferenceError | undefined): ResponseError | null {
+  return error === undefined ? null : responseErrorOf(error);
+}
+
+/** OpenAI has no words for limits on steps, calls or cost: they are told as that on tokens. */
+function incompleteDetailsOf({ status, incompleteReason }: Run): IncompleteDetails | null {
+  if (status !== RunStatus.INCOMPLETE) return null;
+  const isFiltered = incompleteReason === IncompleteReason.CONTENT_FILTER;
+  return { reason: isFiltered ? "content_filter" : "max_output_tokens" };
+}
+
+function usageOf(usage: Usage | undefined): WrittenUsage | null {
+  if (usage === undefined) return null;
+  const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0, outputTokens, totalTokens } = usage;
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
+    total_tokens: totalTokens,
+  };
+}
+
+/** `warnings`, which OpenAI does not have, is there only where there are some. */
+function warningsText(warnings: readonly RequestWarning[]): string {
+  return warnings.length === 0 ? "" : `"warnings":${JSON.stringify(warnings)},`;
+}
+
+/** The members of an object, without its braces. */
+function membersOf(object: object): string {
+  return JSON.stringify(object).slice(1, -1);
+}
+
+function secondsOf(time: Timestamp | undefined): number | undefined {
+  return time === undefined ? undefined : Number(time.seconds);
+}

@@ -1,0 +1,24 @@
+/** The response object of a run as it is kept. */
+import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
+import { answerMessageId } from "../../runs/ids.ts";
+import { settingsOf } from "./settings.ts";
+import { ItemWriter } from "./write-items.ts";
+import { ResponseWriter } from "./write-response.ts";
+
+/**
+ * The response object of a run with its steps, as JSON text: the object that the last event of its stream has.
+ * Runs with tools that the sidecar executes are read from their events instead, which have the order of the calls.
+ */
+export function writeRun(run: Run, settings = settingsOf(run)): string {
+  const writer = new ResponseWriter(run, settings);
+  const items = new ItemWriter(settings);
+  const responses = run.steps.flatMap(({ response }) => response ?? []);
+  const written = responses.flatMap((response, index) =>
+    items.answer(answerMessageId(run.id, index + 1), response),
+  );
+  return writer.write(run, {
+    model: responses.at(-1)?.model ?? "",
+    items: written.map((item) => JSON.stringify(item)),
+    warnings: responses.flatMap(({ warnings }) => warnings),
+  });
+}

@@ -1,0 +1,107 @@
+/** The routes of an HTTP API as a table of methods and paths. */
+import { type SDKError, toSdkError } from "../core/errors.ts";
+import type {
+  Endpoint,
+  EndpointRequest,
+  EndpointResponse,
+  EndpointRoute,
+  EndpointSocket,
+  FailedResponse,
+} from "./endpoint.ts";
+
+/** One entry of the table. */
+export interface RouteDefinition {
+  readonly method: string;
+  /** The path, with `{name}` for a part that differs: `/v1/responses/{id}`. */
+  readonly path: string;
+  /** @param parts The parts of the path that differ. What it throws becomes the response. */
+  serve(request: EndpointRequest, ...parts: string[]): Promise<EndpointResponse>;
+  /** Takes a WebSocket at the same path. */
+  connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
+}
+
+/** How an API writes its failures. */
+export type WriteFailure = (error: SDKError) => FailedResponse;
+
+/** An API with these routes. GET answers HEAD as well; other methods of a known path get 405. */
+export function endpointOf(definitions: readonly RouteDefinition[], fail: WriteFailure): Endpoint {
+  const entries = definitions.map((definition) => ({ definition, pattern: patternOf(definition.path) }));
+  return {
+    fail,
+    find(path, method) {
+      const found = entries.filter(({ pattern }) => pattern.test(path));
+      if (found.length === 0) return undefined;
+      const wanted = method === "HEAD" ? "GET" : method;
+      const entry = found.find(({ definition }) => definition.method === wanted);
+      if (entry !== undefined) return routeOf(entry.definition, entry.pattern, method, fail);
+      return otherMethod(found.map(({ definition }) => definition));
+    },
+  };
+}
+
+/** A part of a path that differs is not empty and has no slash. */
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{\w+\}/g, "([^/]+)")}/?$`);
+}
+
+function routeOf(
+  definition: RouteDefinition,
+  pattern: RegExp,
+  method: string,
+  fail: WriteFailure,
+): EndpointRoute {
+  const serve = async (request: EndpointRequest): Promise<EndpointResponse> => {
+    const parts = pattern.exec(request.path)?.slice(1) ?? [];
+    const response = await serveOrFail(request, () => definition.serve(request, ...parts.map(decoded)), fail);
+    return method === "HEAD" ? { ...response, body: new Uint8Array() } : response;
+  };
+  const { connect } = definition;
+  return { name: `${definition.method} ${definition.path}`, serve, ...(connect && { connect }) };
+}
+
+async function serveOrFail(
+  request: EndpointRequest,
+  serve: () => Promise<EndpointResponse>,
+  fail: WriteFailure,
+): Promise<EndpointResponse> {
+  try {
+    return await serve();
+  } catch (thrown) {
+    if (request.signal.aborted) throw thrown;
+    const error = toSdkError(thrown);
+    request.noteFailure(error);
+    return fail(error);
+  }
+}
+
+/** A path with a method that it does not have: OPTIONS says which ones it has, others are refused. */
+function otherMethod(definitions: readonly RouteDefinition[]): EndpointRoute {
+  const allow = definitions
+    .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))
+    .join(", ");
+  const path = definitions[0]?.path ?? "";
+  return {
+    name: `* ${path}`,
+    serve: ({ method }) =>
+      Promise.resolve(method === "OPTIONS" ? optionsOf(allow) : refusalOf(method, allow)),
+  };
+}
+
+function optionsOf(allow: string): EndpointResponse {
+  return { status: 204, headers: { allow }, body: new Uint8Array() };
+}
+
+function refusalOf(method: string, allow: string): EndpointResponse {
+  const message = `the method ${method} is not one of this path, which has ${allow}`;
+  const error = { message, type: "invalid_request_error", param: null, code: "method_not_allowed" };
+  const headers = { "content-type": "application/json", allow };
+  return { status: 405, headers, body: Buffer.from(JSON.stringify({ error })) };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

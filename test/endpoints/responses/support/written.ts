@@ -1,0 +1,49 @@
+/** What a run's events become. */
+
+import { MessageSink, SseSink } from "../../../../src/endpoints/responses/event-output.ts";
+import {
+  defaultSettings,
+  originOf,
+  type ResponseSettings,
+} from "../../../../src/endpoints/responses/settings.ts";
+import { ResponseEvents } from "../../../../src/endpoints/responses/write-events.ts";
+import type { Run, RunEvent } from "../../../../src/gen/outrigger/v1/run_pb.ts";
+import type { ResponsesEvent } from "../../support/events-in.ts";
+import { runOf } from "./run-events.ts";
+
+/** The run of a request with these settings. */
+export function runWith(echoed: Partial<ResponseSettings["echoed"]>, include: readonly string[] = []): Run {
+  const settings = { ...defaultSettings, echoed: { ...defaultSettings.echoed, ...echoed }, include };
+  return runOf({ origin: originOf(settings) });
+}
+
+/** The events of a response. */
+export function written(
+  events: readonly RunEvent[],
+  run: Run,
+  startingAfter = -1,
+): readonly ResponsesEvent[] {
+  const sink = new MessageSink();
+  const writer = new ResponseEvents(run, sink, { startingAfter, pads: false });
+  writer.push(events);
+  writer.end();
+  return sink.take().map((text) => JSON.parse(text));
+}
+
+/** The body of a stream. @param sizes Numbers of events in each push; the rest in a last one. */
+export function writtenBody(
+  events: readonly RunEvent[],
+  run: Run,
+  startingAfter = -1,
+  size = events.length,
+): string {
+  const sink = new SseSink();
+  const writer = new ResponseEvents(run, sink, { startingAfter, pads: false });
+  let body = "";
+  for (let at = 0; at < events.length; at += size) {
+    writer.push(events.slice(at, at + size));
+    body += sink.take().toString();
+  }
+  writer.end();
+  return body + sink.take().toString();
+}
