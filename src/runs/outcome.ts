@@ -29,7 +29,8 @@ export function runAfter(run: Run, result: GenerateResult, needsApproval: NeedsA
     const calls = openCallsOf(last);
     const requiredApprovals = calls.filter(({ name }) => needsApproval(name));
     const requiredResults = calls.filter(({ name }) => !needsApproval(name));
-    return withStatus(run, RunStatus.REQUIRES_ACTION, { ...change, requiredResults, requiredApprovals });
+    const waiting = { ...change, requiredResults, requiredApprovals, endedAt: timestampNow() };
+    return withStatus(run, RunStatus.REQUIRES_ACTION, waiting);
   }
   const incompleteReason = whyIncomplete(stopReason, last);
   const status =
@@ -58,7 +59,7 @@ export function runAfterContinuation(run: Run): Run {
   return withStatus(run, RunStatus.COMPLETED, {
     requiredResults: [],
     requiredApprovals: [],
-    endedAt: timestampNow(),
+    endedAt: run.endedAt ?? timestampNow(),
   });
 }
 

@@ -91,11 +91,13 @@ async function takenByAnother(store: RunStore, { owner, run }: StoredRun): Promi
 }
 
 function resumedRun(run: Run): Run {
-  return withStatus(run, RunStatus.IN_PROGRESS, {
+  const resumed = withStatus(run, RunStatus.IN_PROGRESS, {
     requiredResults: [],
     requiredApprovals: [],
     lastSequence: run.lastSequence + 1,
   });
+  delete resumed.endedAt;
+  return resumed;
 }
 
 function checkSubmission({ results, approvals }: SubmitToolResultsRequest, run: Run): void {

@@ -234,7 +234,8 @@ type Run struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When the first model call began. Unset in QUEUED.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// When the run reached a terminal status. Unset before that.
+	// When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+	// run that another one continued was over. Unset while the run is under way.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
 	// Model that was asked for, as the request named it.
 	Model string `protobuf:"bytes,10,opt,name=model,proto3" json:"model,omitempty"`

@@ -93,7 +93,8 @@ export type Run = Message<"outrigger.v1.Run"> & {
   startedAt?: Timestamp | undefined;
 
   /**
-   * When the run reached a terminal status. Unset before that.
+   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+   * run that another one continued was over. Unset while the run is under way.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 9;
    */

@@ -223,7 +223,9 @@ class Run(_message.Message):
 
     @_builtins.property
     def ended_at(self) -> _timestamp_pb2.Timestamp:
-        """When the run reached a terminal status. Unset before that."""
+        """When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+        run that another one continued was over. Unset while the run is under way.
+        """
 
     @_builtins.property
     def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:

@@ -358,7 +358,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp endedAt_;
   /**
    * <pre>
-   * When the run reached a terminal status. Unset before that.
+   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+   * run that another one continued was over. Unset while the run is under way.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -370,7 +371,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the run reached a terminal status. Unset before that.
+   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+   * run that another one continued was over. Unset while the run is under way.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -382,7 +384,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the run reached a terminal status. Unset before that.
+   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+   * run that another one continued was over. Unset while the run is under way.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3202,7 +3205,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> endedAtBuilder_;
     /**
      * <pre>
-     * When the run reached a terminal status. Unset before that.
+     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+     * run that another one continued was over. Unset while the run is under way.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3213,7 +3217,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status. Unset before that.
+     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+     * run that another one continued was over. Unset while the run is under way.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3228,7 +3233,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status. Unset before that.
+     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+     * run that another one continued was over. Unset while the run is under way.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3246,7 +3252,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status. Unset before that.
+     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+     * run that another one continued was over. Unset while the run is under way.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3264,7 +3271,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status. Unset before that.
+     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+     * run that another one continued was over. Unset while the run is under way.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3289,7 +3297,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status. Unset before that.
+     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+     * run that another one continued was over. Unset while the run is under way.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3306,7 +3315,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status. Unset before that.
+     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+     * run that another one continued was over. Unset while the run is under way.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3318,7 +3328,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status. Unset before that.
+     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+     * run that another one continued was over. Unset while the run is under way.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -3333,7 +3344,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the run reached a terminal status. Unset before that.
+     * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+     * run that another one continued was over. Unset while the run is under way.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>

@@ -165,7 +165,8 @@ public interface RunOrBuilder extends
 
   /**
    * <pre>
-   * When the run reached a terminal status. Unset before that.
+   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+   * run that another one continued was over. Unset while the run is under way.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -174,7 +175,8 @@ public interface RunOrBuilder extends
   boolean hasEndedAt();
   /**
    * <pre>
-   * When the run reached a terminal status. Unset before that.
+   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+   * run that another one continued was over. Unset while the run is under way.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
@@ -183,7 +185,8 @@ public interface RunOrBuilder extends
   com.google.protobuf.Timestamp getEndedAt();
   /**
    * <pre>
-   * When the run reached a terminal status. Unset before that.
+   * When the run reached a terminal status, or when it last came to REQUIRES_ACTION, which is when a
+   * run that another one continued was over. Unset while the run is under way.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp ended_at = 9 [json_name = "endedAt"];</code>
