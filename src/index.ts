@@ -50,6 +50,7 @@ export { createRateLimit, type RateLimitOptions } from "./middleware/rate-limit.
 export { createRetry, type RetryMiddlewareOptions } from "./middleware/retry.ts";
 export type { RetryBudgetOptions } from "./middleware/retry-budget.ts";
 export { AnthropicAdapter, type AnthropicAdapterOptions } from "./providers/anthropic-messages/adapter.ts";
+export { CommandAdapter, type CommandAdapterOptions } from "./providers/command/adapter.ts";
 export { GeminiAdapter, type GeminiAdapterOptions } from "./providers/gemini/adapter.ts";
 export { OpenAIChatAdapter, type OpenAIChatAdapterOptions } from "./providers/openai-chat/adapter.ts";
 export type { ServerProfile } from "./providers/openai-chat/profile.ts";

@@ -6,6 +6,7 @@ import {
   AnthropicAdapter,
   type AnthropicAdapterOptions,
 } from "../providers/anthropic-messages/adapter.ts";
+import { CommandAdapter, type CommandAdapterOptions } from "../providers/command/adapter.ts";
 import {
   DEFAULT_BASE_URL as GEMINI_BASE_URL,
   GeminiAdapter,
@@ -18,6 +19,7 @@ import {
   type OpenAIAdapterOptions,
 } from "../providers/openai-responses/adapter.ts";
 
+export { commandFormats, promptWays } from "../providers/command/settings.ts";
 /** Names of the profiles of OpenAI-compatible servers. */
 export { profileNames } from "../providers/openai-chat/profiles.ts";
 
@@ -27,10 +29,14 @@ interface OptionsOfApi {
   "anthropic-messages": AnthropicAdapterOptions;
   gemini: GeminiAdapterOptions;
   "openai-chat": OpenAIChatAdapterOptions;
+  command: CommandAdapterOptions;
 }
 
+/** What an adapter speaks: a wire API, or the output of a local program. */
+export type ProviderApi = keyof OptionsOfApi;
+
 /** Name of a wire API with an adapter. */
-export type WireApi = keyof OptionsOfApi;
+export type WireApi = Exclude<ProviderApi, "command">;
 
 /** All wire APIs with an adapter. */
 export const wireApis = [
@@ -40,28 +46,52 @@ export const wireApis = [
   "openai-chat",
 ] as const satisfies readonly WireApi[];
 
-/** Fields of a configuration entry that not every wire API has, and the wire APIs that have them. */
-export const apisOfField: Readonly<Record<string, readonly WireApi[]>> = {
+/** All that an entry of a configuration may name as its API. */
+export const providerApis = [...wireApis, "command"] as const satisfies readonly ProviderApi[];
+
+/** Fields of a configuration entry that not every API has, and the APIs that have them. */
+export const apisOfField: Readonly<Record<string, readonly ProviderApi[]>> = {
+  api_key: wireApis,
+  api_key_file: wireApis,
+  base_url: wireApis,
+  headers: wireApis,
   organization: ["openai-responses"],
   project: ["openai-responses"],
   store: ["openai-responses"],
   api_version: ["anthropic-messages", "gemini"],
   profile: ["openai-chat"],
   query: ["openai-chat"],
+  command: ["command"],
+  format: ["command"],
+  prompt: ["command"],
+  environment: ["command"],
+  folder: ["command"],
+  efforts: ["command"],
+  max_processes: ["command"],
+  local: ["command"],
 };
 
-/** Whether a wire API is that of the user's own servers: an entry names the address, and needs no key. */
-export function isSelfHosted(api: unknown): boolean {
-  return api === "openai-chat";
+/** Fields that an entry of an API must have. */
+export const requiredFields: Readonly<Partial<Record<ProviderApi, Readonly<Record<string, string>>>>> = {
+  "openai-chat": { base_url: "the server's base URL" },
+  command: { command: "a list of the program and its arguments", format: "the form of its output" },
+};
+
+/** Whether an entry of an API needs no key: the user's own servers and programs. */
+export function needsNoKey(api: unknown): boolean {
+  return api === "openai-chat" || api === "command";
 }
 
-/** A provider entry of a configuration: its wire API and the options of that API's adapter. */
+/** A provider entry of a configuration: its API and the options of that API's adapter. */
 export type ProviderSettings = {
-  [Api in WireApi]: { readonly api: Api } & Omit<OptionsOfApi[Api], "name">;
-}[WireApi];
+  [Api in ProviderApi]: { readonly api: Api } & Omit<OptionsOfApi[Api], "name">;
+}[ProviderApi];
 
-/** Where a provider is: the address of its entry, else that of the provider itself. */
-export function baseUrlOf(settings: ProviderSettings): string {
+/** An entry of a wire API, whose adapter takes a key. */
+export type WireSettings = Extract<ProviderSettings, { readonly api: WireApi }>;
+
+/** Where a provider with a wire API is: the address of its entry, else that of the provider itself. */
+export function baseUrlOf(settings: WireSettings): string {
   switch (settings.api) {
     case "openai-responses":
       return settings.baseUrl ?? OPENAI_BASE_URL;
@@ -85,5 +115,7 @@ export function createAdapter(name: string, settings: ProviderSettings): Provide
       return new GeminiAdapter({ ...settings, name });
     case "openai-chat":
       return new OpenAIChatAdapter({ ...settings, name });
+    case "command":
+      return new CommandAdapter({ ...settings, name });
   }
 }

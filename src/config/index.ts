@@ -1,7 +1,7 @@
 /** The configuration of a sidecar, and the Client that is built from it. */
 import { type Catalog, createCatalog, defaultCatalog } from "../catalog/catalog.ts";
 import { Client } from "../client/client.ts";
-import { createAdapter } from "../client/providers.ts";
+import { createAdapter, type ProviderSettings } from "../client/providers.ts";
 import type { ProviderAdapter } from "../core/adapter.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { MiddlewareObserver } from "../middleware/observer.ts";
@@ -20,8 +20,12 @@ export { middlewareTargets } from "./middleware-targets.ts";
 
 /** The key files of a configuration, with the keys that were read with it. */
 export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFileLog): KeyFiles {
-  const keys = [...providers].map(([name, { apiKey = "" }]) => [name, apiKey] as const);
+  const keys = [...providers].map(([name, settings]) => [name, keyOf(settings)] as const);
   return new KeyFiles(keyFiles, new Map(keys), log);
+}
+
+function keyOf(settings: ProviderSettings): string {
+  return settings.api === "command" ? "" : (settings.apiKey ?? "");
 }
 
 /** The catalog of a configuration: the shipped one, with the models that it adds or changes. */
@@ -54,7 +58,9 @@ export function buildClient(
     const keyFile = keyFiles.of(name);
     try {
       adapters[name] =
-        keyFile === undefined ? createAdapter(name, settings) : new RotatingAdapter(name, settings, keyFile);
+        keyFile === undefined || settings.api === "command"
+          ? createAdapter(name, settings)
+          : new RotatingAdapter(name, settings, keyFile);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       problems.push(`provider ${name}: ${error.message}`);

@@ -13,12 +13,11 @@ export interface NamedAddress {
   readonly baseUrl: string;
 }
 
-/** Where the providers are. */
+/** Where the providers are, but for programs, whose adapter does without an address. */
 export function addressesOf(providers: ReadonlyMap<string, ProviderSettings>): NamedAddress[] {
-  return [...providers].map(([name, settings]) => ({
-    what: `provider ${name}`,
-    baseUrl: baseUrlOf(settings),
-  }));
+  return [...providers].flatMap(([name, settings]) =>
+    settings.api === "command" ? [] : [{ what: `provider ${name}`, baseUrl: baseUrlOf(settings) }],
+  );
 }
 
 /**

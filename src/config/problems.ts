@@ -8,7 +8,7 @@ export type Path = readonly PropertyKey[];
 export type Locate = (path: Path) => string;
 
 /** Fields with secrets, whose values are never shown. */
-const SECRET_FIELDS: readonly PropertyKey[] = ["api_key", "authorization", "headers", "key"];
+const SECRET_FIELDS: readonly PropertyKey[] = ["api_key", "authorization", "environment", "headers", "key"];
 
 /** Name and password in a URL. */
 const USER_OF_URL = /\/\/[^/]*@/;

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { isSelfHosted } from "../client/providers.ts";
+import { needsNoKey } from "../client/providers.ts";
 import { isObject } from "../kit/json/json.ts";
 import { MAX_KEY_BYTES, parseKey } from "./key-files.ts";
 import type { Locate } from "./problems.ts";
@@ -31,8 +31,8 @@ export async function readProviderKeys(
     if (!isObject(entry)) continue;
     const { api_key: key, api_key_file: path } = entry;
     const given = [key, path].filter((field) => field !== undefined && field !== null).length;
-    // Self-hosted servers often need no key.
-    if (given === 0 && isSelfHosted(entry.api)) continue;
+    // Self-hosted servers often need no key, programs have none.
+    if (given === 0 && needsNoKey(entry.api)) continue;
     if (given !== 1) {
       problems.push(`${locate(["providers", name])}: ${given === 0 ? MISSING : DOUBLE}`);
     } else if (typeof key === "string") {

@@ -1,4 +1,4 @@
-import { createAdapter, type ProviderSettings } from "../client/providers.ts";
+import { createAdapter, type WireSettings } from "../client/providers.ts";
 import type { CallOptions, ProviderAdapter } from "../core/adapter.ts";
 import type { EventStream } from "../core/event-stream.ts";
 import type { Request, ToolChoice_Mode } from "../gen/outrigger/v1/request_pb.ts";
@@ -11,7 +11,7 @@ import type { KeyFile } from "./key-files.ts";
  */
 export class RotatingAdapter implements ProviderAdapter {
   readonly name: string;
-  readonly #settings: ProviderSettings;
+  readonly #settings: WireSettings;
   readonly #keyFile: KeyFile;
   #key: string;
   #adapter: ProviderAdapter;
@@ -22,7 +22,7 @@ export class RotatingAdapter implements ProviderAdapter {
    * @param settings With any key.
    * @throws ConfigurationError where the settings are invalid.
    */
-  constructor(name: string, settings: ProviderSettings, keyFile: KeyFile) {
+  constructor(name: string, settings: WireSettings, keyFile: KeyFile) {
     this.name = name;
     this.#settings = settings;
     this.#keyFile = keyFile;

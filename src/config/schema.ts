@@ -4,7 +4,14 @@
  */
 import * as z from "zod/mini";
 import { capabilityWords } from "../catalog/catalog-data.ts";
-import { apisOfField, isSelfHosted, profileNames, wireApis } from "../client/providers.ts";
+import {
+  apisOfField,
+  commandFormats,
+  profileNames,
+  promptWays,
+  providerApis,
+  requiredFields,
+} from "../client/providers.ts";
 import { compact, fields, list } from "./fields.ts";
 import {
   address,
@@ -107,9 +114,20 @@ const limits = z.pipe(
   ),
 );
 
+const environment = z.record(z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/)), text, {
+  error: (issue) =>
+    issue.code === "invalid_key"
+      ? "expected the name of a variable"
+      : "expected a mapping of variables to texts",
+});
+
+const efforts = z.record(z.string(), z.array(text, { error: "expected a list of arguments" }), {
+  error: "expected a mapping of efforts to lists of arguments",
+});
+
 const provider = z.pipe(
   fields({
-    api: oneOf(wireApis),
+    api: oneOf(providerApis),
     api_key: z.optional(text),
     api_key_file: z.optional(text),
     base_url: z.optional(baseUrl),
@@ -121,11 +139,20 @@ const provider = z.pipe(
     api_version: z.optional(text),
     profile: z.optional(oneOf(profileNames)),
     query: z.optional(z.record(z.string(), text, { error: "expected a mapping of names to texts" })),
+    command: z.optional(list(text, "a list of the program and its arguments")),
+    format: z.optional(oneOf(commandFormats)),
+    prompt: z.optional(oneOf(promptWays)),
+    environment: z.optional(environment),
+    folder: z.optional(folder),
+    efforts: z.optional(efforts),
+    max_processes: z.optional(count),
+    local: z.optional(flag),
     ...ruleFields,
   }).check(
     z.superRefine((entry, context) => {
-      if (isSelfHosted(entry.api) && entry.base_url === undefined) {
-        context.addIssue({ code: "custom", path: ["base_url"], message: "expected the server's base URL" });
+      for (const [field, what] of Object.entries(requiredFields[entry.api] ?? {})) {
+        if (Reflect.get(entry, field) !== undefined) continue;
+        context.addIssue({ code: "custom", path: [field], message: `expected ${what}` });
       }
       for (const [field, apis] of Object.entries(apisOfField)) {
         const isSet = Reflect.get(entry, field) !== undefined;
@@ -135,15 +162,17 @@ const provider = z.pipe(
       }
     }),
   ),
-  z.transform(({ api_key, api_key_file, api_version, base_url, headers: defaultHeaders, ...rest }) =>
-    compact({
-      ...splitRules(rest),
-      apiKey: api_key,
-      apiKeyFile: api_key_file,
-      apiVersion: api_version,
-      baseUrl: base_url,
-      defaultHeaders,
-    }),
+  z.transform(
+    ({ api_key, api_key_file, api_version, base_url, headers: defaultHeaders, max_processes, ...rest }) =>
+      compact({
+        ...splitRules(rest),
+        apiKey: api_key,
+        apiKeyFile: api_key_file,
+        apiVersion: api_version,
+        baseUrl: base_url,
+        maxProcesses: max_processes,
+        defaultHeaders,
+      }),
   ),
 );
 

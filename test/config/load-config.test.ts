@@ -240,7 +240,7 @@ providers:
     await writeFile(join(folder, "key"), "sk-secret\r\n");
     const relative = "providers: { main: { api: openai-responses, api_key_file: key } }";
     const { client } = await loadConfig({ environment: {}, flags: { config: await fileOf(relative) } });
-    expect(client.providers.get("main")?.apiKey).toBe("sk-secret");
+    expect(client.providers.get("main")).toMatchObject({ apiKey: "sk-secret" });
   });
 
   it("says which key files cannot be used", async () => {
@@ -285,7 +285,7 @@ providers:
       "outrigger.yaml:7:3 limits.max_streams: unknown field, expected one of max_connections, max_admin_connections, max_calls, max_request_memory, max_unsent_bytes, max_message_bytes, max_message_elements, max_compression_ratio, max_concurrent_streams, max_header_list_bytes, stream_reset_burst, stream_reset_rate, keepalive_interval, max_connection_idle, max_connection_age, max_connection_age_grace, protocol_timeout, headers_timeout, request_timeout, stall_timeout, idle_timeout, max_generation_steps, max_request_media_bytes, max_answer_bytes, max_answer_event_bytes, max_answer_events, max_answer_parts, max_answer_json_values",
       'outrigger.yaml:8:27 cors.allowed_origins[0]: expected an origin such as "https://app.example.com", or "*", found "app.example.com"',
       'outrigger.yaml:9:30 media.allow_files_under[0]: expected an absolute path, found "images"',
-      'outrigger.yaml:12:5 providers.main.api: expected openai-responses, anthropic-messages, gemini, openai-chat, found "openai"',
+      'outrigger.yaml:12:5 providers.main.api: expected openai-responses, anthropic-messages, gemini, openai-chat, command, found "openai"',
       'outrigger.yaml:13:5 providers.main.base_url: the base URL has the scheme "ftp:"; expected an http: or https: URL, for instance https://api.example.com/v1, found "ftp://example.com"',
       "outrigger.yaml:14:16 providers.main.headers.X Team: expected the name of a header",
       "outrigger.yaml:14:29 providers.main.headers.X-Key: expected a text, found a number that is not shown",
@@ -334,7 +334,7 @@ providers:
     const config = await loadConfig({ environment, flags: { config: await fileOf(text) } });
     expect(config.listeners.limits).toEqual({ maxConcurrentStreams: 12 });
     expect(config.reflection).toBe(false);
-    expect(config.client.providers.get("main")?.apiKey).toBe(`a\${KEY}b`);
+    expect(config.client.providers.get("main")).toMatchObject({ apiKey: `a\${KEY}b` });
   });
 
   it.each(["0660", "660", '"0888"', '"rw"', '"07777"'])(

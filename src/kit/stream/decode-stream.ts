@@ -22,8 +22,23 @@ export interface StreamDecoder {
   end(stray: string): void;
 }
 
+/** Splits the bytes of a body into events. One instance for each call. */
+export interface EventParser {
+  /** Takes the next bytes. Throws StreamError where an event is too large, and what the taker of the events throws. */
+  push(chunk: Uint8Array): void;
+  /** Called once after the last byte. */
+  end(): void;
+  /** Text that was no event, for `StreamDecoder.end`. */
+  readonly stray: string;
+}
+
+/** Makes a parser that gives its events to a function. */
+export type CreateParser = (onEvent: (event: SseEvent) => void, maxEventChars: number) => EventParser;
+
 /** Options of `decodeStream`. */
 export interface DecodeOptions {
+  /** Default server-sent events, of which those without data are left out. */
+  readonly createParser?: CreateParser | undefined;
   /** Called when the end marker has come: nothing more of the body is needed. */
   readonly release?: () => void;
   /** Default `DEFAULT_ANSWER_LIMITS`. */
@@ -69,7 +84,7 @@ class DecodedStream implements AsyncIterator<Batch> {
   readonly #writer: StreamWriter;
   readonly #release: () => void;
   readonly #limits: AnswerLimits;
-  readonly #sse: SseDecoder;
+  readonly #parser: EventParser;
   #bytes = 0;
   /** Time of decoding since other calls had their turn. */
   #busyMs = 0;
@@ -83,20 +98,22 @@ class DecodedStream implements AsyncIterator<Batch> {
     body: AsyncIterator<Uint8Array>,
     decoder: StreamDecoder,
     writer: StreamWriter,
-    { release = () => {}, limits = DEFAULT_ANSWER_LIMITS }: DecodeOptions,
+    { createParser, release = () => {}, limits = DEFAULT_ANSWER_LIMITS }: DecodeOptions,
   ) {
     this.#body = body;
     this.#decoder = decoder;
     this.#writer = writer;
     this.#release = release;
     this.#limits = limits;
-    this.#sse = new SseDecoder((event) => {
+    const keepsBlank = createParser !== undefined;
+    const take = (event: SseEvent) => {
       if (writer.ended) return;
       this.#countEvent(event);
-      if (event.data.trim() !== "") decoder.push(event);
+      if (keepsBlank || event.data.trim() !== "") decoder.push(event);
       // Some servers keep a connection busy with events without data.
       else if (event.type === "error") decoder.push(UNEXPLAINED_FAILURE);
-    }, limits.maxEventChars);
+    };
+    this.#parser = createParser?.(take, limits.maxEventChars) ?? new SseDecoder(take, limits.maxEventChars);
   }
 
   async next(): Promise<IteratorResult<Batch>> {
@@ -131,7 +148,7 @@ class DecodedStream implements AsyncIterator<Batch> {
     this.#bytes += chunk.byteLength;
     if (this.#bytes > maxBytes) throw answerTooLarge("maxBytes", maxBytes);
     const startedAt = performance.now();
-    this.#sse.push(chunk);
+    this.#parser.push(chunk);
     this.#busyMs += performance.now() - startedAt;
   }
 
@@ -155,8 +172,8 @@ class DecodedStream implements AsyncIterator<Batch> {
 
   /** Ends the stream after its last byte. Throws where the provider's end marker never came. */
   #end(): void {
-    this.#sse.end();
-    if (!this.#writer.ended) this.#decoder.end(this.#sse.stray);
+    this.#parser.end();
+    if (!this.#writer.ended) this.#decoder.end(this.#parser.stray);
     if (!this.#writer.ended) throw new StreamError("the provider's stream ended before its end marker");
   }
 

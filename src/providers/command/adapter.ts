@@ -1,0 +1,193 @@
+/** The adapter for a local program: wires the process and the translations of this folder. */
+import { isAbsolute } from "node:path";
+import { type Catalog, defaultCatalog } from "../../catalog/catalog.ts";
+import { ProviderModels } from "../../catalog/provider-models.ts";
+import type { ProviderAdapter } from "../../core/adapter.ts";
+import { type Batches, lazyBatches } from "../../core/batches.ts";
+import { AbortError, ConfigurationError, type SDKError, toSdkError, withTexts } from "../../core/errors.ts";
+import { EventStream } from "../../core/event-stream.ts";
+import { inferenceIdOf } from "../../core/inference-id.ts";
+import { withTerminalEvent } from "../../core/terminal-event.ts";
+import { type Request, ToolChoice_Mode } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Response } from "../../gen/outrigger/v1/response_pb.ts";
+import type { StreamEvent } from "../../gen/outrigger/v1/stream_event_pb.ts";
+import type { CallFacts } from "../../kit/adapter/call-facts.ts";
+import type { AdapterCallOptions } from "../../kit/adapter/http-adapter.ts";
+import { KeyMask } from "../../kit/adapter/key-mask.ts";
+import { ToolCallIdAllocator } from "../../kit/adapter/tool-call-id-allocator.ts";
+import { timeoutsOf } from "../../kit/http/request-timeouts.ts";
+import { DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts, layTimeouts } from "../../kit/http/timeouts.ts";
+import { type AnswerLimits, DEFAULT_ANSWER_LIMITS } from "../../kit/stream/answer-limits.ts";
+import { decodeStream } from "../../kit/stream/decode-stream.ts";
+import { StreamWriter } from "../../kit/stream/stream-writer.ts";
+import { exitError, tooManyProcesses } from "./error.ts";
+import { ProgramRun } from "./process.ts";
+import { type ProgramInput, toProgramInput } from "./request.ts";
+import { toResponse } from "./response.ts";
+import {
+  type CommandAdapterOptions,
+  DEFAULT_ENVIRONMENT,
+  DEFAULT_MAX_PROCESSES,
+  EFFORT_ARGUMENT,
+  MODEL_ARGUMENT,
+} from "./settings.ts";
+import { createDecoder, parserOf } from "./stream.ts";
+
+export type { CommandAdapterOptions } from "./settings.ts";
+
+/** A model that is served by a program of this machine, which is started for each call. */
+export class CommandAdapter implements ProviderAdapter {
+  readonly name: string;
+  readonly #options: CommandAdapterOptions;
+  readonly #program: string;
+  readonly #environment: Readonly<Record<string, string>>;
+  readonly #timeouts: HttpTimeouts;
+  readonly #limits: AnswerLimits;
+  readonly #mask: KeyMask;
+  readonly #models = new WeakMap<Catalog, ProviderModels>();
+  readonly #running = new Set<ProgramRun>();
+  /** Programs that are about to start. */
+  #starting = 0;
+
+  /** @throws ConfigurationError where the command or a limit cannot work. */
+  constructor(options: CommandAdapterOptions) {
+    this.name = options.name ?? "command";
+    this.#options = options;
+    this.#program = checkedProgram(options);
+    this.#environment = { ...DEFAULT_ENVIRONMENT, ...options.environment };
+    this.#timeouts = layTimeouts(options.timeouts, DEFAULT_HTTP_TIMEOUTS);
+    this.#limits = { ...DEFAULT_ANSWER_LIMITS, ...options.answerLimits };
+    this.#mask = new KeyMask(this.#environment);
+  }
+
+  async complete(request: Request, options: AdapterCallOptions = {}): Promise<Response> {
+    try {
+      return await toResponse(await this.#open(request, options));
+    } catch (thrown) {
+      throw this.#toFailure(thrown);
+    }
+  }
+
+  stream(request: Request, options: AdapterCallOptions = {}): EventStream {
+    const batches = lazyBatches(() => this.#open(request, options));
+    return new EventStream(withTerminalEvent(batches, undefined, (thrown) => this.#toFailure(thrown)));
+  }
+
+  supportsToolChoice(mode: ToolChoice_Mode): boolean {
+    return mode !== ToolChoice_Mode.REQUIRED && mode !== ToolChoice_Mode.NAMED;
+  }
+
+  supportsJsonSchema(): boolean {
+    return false;
+  }
+
+  /** Ends all programs. */
+  async close(): Promise<void> {
+    const running = [...this.#running];
+    for (const run of running) run.stop(new AbortError("the sidecar stops"));
+    await Promise.all(running.map(({ exited }) => exited));
+  }
+
+  async #open(request: Request, options: AdapterCallOptions): Promise<Batches<StreamEvent>> {
+    const { format } = this.#options;
+    const written = toProgramInput(request, { ...this.#options, provider: this.name });
+    const run = await this.#start(request, written, options);
+    const facts = this.#factsOf(request, written, options);
+    const writer = new StreamWriter(facts, new ToolCallIdAllocator(facts.inferenceId, request.messages));
+    return decodeStream(run, createDecoder(format, facts, writer), writer, {
+      createParser: parserOf(format),
+      release: () => run.release(),
+      limits: this.#limits,
+    });
+  }
+
+  /** Starts the program, where not too many of it run. One that is being ended counts until it has. */
+  async #start(
+    request: Request,
+    { args, input }: ProgramInput,
+    { signal }: AdapterCallOptions,
+  ): Promise<ProgramRun> {
+    const { folder, maxProcesses = DEFAULT_MAX_PROCESSES } = this.#options;
+    const provider = this.name;
+    if (this.#running.size + this.#starting >= maxProcesses) throw tooManyProcesses(provider, maxProcesses);
+    const { requestMs, betweenBytesMs } = layTimeouts(timeoutsOf(request.timeouts), this.#timeouts);
+    const environment = this.#environment;
+    this.#starting += 1;
+    try {
+      const call = {
+        program: this.#program,
+        args,
+        environment,
+        folder,
+        input,
+        requestMs,
+        betweenBytesMs,
+        signal,
+        provider,
+      };
+      const run = await ProgramRun.start(call, (exit) => exitError(exit, { provider, request }));
+      this.#running.add(run);
+      void run.exited.then(() => this.#running.delete(run));
+      return run;
+    } finally {
+      this.#starting -= 1;
+    }
+  }
+
+  /** The failure of a call, without the secrets of the program's environment. */
+  #toFailure(thrown: unknown): SDKError {
+    return withTexts(toSdkError(thrown), this.#mask.apply);
+  }
+
+  /** What a catalog knows about the program's models: prices that a configuration gives. */
+  #modelsIn(catalog: Catalog): ProviderModels {
+    const models = this.#models.get(catalog) ?? new ProviderModels(catalog, this.name, undefined);
+    this.#models.set(catalog, models);
+    return models;
+  }
+
+  #factsOf(request: Request, { warnings }: ProgramInput, options: AdapterCallOptions): CallFacts {
+    return {
+      request,
+      provider: this.name,
+      models: this.#modelsIn(options.catalog ?? defaultCatalog),
+      inferenceId: inferenceIdOf(options),
+      acceptedAt: Date.now(),
+      warnings,
+      rateLimit: undefined,
+      providerRequestId: "",
+      withoutKeys: this.#mask.apply,
+      limits: this.#limits,
+    };
+  }
+}
+
+/** The program of a command, which is checked. */
+function checkedProgram(options: CommandAdapterOptions): string {
+  const {
+    command,
+    efforts,
+    maxProcesses = DEFAULT_MAX_PROCESSES,
+    local = false,
+    localOnly = false,
+  } = options;
+  const [program = "", ...args] = command;
+  if (!isAbsolute(program))
+    throw new ConfigurationError("the command must begin with the absolute path of a program");
+  const unknown = args.find((argument) => /^\{\w+\}$/.test(argument) && !ARGUMENTS.includes(argument));
+  if (unknown !== undefined)
+    throw new ConfigurationError(`the command has ${unknown}; expected ${ARGUMENTS.join(" or ")}`);
+  if (args.includes(EFFORT_ARGUMENT) !== (efforts !== undefined))
+    throw new ConfigurationError(
+      `the command needs ${EFFORT_ARGUMENT} where there are efforts, and only there`,
+    );
+  if (!Number.isInteger(maxProcesses) || maxProcesses < 1)
+    throw new ConfigurationError(`maxProcesses is ${maxProcesses}; expected a whole number from 1`);
+  if (localOnly && !local)
+    throw new ConfigurationError(
+      "local_only is set, and a program may connect to anything; say `local: true` of one that does not",
+    );
+  return program;
+}
+
+const ARGUMENTS: readonly string[] = [MODEL_ARGUMENT, EFFORT_ARGUMENT];

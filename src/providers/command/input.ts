@@ -1,0 +1,111 @@
+/** A conversation -> the one text that a program gets. */
+import { invalidField } from "../../core/errors.ts";
+import { type ContentPart, type Message, Role } from "../../gen/outrigger/v1/message_pb.ts";
+import { ResponseFormat_Type as Format, type Request } from "../../gen/outrigger/v1/request_pb.ts";
+import { replaceForeignPart } from "../../kit/adapter/foreign-state.ts";
+import type { LossReport } from "../../kit/adapter/loss-report.ts";
+
+/** What the translation of one request shares. */
+interface PromptContext {
+  readonly request: Request;
+  /** Name under which the program is registered. */
+  readonly provider: string;
+  readonly loss: LossReport;
+}
+
+/** One message as text. */
+interface Turn {
+  readonly role: Role;
+  readonly text: string;
+}
+
+/**
+ * The prompt: the instructions, then the user's message. A longer conversation is a transcript in which each message has
+ * its author's role before it.
+ */
+export function toPrompt(request: Request, provider: string, loss: LossReport): string {
+  const context = { request, provider, loss };
+  const turns = request.messages
+    .map((message, index) => turnOf(message, `messages[${index}]`, context))
+    .filter(({ text }) => text !== "");
+  const end = turns.findIndex(({ role }) => !isInstruction(role));
+  const instructions = turns.slice(0, end < 0 ? turns.length : end).map(({ text }) => text);
+  const conversation = turns.slice(instructions.length);
+  const [only] = conversation;
+  const isQuestion = conversation.length === 1 && only?.role === Role.USER;
+  const texts = isQuestion ? [only.text] : conversation.map(transcriptOf);
+  return [...instructions, ...formatInstruction(request, loss), ...texts].join("\n\n");
+}
+
+function isInstruction(role: Role): boolean {
+  return role === Role.SYSTEM || role === Role.DEVELOPER;
+}
+
+function transcriptOf({ role, text }: Turn): string {
+  return `${AUTHORS.get(role) ?? "User"}:\n${text}`;
+}
+
+const AUTHORS: ReadonlyMap<Role, string> = new Map([
+  [Role.SYSTEM, "System"],
+  [Role.DEVELOPER, "System"],
+  [Role.ASSISTANT, "Assistant"],
+  [Role.TOOL, "Tool"],
+]);
+
+function turnOf({ role, content }: Message, field: string, context: PromptContext): Turn {
+  const texts = content.map((part, index) => textOfPart(part, `${field}.content[${index}]`, context));
+  return { role, text: texts.filter((text) => text !== "").join("\n") };
+}
+
+/** A part as text; empty where there is no text for it. */
+function textOfPart(whole: ContentPart, field: string, context: PromptContext): string {
+  const { part } = whole;
+  const { loss } = context;
+  switch (part.case) {
+    case "text":
+      return part.value;
+    case "toolCall":
+      loss.lose(field, "converted_content", "a program takes no tool calls; it was sent as text");
+      return `Called the tool ${part.value.name} with: ${part.value.input.value ?? ""}`;
+    case "toolResult": {
+      loss.lose(field, "converted_content", "a program takes no tool results; it was sent as text");
+      const { content } = part.value;
+      const texts = content.map((inner, index) =>
+        textOfPart(inner, `${field}.tool_result.content[${index}]`, context),
+      );
+      return `The tool returned: ${texts.join("\n")}`;
+    }
+    case "reasoning":
+    case "native":
+      return textOfState(whole, field, context);
+    case "image":
+    case "audio":
+    case "document":
+      throw invalidField(`${field}.${part.case}`, "expected text: a program takes nothing else");
+    default:
+      throw invalidField(field, "expected text, found nothing");
+  }
+}
+
+/** Reasoning and activities. The program's own are of no use to it: each call begins anew. */
+function textOfState(part: ContentPart, field: string, { request, provider, loss }: PromptContext): string {
+  const isOwn = part.part.case === "native" && part.part.value.provider === provider;
+  const isPlain = part.part.case === "reasoning" && part.providerState === undefined;
+  if (isOwn || isPlain) {
+    loss.note(field, "unsupported_content", "a program does not get what it did earlier; it was left out");
+    return "";
+  }
+  const text = replaceForeignPart(part, request.foreignState, field, loss)?.part;
+  return text?.case === "text" ? text.value : "";
+}
+
+/** Asks for the form of the answer, which a program cannot be held to. */
+function formatInstruction({ responseFormat: format }: Request, loss: LossReport): string[] {
+  if (format?.type !== Format.JSON && format?.type !== Format.JSON_SCHEMA) return [];
+  const unenforced = format.strict ? " and is not enforced" : "";
+  const message = `a program takes no form of the answer; it was asked for in an instruction${unenforced}`;
+  loss.lose("response_format", "adjusted_setting", message);
+  if (format.type === Format.JSON) return ["Answer with one JSON object and nothing else."];
+  const sentence = "Answer with JSON that fits the following JSON Schema, and with nothing else:";
+  return [`${sentence}\n${format.schemaJson}`];
+}

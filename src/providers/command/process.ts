@@ -1,0 +1,265 @@
+/** A program that answers one request: started without a shell, bounded in time, and ended with all that it started. */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { ConfigurationError, RequestTimeoutError, type SDKError, StreamError } from "../../core/errors.ts";
+import { abortErrorOf } from "../../kit/http/abort.ts";
+
+/** What to start, and with what. */
+export interface ProgramCall {
+  /** Absolute path of the program. */
+  readonly program: string;
+  readonly args: readonly string[];
+  /** All of its environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Where it runs. Undefined: in an empty folder, which is removed afterwards and is its HOME unless it has one. */
+  readonly folder: string | undefined;
+  /** Written to its standard input. */
+  readonly input: string;
+  /** Longest run, in milliseconds; 0 for no limit. */
+  readonly requestMs: number;
+  /** Longest silence while its output is waited for, in milliseconds; 0 for no limit. */
+  readonly betweenBytesMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** Name of the provider, for errors. */
+  readonly provider: string;
+}
+
+/** How a program ended. */
+export interface ProgramExit {
+  /** Undefined where a signal ended it. */
+  readonly code: number | undefined;
+  readonly signal: string | undefined;
+  /** The end of what it wrote to standard error. */
+  readonly stderr: string;
+}
+
+/** How long a program may take to end after SIGTERM, in milliseconds. Then it gets SIGKILL. */
+const TERMINATION_MS = 2_000;
+
+/** How long a program may run on after it has closed its output or given its whole answer, in milliseconds. */
+const EXIT_MS = 5_000;
+
+/** How long others may hold its output open without a word once it has ended, in milliseconds. */
+const HELD_MS = 1_000;
+
+/** Bytes of standard error that are kept. */
+const MAX_STDERR_BYTES = 8 * 1024;
+
+/** A running program. Its output is read once, by one reader; leaving the reading ends it. */
+export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
+  readonly #call: ProgramCall;
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #reader: AsyncIterator<Buffer>;
+  readonly #exited = Promise.withResolvers<ProgramExit>();
+  readonly #toError: (exit: ProgramExit) => SDKError;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #stderr = Buffer.alloc(0);
+  #exit: ProgramExit | undefined;
+  #failure: SDKError | undefined;
+  #silence: NodeJS.Timeout | undefined;
+  #killer: NodeJS.Timeout | undefined;
+  #isReading = false;
+  #isReleased = false;
+
+  /**
+   * Starts a program.
+   * @param toError The error of a program that ended other than with status 0.
+   */
+  static async start(call: ProgramCall, toError: (exit: ProgramExit) => SDKError): Promise<ProgramRun> {
+    if (call.signal?.aborted) throw abortErrorOf(call.signal);
+    if (call.folder !== undefined) return new ProgramRun(call, call.folder, toError);
+    const folder = await mkdtemp(join(tmpdir(), "outrigger-command-"));
+    const remove = () => rm(folder, { recursive: true, force: true }).catch(() => undefined);
+    try {
+      if (call.signal?.aborted) throw abortErrorOf(call.signal);
+      const run = new ProgramRun(call, folder, toError);
+      void run.exited.then(remove);
+      return run;
+    } catch (error) {
+      await remove();
+      throw error;
+    }
+  }
+
+  private constructor(call: ProgramCall, folder: string, toError: (exit: ProgramExit) => SDKError) {
+    this.#call = call;
+    this.#toError = toError;
+    const { program, args, environment, input, requestMs, signal } = call;
+    this.#child = spawn(program, args, {
+      cwd: folder,
+      env: { HOME: folder, ...environment },
+      stdio: ["pipe", "pipe", "pipe"],
+      // A process group of its own, which is ended with whatever the program starts.
+      detached: true,
+      shell: false,
+    });
+    const { stdin, stdout, stderr } = this.#child;
+    this.#child.on("error", (error) => this.#onStartFailure(error));
+    this.#child.on("exit", (code, reason) => this.#onExit(code ?? undefined, reason ?? undefined));
+    stderr.on("data", (chunk: Buffer) => this.#keepStderr(chunk)).on("error", ignore);
+    // A program need not read its input.
+    stdin.on("error", ignore).end(input);
+    this.#reader = stdout[Symbol.asyncIterator]();
+    if (requestMs > 0) this.#timer = setTimeout(() => this.#fail(this.#tookTooLong()), requestMs);
+    signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** Resolves when the program has ended. Never rejects. */
+  get exited(): Promise<ProgramExit> {
+    return this.#exited.promise;
+  }
+
+  /**
+   * The next bytes of its output. The end comes when the program has ended with status 0.
+   * @throws SDKError where it ended otherwise, after all of its output; where a limit or the signal ended it, at once.
+   */
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    const read = await this.#read();
+    if (this.#failure !== undefined) throw this.#failure;
+    if (read.done !== true) return read;
+    const exit = await this.#awaitExit();
+    if (this.#failure !== undefined) throw this.#failure;
+    if (exit.code !== 0) throw this.#toError(exit);
+    return { done: true, value: undefined };
+  }
+
+  /** The reader needs no more: the program is ended. */
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    this.#stopWatching();
+    if (!this.#isReleased) this.#terminate();
+    this.#child.stdout.destroy();
+    return { done: true, value: undefined };
+  }
+
+  /** The answer is complete. The program may end by itself, for a while. */
+  release(): void {
+    this.#isReleased = true;
+    if (this.#exit === undefined) this.#killer ??= setTimeout(() => this.#terminate(), EXIT_MS);
+  }
+
+  /** Ends the program, whose reader gets an error. */
+  stop(error: SDKError): void {
+    this.#fail(error);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #read(): Promise<IteratorResult<Buffer>> {
+    this.#isReading = true;
+    this.#watchSilence();
+    try {
+      return await this.#reader.next();
+    } catch {
+      // Its output was closed here, for a failure or because others hold it open.
+      return { done: true, value: undefined };
+    } finally {
+      this.#isReading = false;
+      clearTimeout(this.#silence);
+    }
+  }
+
+  /** Time counts only while the reader waits: a slow reader is none of the program's business. */
+  #watchSilence(): void {
+    clearTimeout(this.#silence);
+    const { betweenBytesMs } = this.#call;
+    if (this.#exit !== undefined) this.#silence = setTimeout(() => this.#child.stdout.destroy(), HELD_MS);
+    else if (betweenBytesMs > 0)
+      this.#silence = setTimeout(() => this.#fail(this.#wasSilent()), betweenBytesMs);
+  }
+
+  async #awaitExit(): Promise<ProgramExit> {
+    const timer = setTimeout(() => this.#fail(this.#runsOn()), EXIT_MS);
+    try {
+      return await this.#exited.promise;
+    } finally {
+      clearTimeout(timer);
+      this.#stopWatching();
+    }
+  }
+
+  #onExit(code: number | undefined, signal: string | undefined): void {
+    clearTimeout(this.#killer);
+    // What it wrote last to standard error may still be in the pipe.
+    setImmediate(() => {
+      this.#exit = { code, signal, stderr: this.#stderr.toString("utf8") };
+      this.#exited.resolve(this.#exit);
+      if (this.#isReading) this.#watchSilence();
+      this.#killRest();
+    });
+  }
+
+  /** Ends what the program started and left behind, after a while where that may still write to its output. */
+  #killRest(): void {
+    if (this.#child.stdout.readableEnded || this.#child.stdout.destroyed) this.#kill("SIGKILL");
+    else this.#killer = setTimeout(() => this.#kill("SIGKILL"), HELD_MS).unref();
+  }
+
+  #onStartFailure(error: Error): void {
+    const code = "code" in error ? ` (${String(error.code)})` : "";
+    this.#fail(
+      new ConfigurationError(`the program of provider ${this.#call.provider} cannot be started${code}`),
+    );
+    this.#onExit(undefined, undefined);
+  }
+
+  readonly #onAbort = (): void => {
+    const { signal } = this.#call;
+    if (signal !== undefined) this.#fail(abortErrorOf(signal));
+  };
+
+  #fail(error: SDKError): void {
+    this.#failure ??= error;
+    this.#stopWatching();
+    this.#terminate();
+    this.#child.stdout.destroy();
+  }
+
+  #terminate(): void {
+    if (this.#exit !== undefined || this.#child.pid === undefined) return;
+    this.#kill("SIGTERM");
+    clearTimeout(this.#killer);
+    this.#killer = setTimeout(() => this.#kill("SIGKILL"), TERMINATION_MS);
+  }
+
+  /** Signals the program and what it started. */
+  #kill(signal: NodeJS.Signals): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // The group has ended.
+    }
+  }
+
+  #stopWatching(): void {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#silence);
+    this.#call.signal?.removeEventListener("abort", this.#onAbort);
+  }
+
+  #keepStderr(chunk: Buffer): void {
+    this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MAX_STDERR_BYTES);
+  }
+
+  #tookTooLong(): RequestTimeoutError {
+    const { provider, requestMs } = this.#call;
+    return new RequestTimeoutError(`the program of ${provider} did not end within ${requestMs} ms`);
+  }
+
+  #wasSilent(): RequestTimeoutError {
+    const { provider, betweenBytesMs } = this.#call;
+    return new RequestTimeoutError(`the program of ${provider} wrote nothing for ${betweenBytesMs} ms`);
+  }
+
+  #runsOn(): StreamError {
+    return new StreamError(`the program of ${this.#call.provider} closed its output and did not end`);
+  }
+}
+
+function ignore(): void {}

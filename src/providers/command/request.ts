@@ -1,0 +1,105 @@
+/** Our Request -> the arguments and the input of the program. Pure. */
+import { invalidField, UnsupportedToolChoiceError } from "../../core/errors.ts";
+import { ToolChoice_Mode as Mode, type Request } from "../../gen/outrigger/v1/request_pb.ts";
+import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
+import { effortFor } from "../../kit/adapter/effort.ts";
+import { LossReport } from "../../kit/adapter/loss-report.ts";
+import { toPrompt } from "./input.ts";
+import { type CommandAdapterOptions, EFFORT_ARGUMENT, MODEL_ARGUMENT } from "./settings.ts";
+
+/** What a program is started with for a request. */
+export interface ProgramInput {
+  readonly args: string[];
+  /** For its standard input. */
+  readonly input: string;
+  /** What was changed or left out. */
+  readonly warnings: Warning[];
+}
+
+/** The options that say how a request is written. */
+type RequestOptions = Pick<CommandAdapterOptions, "command" | "prompt" | "efforts"> & {
+  readonly provider: string;
+};
+
+/** A word that no program takes for an option, and no shell for anything but a word. */
+const MODEL = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,255}$/;
+
+/** Bytes of one argument. Linux takes 128 KiB. */
+const MAX_ARGUMENT_BYTES = 120 * 1024;
+
+/**
+ * Translates a request.
+ * @throws InvalidRequestError naming what the program cannot get; under LOSS_POLICY_REFUSE also what would otherwise be
+ * changed or left out. UnsupportedToolChoiceError where the model must call a tool.
+ */
+export function toProgramInput(request: Request, options: RequestOptions): ProgramInput {
+  const loss = new LossReport();
+  refuseForcedTools(request);
+  reportSettings(request, options.provider, loss);
+  const prompt = toPrompt(request, options.provider, loss);
+  const [, ...template] = options.command;
+  const efforts = effortArguments(request, options.efforts, loss);
+  const args = template.flatMap((argument) => {
+    if (argument === MODEL_ARGUMENT) return [modelOf(request)];
+    return argument === EFFORT_ARGUMENT ? efforts : [argument];
+  });
+  loss.enforce(request.lossPolicy);
+  const { warnings } = loss;
+  if (options.prompt !== "argument") return { args, input: prompt, warnings };
+  // Whatever follows is no option, however it begins.
+  return { args: [...args, "--", asArgument(prompt)], input: "", warnings };
+}
+
+function refuseForcedTools({ toolChoice }: Request): void {
+  if (toolChoice?.mode === Mode.REQUIRED || toolChoice?.mode === Mode.NAMED)
+    throw new UnsupportedToolChoiceError("a program calls no tools of the caller");
+}
+
+/** Reports the settings that no program takes. */
+function reportSettings(request: Request, provider: string, loss: LossReport): void {
+  const given: Readonly<Record<string, boolean>> = {
+    tools: request.tools.length > 0,
+    temperature: request.temperature !== undefined,
+    top_p: request.topP !== undefined,
+    max_tokens: request.maxTokens !== undefined,
+    stop_sequences: request.stopSequences.length > 0,
+    metadata: Object.keys(request.metadata).length > 0,
+    [`provider_options_json["${provider}"]`]: Object.hasOwn(request.providerOptionsJson, provider),
+  };
+  for (const [field, isGiven] of Object.entries(given))
+    if (isGiven) loss.lose(field, "unsupported_setting", "a program does not take it; it was left out");
+}
+
+function modelOf({ model }: Request): string {
+  if (MODEL.test(model)) return model;
+  throw invalidField(
+    "model",
+    "expected letters, digits and ._:/@+-, of which the first is a letter or digit",
+  );
+}
+
+function effortArguments(
+  { reasoningEffort }: Request,
+  efforts: CommandAdapterOptions["efforts"],
+  loss: LossReport,
+): readonly string[] {
+  if (reasoningEffort === "") return [];
+  if (efforts === undefined) {
+    loss.lose("reasoning_effort", "unsupported_setting", "the program takes no effort; it was left out");
+    return [];
+  }
+  const effort = effortFor(reasoningEffort, Object.keys(efforts), loss);
+  if (effort === undefined) return [];
+  if (Object.hasOwn(efforts, effort)) return efforts[effort] ?? [];
+  throw invalidField("reasoning_effort", `expected one of ${Object.keys(efforts).join(", ")}`);
+}
+
+function asArgument(prompt: string): string {
+  if (prompt.includes("\0")) throw invalidField("messages", "expected text without NUL characters");
+  const bytes = Buffer.byteLength(prompt);
+  if (bytes <= MAX_ARGUMENT_BYTES) return prompt;
+  throw invalidField(
+    "messages",
+    `expected at most ${MAX_ARGUMENT_BYTES} bytes, the longest argument of a program, found ${bytes}`,
+  );
+}

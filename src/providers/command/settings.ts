@@ -1,0 +1,65 @@
+/** How a local program is used as a provider. */
+
+import type { HttpTimeouts } from "../../kit/http/timeouts.ts";
+import type { AnswerLimits } from "../../kit/stream/answer-limits.ts";
+
+/** Forms of a program's output. */
+export const commandFormats = ["text", "json-lines", "codex"] as const;
+
+/**
+ * Form of a program's output: `text` is the answer itself; `json-lines` has a JSON object in each line, or text;
+ * `codex` is what `codex exec --json` writes.
+ */
+export type CommandFormat = (typeof commandFormats)[number];
+
+/** Ways to give a program its prompt. */
+export const promptWays = ["stdin", "argument"] as const;
+
+/** How a program gets its prompt: over its standard input, or as its last argument, after `--`. */
+export type PromptWay = (typeof promptWays)[number];
+
+/** Options of the adapter of a local program. */
+export interface CommandAdapterOptions {
+  /**
+   * The program, by its absolute path, and its arguments. An argument `{model}` is replaced by the model of the request,
+   * an argument `{effort}` by the arguments that `efforts` has for the effort of the request. No shell is involved.
+   */
+  readonly command: readonly string[];
+  /** Form of its output. */
+  readonly format: CommandFormat;
+  /** Name under which the adapter is registered. Default `command`. */
+  readonly name?: string | undefined;
+  /** Default `stdin`: arguments are visible to every process of the machine. */
+  readonly prompt?: PromptWay | undefined;
+  /** The program's environment. It gets nothing of the sidecar's own; PATH and HOME have defaults. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Absolute path of the folder where it runs. Default: an empty one for each call, which is removed afterwards. */
+  readonly folder?: string | undefined;
+  /** Arguments by reasoning effort, in place of the argument `{effort}`. */
+  readonly efforts?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** How many of its processes may run at once; a further call is refused. Default 4. */
+  readonly maxProcesses?: number | undefined;
+  /** Whether the program keeps to this machine and private networks, which nothing here checks. Default false. */
+  readonly local?: boolean | undefined;
+  /** Refuses a program that is not said to be `local`. Default false. */
+  readonly localOnly?: boolean | undefined;
+  /** Time limits; those left out keep their defaults. There is no connecting. */
+  readonly timeouts?: Partial<HttpTimeouts> | undefined;
+  /** Limits of each answer; those left out keep their defaults. */
+  readonly answerLimits?: Partial<AnswerLimits> | undefined;
+}
+
+/** The default of `maxProcesses`. An agent takes a good part of a core and some hundred MB. */
+export const DEFAULT_MAX_PROCESSES = 4;
+
+/** The program's environment unless the options say otherwise. */
+export const DEFAULT_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  LANG: "C.UTF-8",
+};
+
+/** Argument that stands for the model. */
+export const MODEL_ARGUMENT = "{model}";
+
+/** Argument that stands for those of the effort. */
+export const EFFORT_ARGUMENT = "{effort}";

@@ -1,0 +1,294 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  AbortError,
+  ConfigurationError,
+  RateLimitError,
+  RequestTimeoutError,
+  ServerError,
+  StreamError,
+} from "../../../src/core/errors.ts";
+import { textOf } from "../../../src/core/message.ts";
+import { CommandAdapter } from "../../../src/providers/command/adapter.ts";
+import { waitUntil } from "../../kit/http/servers.ts";
+import { adapterOf, eventsOf, failedStream, isAlive, requestOf, testFolder } from "./programs.ts";
+
+/** The number that a program has written to a file. */
+async function pidIn(path: string): Promise<number> {
+  await waitUntil(() => existsSync(path) && readFileSync(path, "utf8").endsWith("\n"));
+  return Number(readFileSync(path, "utf8"));
+}
+
+function temporaryFolders(): string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith("outrigger-command-"));
+}
+
+describe("a program", () => {
+  it("gets the prompt over its standard input, and its output is the answer", async () => {
+    const adapter = await adapterOf(`print("You said: " + input());`);
+    const response = await adapter.complete(requestOf());
+    expect(textOf(response)).toBe("You said: Say hello.");
+    expect(response).toMatchObject({
+      provider: "local",
+      model: "m-1",
+      finishReason: { raw: "exit status 0" },
+    });
+  });
+
+  it("is streamed as it writes", async () => {
+    const adapter = await adapterOf(
+      `for (const part of ["one ", "two ", "thrée"]) { print(part); await sleep(150); }`,
+    );
+    const events = await eventsOf(adapter);
+    const deltas = events.flatMap(({ event }) => (event.case === "textDelta" ? [event.value.delta] : []));
+    expect(deltas).toEqual(["one ", "two ", "thrée"]);
+  });
+
+  it("gets nothing of the sidecar's environment, and runs in an empty folder that is removed afterwards", async () => {
+    process.env.OUTRIGGER_TEST_SECRET = "secret";
+    const script = `print(JSON.stringify({ env: process.env, cwd: process.cwd(), files: (await import("node:fs")).readdirSync(".") }));`;
+    const adapter = await adapterOf(script, { environment: { CODEX_HOME: "/var/lib/x" } });
+    const seen = JSON.parse(textOf(await adapter.complete(requestOf())));
+    delete process.env.OUTRIGGER_TEST_SECRET;
+    expect(Object.keys(seen.env).sort()).toEqual(["CODEX_HOME", "HOME", "LANG", "PATH"]);
+    expect(seen.env.HOME).toBe(seen.cwd);
+    expect(seen.files).toEqual([]);
+    await waitUntil(() => !existsSync(seen.cwd));
+  });
+
+  it("runs in the folder of the configuration, which stays", async () => {
+    const folder = await testFolder();
+    const adapter = await adapterOf("print(process.cwd());", { folder });
+    expect(textOf(await adapter.complete(requestOf()))).toBe(folder);
+    expect(existsSync(folder)).toBe(true);
+  });
+
+  it("gets the prompt as its last argument, which is never an option", async () => {
+    const adapter = await adapterOf("print(JSON.stringify(process.argv.slice(2)) + input());", {
+      prompt: "argument",
+      command: ["--model", "{model}"],
+    });
+    const request = requestOf({
+      messages: [{ role: 2, content: [{ part: { case: "text", value: "--help; $(id)" } }] }],
+    });
+    expect(textOf(await adapter.complete(request))).toBe('["--model","m-1","--","--help; $(id)"]');
+  });
+
+  it("need not read its input", async () => {
+    const adapter = await adapterOf(`process.stdin.destroy(); print("done");`);
+    const value = "x".repeat(5_000_000);
+    const request = requestOf({ messages: [{ role: 2, content: [{ part: { case: "text", value } }] }] });
+    expect(textOf(await adapter.complete(request))).toBe("done");
+  });
+
+  it("writes a large answer without loss while its reader is slow", async () => {
+    const adapter = await adapterOf(`for (let i = 0; i < 64; i += 1) print(String(i % 10).repeat(65536));`);
+    let length = 0;
+    for await (const batch of adapter.stream(requestOf()).batches()) {
+      for (const { event } of batch) if (event.case === "textDelta") length += event.value.delta.length;
+      if (length < 500_000) await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    expect(length).toBe(64 * 65536);
+  });
+
+  it("whose output is held open by a process that it leaves behind ends with its own exit", async () => {
+    const folder = await testFolder();
+    const file = join(folder, "pid");
+    const script = `
+      const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "inherit" });
+      writeFileSync(${JSON.stringify(file)}, child.pid + "\\n");
+      print("answer");
+      child.unref();
+      process.exit(0);`;
+    const adapter = await adapterOf(script);
+    expect(textOf(await adapter.complete(requestOf()))).toBe("answer");
+    const pid = await pidIn(file);
+    await waitUntil(() => !isAlive(pid));
+  });
+
+  it("whose output is held open by a process of another group ends as well", async () => {
+    const folder = await testFolder();
+    const file = join(folder, "pid");
+    const script = `
+      const idle = "setTimeout(() => {}, 20000)";
+      const child = spawn(process.execPath, ["-e", idle], { stdio: "inherit", detached: true });
+      writeFileSync(${JSON.stringify(file)}, child.pid + "\\n");
+      print("answer");
+      process.exit(0);`;
+    const adapter = await adapterOf(script);
+    expect(textOf(await adapter.complete(requestOf()))).toBe("answer");
+    process.kill(await pidIn(file), "SIGKILL");
+  });
+});
+
+describe("a program that fails", () => {
+  it("is an error of the provider, with the last line that it wrote to standard error", async () => {
+    const adapter = await adapterOf(
+      `print("half an"); console.error("starting\\nnot logged in"); process.exitCode = 3;`,
+    );
+    const { cases, error } = await failedStream(adapter);
+    expect(cases.at(-1)).toBe("error");
+    expect(cases).not.toContain("finish");
+    expect(error).toBeInstanceOf(ServerError);
+    expect(error).toMatchObject({
+      message: "local reported a failure (exit status 3): not logged in",
+      provider: "local",
+      outputStarted: true,
+      retryable: true,
+    });
+    await expect(adapter.complete(requestOf())).rejects.toMatchObject({ errorCode: "exit status 3" });
+  });
+
+  it("does not repeat the prompt or the secrets of its environment", async () => {
+    const environment = { API_KEY: "very-secret-value" };
+    const echo = await adapterOf(`console.error("cannot handle: " + input()); process.exit(1);`);
+    await expect(echo.complete(requestOf())).rejects.toThrow(/repeats the prompt and is left out/);
+    const leak = await adapterOf(`console.error("bad key " + process.env.API_KEY); process.exit(1);`, {
+      environment,
+    });
+    await expect(leak.complete(requestOf())).rejects.toThrow(/bad key \(key\)$/);
+    const raw = leak.complete(requestOf({ includeRaw: true }));
+    await expect(raw).rejects.toMatchObject({ rawJson: expect.not.stringContaining("very-secret") });
+  });
+
+  it("is an error where a signal ends it in the middle of a line", async () => {
+    const adapter = await adapterOf(
+      `print('{"text":"cut of'); await sleep(50); process.kill(process.pid, "SIGKILL");`,
+      {
+        format: "json-lines",
+      },
+    );
+    const { cases, error } = await failedStream(adapter).catch(() => ({ cases: [], error: undefined }));
+    expect(cases).not.toContain("finish");
+    expect(error === undefined ? "thrown before the first event" : error).toBeDefined();
+    await expect(adapter.complete(requestOf())).rejects.toMatchObject({ errorCode: "SIGKILL" });
+  });
+
+  it("is a broken stream where its output ends inside of a character", async () => {
+    const adapter = await adapterOf(`process.stdout.write(Buffer.from("caf\\u00e9").subarray(0, 4));`);
+    const { cases, error } = await failedStream(adapter);
+    expect(cases).not.toContain("finish");
+    expect(error).toBeInstanceOf(StreamError);
+  });
+
+  it("is an error of the configuration where it cannot be started", async () => {
+    const adapter = new CommandAdapter({ command: ["/nowhere/at-all"], format: "text", name: "gone" });
+    await expect(adapter.complete(requestOf())).rejects.toMatchObject({
+      message: "the program of provider gone cannot be started (ENOENT)",
+    });
+    await expect(adapter.complete(requestOf())).rejects.toBeInstanceOf(ConfigurationError);
+  });
+
+  it("is ended where its answer is too large", async () => {
+    const folder = await testFolder();
+    const file = join(folder, "pid");
+    const script = `writeFileSync(${JSON.stringify(file)}, process.pid + "\\n"); for (;;) { print("x".repeat(65536)); await sleep(1); }`;
+    const adapter = await adapterOf(script, { answerLimits: { maxBytes: 1_000_000 } });
+    const { error } = await failedStream(adapter);
+    expect(error).toMatchObject({ message: expect.stringContaining("max_answer_bytes"), retryable: false });
+    const pid = await pidIn(file);
+    await waitUntil(() => !isAlive(pid));
+  });
+});
+
+describe("a program that takes too long", () => {
+  it("is ended at the limit of the whole call, and at that of silence", async () => {
+    const slow = await adapterOf(`for (;;) { print("."); await sleep(20); }`, {
+      timeouts: { requestMs: 700 },
+    });
+    const { cases, error } = await failedStream(slow);
+    expect(cases).toContain("textDelta");
+    expect(error).toBeInstanceOf(RequestTimeoutError);
+    const silent = await adapterOf(`print("."); await sleep(20000);`, { timeouts: { betweenBytesMs: 500 } });
+    await expect(silent.complete(requestOf())).rejects.toThrow(/wrote nothing for 500 ms/);
+  });
+
+  it("is ended with all that it started when the caller cancels, also where it ignores SIGTERM", async () => {
+    const folder = await testFolder();
+    const [own, other] = [join(folder, "own"), join(folder, "other")];
+    const before = temporaryFolders();
+    const script = `
+      process.on("SIGTERM", () => {});
+      const child = spawn(process.execPath, ["-e", "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"]);
+      writeFileSync(${JSON.stringify(own)}, process.pid + "\\n");
+      writeFileSync(${JSON.stringify(other)}, child.pid + "\\n");
+      print("begun");
+      setInterval(() => {}, 1000);`;
+    const adapter = await adapterOf(script);
+    const controller = new AbortController();
+    const failure = failedStream(adapter, requestOf(), controller.signal);
+    const pids = [await pidIn(own), await pidIn(other)];
+    controller.abort();
+    expect((await failure).error).toBeInstanceOf(AbortError);
+    await waitUntil(() => pids.every((pid) => !isAlive(pid)));
+    await waitUntil(() => temporaryFolders().length <= before.length);
+  });
+
+  it("is ended when its stream is left", async () => {
+    const file = join(await testFolder(), "pid");
+    const script = `writeFileSync(${JSON.stringify(file)}, process.pid + "\\n"); for (;;) { print("."); await sleep(10); }`;
+    const adapter = await adapterOf(script);
+    for await (const { event } of adapter.stream(requestOf())) if (event.case === "textDelta") break;
+    const pid = await pidIn(file);
+    await waitUntil(() => !isAlive(pid));
+  });
+
+  it("is ended when the adapter is closed", async () => {
+    const file = join(await testFolder(), "pid");
+    const adapter = await adapterOf(
+      `writeFileSync(${JSON.stringify(file)}, process.pid + "\\n"); await sleep(20000);`,
+    );
+    const waiting = adapter.complete(requestOf()).catch((error: unknown) => error);
+    const pid = await pidIn(file);
+    await adapter.close();
+    expect(await waiting).toBeInstanceOf(AbortError);
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it("is not started for a call that is cancelled already", async () => {
+    const file = join(await testFolder(), "pid");
+    const adapter = await adapterOf(`writeFileSync(${JSON.stringify(file)}, "x");`);
+    const signal = AbortSignal.abort();
+    await expect(adapter.complete(requestOf(), { signal })).rejects.toBeInstanceOf(AbortError);
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
+describe("the limit of processes", () => {
+  it("refuses a call that is one too many, and takes the next when one has ended", async () => {
+    const adapter = await adapterOf(`await sleep(400); print("done");`, { maxProcesses: 2 });
+    const running = [adapter.complete(requestOf()), adapter.complete(requestOf())];
+    const refused = await adapter.complete(requestOf()).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(RateLimitError);
+    expect(refused).toMatchObject({
+      message: "local runs 2 programs already, the limit max_processes",
+      retryable: true,
+      retryAfter: 1,
+    });
+    await Promise.all(running);
+    expect(textOf(await adapter.complete(requestOf()))).toBe("done");
+  });
+});
+
+describe("a command", () => {
+  const problemOf = (options: Partial<ConstructorParameters<typeof CommandAdapter>[0]>) => () =>
+    new CommandAdapter({ command: ["/bin/cat"], format: "text", ...options });
+
+  it("is refused where it cannot work", () => {
+    expect(problemOf({ command: [] })).toThrow(/absolute path/);
+    expect(problemOf({ command: ["cat"] })).toThrow(/absolute path/);
+    expect(problemOf({ command: ["/bin/cat", "{prompt}"] })).toThrow(
+      /has \{prompt\}; expected \{model\} or \{effort\}/,
+    );
+    expect(problemOf({ command: ["/bin/cat", "{effort}"] })).toThrow(
+      /needs \{effort\} where there are efforts/,
+    );
+    expect(problemOf({ efforts: { low: ["-l"] } })).toThrow(/needs \{effort\}/);
+    expect(problemOf({ maxProcesses: 0 })).toThrow(/maxProcesses is 0/);
+    expect(problemOf({ localOnly: true })).toThrow(/say `local: true`/);
+    expect(problemOf({ localOnly: true, local: true })).not.toThrow();
+    expect(problemOf({ timeouts: { requestMs: -1 } })).toThrow(/requestMs/);
+  });
+});

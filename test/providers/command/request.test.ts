@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { InvalidRequestError, UnsupportedToolChoiceError } from "../../../src/core/errors.ts";
+import { assistantMessage, developerMessage, systemMessage, userMessage } from "../../../src/core/message.ts";
+import { jsonSchema } from "../../../src/core/response-format.ts";
+import { functionTool, toolResult } from "../../../src/core/tools.ts";
+import { LossPolicy, StatePolicy } from "../../../src/gen/outrigger/v1/request_pb.ts";
+import { toProgramInput } from "../../../src/providers/command/request.ts";
+import { requestOf } from "./programs.ts";
+
+type Options = Parameters<typeof toProgramInput>[1];
+type Fields = Parameters<typeof requestOf>[0];
+
+function inputOf(fields: Fields = {}, options: Partial<Options> = {}) {
+  return toProgramInput(requestOf(fields), { command: ["/bin/agent"], provider: "local", ...options });
+}
+
+describe("the prompt", () => {
+  it("is the instructions and the question", () => {
+    const messages = [systemMessage("Be brief."), developerMessage("In French."), userMessage("Hello?")];
+    expect(inputOf({ messages }).input).toBe("Be brief.\n\nIn French.\n\nHello?");
+  });
+
+  it("is a transcript where there were turns before", () => {
+    const messages = [
+      systemMessage("Be brief."),
+      userMessage("Hello?"),
+      assistantMessage("Hi."),
+      userMessage("Who are you?"),
+    ];
+    expect(inputOf({ messages }).input).toBe(
+      "Be brief.\n\nUser:\nHello?\n\nAssistant:\nHi.\n\nUser:\nWho are you?",
+    );
+  });
+
+  it("has tool calls and their results as text, with a warning for each", () => {
+    const call = { id: "c1", name: "find", input: { case: "argumentsJson", value: '{"q":1}' } } as const;
+    const messages = [
+      userMessage("Find it."),
+      assistantMessage([{ part: { case: "toolCall", value: call } }]),
+      toolResult("c1", "Found."),
+    ];
+    const { input, warnings } = inputOf({ messages });
+    expect(input).toContain('Assistant:\nCalled the tool find with: {"q":1}');
+    expect(input).toContain("Tool:\nThe tool returned: Found.");
+    expect(warnings.map(({ field, code }) => [field, code])).toEqual([
+      ["messages[1].content[0]", "converted_content"],
+      ["messages[2].content[0]", "converted_content"],
+    ]);
+  });
+
+  it("leaves out what the program did and thought earlier, and treats that of others by foreign_state", () => {
+    const native = (provider: string) => ({
+      part: { case: "native", value: { provider, kind: "command_execution", dataJson: "{}" } } as const,
+    });
+    const reasoning = {
+      part: { case: "reasoning", value: { text: "Hm.", redacted: false } } as const,
+      providerState: { provider: "other", model: "x", dataJson: "{}" },
+    };
+    const messages = (...content: Parameters<typeof assistantMessage>[0][]) => [
+      userMessage("a"),
+      assistantMessage(content as never),
+      userMessage("b"),
+    ];
+    const own = inputOf({ messages: messages(native("local") as never), lossPolicy: LossPolicy.REFUSE });
+    expect(own.input).toBe("User:\na\n\nUser:\nb");
+    expect(own.warnings).toMatchObject([{ code: "unsupported_content" }]);
+    expect(inputOf({ messages: messages(native("other") as never) }).warnings).toMatchObject([
+      { code: "foreign_state_stripped" },
+    ]);
+    const text = inputOf({ messages: messages(reasoning as never), foreignState: StatePolicy.TO_TEXT });
+    expect(text.input).toContain("Assistant:\nHm.");
+  });
+
+  it("cannot have images", () => {
+    const image = {
+      part: { case: "image", value: { source: { case: "url", value: "https://x" } } },
+    } as const;
+    expect(() => inputOf({ messages: [userMessage([image])] })).toThrow(
+      "messages[0].content[0].image: expected text: a program takes nothing else",
+    );
+  });
+
+  it("asks for the form of the answer, with a warning that nothing enforces it", () => {
+    const responseFormat = jsonSchema("person", { type: "object" }, { strict: true });
+    const { input, warnings } = inputOf({ responseFormat });
+    expect(input).toBe(
+      'Answer with JSON that fits the following JSON Schema, and with nothing else:\n{"type":"object"}\n\nSay hello.',
+    );
+    expect(warnings).toMatchObject([{ field: "response_format", code: "adjusted_setting" }]);
+  });
+
+  it("is refused as an argument where no program could take it", () => {
+    const withText = (value: string) => ({ messages: [userMessage(value)] });
+    expect(inputOf(withText("x".repeat(200_000))).input).toHaveLength(200_000);
+    expect(() => inputOf(withText("x".repeat(200_000)), { prompt: "argument" })).toThrow(InvalidRequestError);
+    expect(() => inputOf(withText("a\0b"), { prompt: "argument" })).toThrow(/NUL/);
+  });
+});
+
+describe("the arguments", () => {
+  const command = ["/bin/agent", "run", "-m", "{model}", "{effort}", "x{model}"];
+  const efforts = { low: ["-c", "effort=low"], high: ["-c", "effort=high"] };
+
+  it("have the model and those of the effort as arguments of their own", () => {
+    const { args } = inputOf({ model: "org/m-1.5:x", reasoningEffort: "high" }, { command, efforts });
+    expect(args).toEqual(["run", "-m", "org/m-1.5:x", "-c", "effort=high", "x{model}"]);
+    expect(inputOf({}, { command, efforts }).args).toEqual(["run", "-m", "m-1", "x{model}"]);
+  });
+
+  it("never have a model that could be an option or a text of several words", () => {
+    for (const model of ["-c", "--config=x", "a b", "a;b", "", "a\nb", "a".repeat(300)])
+      expect(() => inputOf({ model }, { command, efforts })).toThrow(/^model: expected/);
+  });
+
+  it("have the nearest effort, with a warning, and refuse an unknown one", () => {
+    const nearest = inputOf({ reasoningEffort: "medium" }, { command, efforts });
+    expect(nearest.args).toContain("effort=low");
+    expect(nearest.warnings).toMatchObject([{ field: "reasoning_effort", code: "adjusted_setting" }]);
+    expect(() => inputOf({ reasoningEffort: "__proto__" }, { command, efforts })).toThrow(
+      "reasoning_effort: expected one of low, high",
+    );
+    expect(inputOf({ reasoningEffort: "low" }).warnings).toMatchObject([{ code: "unsupported_setting" }]);
+  });
+});
+
+describe("what a program does not take", () => {
+  const fields: Fields = {
+    tools: [functionTool({ name: "find" })],
+    temperature: 0.5,
+    topP: 0.5,
+    maxTokens: 10,
+    stopSequences: ["x"],
+    metadata: { a: "b" },
+    providerOptionsJson: { local: "{}" },
+  };
+
+  it("is left out with a warning for each", () => {
+    expect(inputOf(fields).warnings.map(({ field, code }) => `${field} ${code}`)).toEqual([
+      "tools unsupported_setting",
+      "temperature unsupported_setting",
+      "top_p unsupported_setting",
+      "max_tokens unsupported_setting",
+      "stop_sequences unsupported_setting",
+      "metadata unsupported_setting",
+      'provider_options_json["local"] unsupported_setting',
+    ]);
+  });
+
+  it("is refused where the request says so", () => {
+    expect(() => inputOf({ ...fields, lossPolicy: LossPolicy.REFUSE })).toThrow(
+      /temperature: a program does not/,
+    );
+  });
+
+  it("is refused where the model must call a tool", () => {
+    expect(() => inputOf({ toolChoice: { mode: 3 } })).toThrow(UnsupportedToolChoiceError);
+  });
+});
