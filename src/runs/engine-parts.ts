@@ -1,3 +1,4 @@
+import type { Caller } from "../core/caller.ts";
 import { LinkedSignal, untilAborted } from "../generation/linked-signal.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 import { abortErrorOf } from "../kit/http/abort.ts";
@@ -12,6 +13,8 @@ import type { Lease, RunStore } from "./store.ts";
 /** What all runs of an engine share. */
 export interface EngineParts {
   readonly client: ModelClient;
+  /** The caller with the name of an owner. */
+  readonly callerNamed: (owner: string) => Caller;
   readonly store: RunStore;
   readonly limits: RunLimits;
   readonly serverTools: ServerTools;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
-import type { Batches } from "../core/batches.ts";
+import { type Batches, lazyBatches } from "../core/batches.ts";
+import { anyCaller, type Caller } from "../core/caller.ts";
 import { ServerError } from "../core/errors.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
 import { type Run, type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
@@ -12,6 +13,7 @@ import type {
 } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 import { BackgroundRuns } from "./background-runs.ts";
+import { createCallerClient } from "./caller-client.ts";
 import type { RunEngine, RunInput, RunOptions, StartedRun } from "./engine.ts";
 import { drain, type EngineParts, readRun, waitForRun } from "./engine-parts.ts";
 import { missing, RunLimitError } from "./errors.ts";
@@ -36,6 +38,8 @@ import { ThreadMethods } from "./thread-methods.ts";
 export interface RunEngineOptions {
   /** Calls the models. */
   readonly client: ModelClient;
+  /** The caller with the name of an owner, for runs that nobody waits for. Default: anybody. */
+  readonly callerNamed?: ((owner: string) => Caller) | undefined;
   /** Keeps the runs. The engine closes it. */
   readonly store: RunStore;
   readonly limits?: Partial<RunLimits> | undefined;
@@ -59,6 +63,7 @@ class Engine extends ThreadMethods implements RunEngine {
 
   constructor({
     client,
+    callerNamed = (name) => ({ ...anyCaller, name }),
     store,
     limits: own,
     serverTools = NO_SERVER_TOOLS,
@@ -67,6 +72,7 @@ class Engine extends ThreadMethods implements RunEngine {
     const limits = { ...DEFAULT_RUN_LIMITS, ...own };
     const parts: EngineParts = {
       client,
+      callerNamed,
       store,
       limits,
       serverTools,
@@ -103,7 +109,11 @@ class Engine extends ThreadMethods implements RunEngine {
       return this.#orLeave(leave, async () => {
         const plan = await this.#resume(request, found, options);
         this.#start(
-          { store, plan: { ...plan, client: this.#parts.client }, events: [statusEventOf(plan.run)] },
+          {
+            store,
+            plan: { ...plan, client: this.#clientOf(options.owner) },
+            events: [statusEventOf(plan.run)],
+          },
           leave,
         );
         return this.#startedInBackground(plan.run, options, plan.run.lastSequence - 1);
@@ -123,7 +133,11 @@ class Engine extends ThreadMethods implements RunEngine {
   }
 
   streamRun(owner: string, runId: string, afterSequence: number, signal: AbortSignal): Batches<RunEvent> {
-    return this.#limitedReader({ owner, runId, after: afterSequence }, signal);
+    return lazyBatches(async () => {
+      // The events themselves are found by the id of their run alone.
+      if ((await this.#parts.store.getRun(owner, runId)) === undefined) throw missing("run", runId);
+      return this.#limitedReader({ owner, runId, after: afterSequence }, signal);
+    });
   }
 
   async cancelRun(owner: string, runId: string): Promise<Run> {
@@ -226,7 +240,7 @@ class Engine extends ThreadMethods implements RunEngine {
     return this.#orLeave(leave, async () => {
       const created = await this.#create(store, draft, input, options);
       const plan = this.#planOf(draft, created, input, options);
-      const own = { ...plan, client: this.#parts.client, deadline: undefined };
+      const own = { ...plan, client: this.#clientOf(options.owner), deadline: undefined };
       this.#start({ store, plan: own, events: [statusEventOf(plan.run)] }, leave);
       return this.#startedInBackground(created.run, options, -1);
     });
@@ -236,7 +250,7 @@ class Engine extends ThreadMethods implements RunEngine {
     { generation, request, servers }: RunDraft,
     { run, conversation }: CreatedRun,
     input: RunInput,
-    { client = this.#parts.client, deadline }: RunOptions,
+    { owner, client = this.#clientOf(owner), deadline }: RunOptions,
   ): RunPlan {
     return {
       run,
@@ -269,15 +283,21 @@ class Engine extends ThreadMethods implements RunEngine {
     await this.#start({ store, plan: { ...plan, run }, events }, () => undefined).ended;
   }
 
+  /** Calls the models for a run of an owner whose API does not do it. */
+  #clientOf(owner: string): ModelClient {
+    const { client, callerNamed } = this.#parts;
+    return createCallerClient(client, () => callerNamed(owner));
+  }
+
   /** What a stored run is to do, as far as its store says. */
   async #storedPlan({ run, owner, request }: StoredRun): Promise<RunPlan> {
-    const { store, limits, client, serverTools, gates } = this.#parts;
+    const { store, limits, serverTools, gates } = this.#parts;
     const generation = await readStoredRequest(request, limits.maxSteps);
     const history = await store.readHistory(run.id);
     const input = await readInputOf(store, owner, run.id);
     return {
       run,
-      client,
+      client: this.#clientOf(owner),
       generation,
       system: request.options?.system ?? "",
       conversation: { history, input, approvals: request.approvals },
