@@ -2,6 +2,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { InvalidRequestError, invalidFields, RequestTimeoutError, type SDKError } from "../../core/errors.ts";
+import { RunStateError } from "../../runs/errors.ts";
 import { isJsonFault, isParseFault, isWriteFault } from "../internals/error-texts.ts";
 import { findJsonViolations } from "./json-violations.ts";
 import { protocolMessage } from "./protocol-message.ts";
@@ -22,11 +23,16 @@ export const RETRY_AFTER_HEADER = "retry-after";
 export function connectErrorOf(error: SDKError, facts: ErrorFacts = {}): ConnectError {
   return new ConnectError(
     publicMessage(error),
-    codeOf(error.kind),
+    codeOfError(error),
     retryTrailersOf(error),
     detailsOf(error, facts),
     error,
   );
+}
+
+/** The code of an error: that of its kind, unless what the call is about has to change before it can succeed. */
+function codeOfError(error: SDKError): Code {
+  return error instanceof RunStateError ? Code.FailedPrecondition : codeOf(error.kind);
 }
 
 /** The status that a call failed with, and the thrown value of a bug. */

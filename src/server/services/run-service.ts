@@ -1,0 +1,42 @@
+import { type Batches, BatchStream, lazyBatches } from "../../core/batches.ts";
+import { RunService } from "../../gen/outrigger/v1/run_service_pb.ts";
+import type { RunEngine } from "../../runs/engine.ts";
+import { CallSignals } from "./call-signal.ts";
+import type { Inference } from "./inference.ts";
+import { createService, type Service } from "./service.ts";
+
+/**
+ * RunService over an engine. Independent of the protocol that carries a call.
+ * @param inference Calls the models for the runs whose callers wait for them, so that they are in the callers' log lines.
+ */
+export function createRunService(engine: RunEngine, inference: Inference): Service {
+  const signals = new CallSignals();
+  const parts = { engine, inference, signals };
+  return createService(
+    RunService,
+    {
+      createRun: async (request, context) => (await loadMethods()).createRun(parts, request, context),
+      createRunStream: (request, context) =>
+        lazyStream(async () => (await loadMethods()).createRunStream(parts, request, context)),
+      getRun: async (request, context) => (await loadMethods()).getRun(parts, request, context),
+      streamRun: (request, context) =>
+        lazyStream(async () => (await loadMethods()).streamRun(parts, request, context)),
+      submitToolResults: async (request, context) =>
+        (await loadMethods()).submitToolResults(parts, request, context),
+      cancelRun: async (request, context) => (await loadMethods()).cancelRun(parts, request, context),
+      listRuns: async (request, context) => (await loadMethods()).listRuns(parts, request, context),
+      listMessages: async (request, context) => (await loadMethods()).listMessages(parts, request, context),
+      deleteRun: async (request, context) => (await loadMethods()).deleteRun(parts, request, context),
+    },
+    { cutOff: () => signals.cutOff() },
+  );
+}
+
+/** A sidecar whose callers keep no runs never loads the rest: less memory, and an earlier start. */
+function loadMethods() {
+  return import("./runs/methods.ts");
+}
+
+function lazyStream<Message>(open: () => Promise<Batches<Message>>): BatchStream<Message> {
+  return new BatchStream(lazyBatches(open));
+}

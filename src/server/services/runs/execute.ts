@@ -1,0 +1,48 @@
+/** The methods that start or continue a run. */
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Batches } from "../../../core/batches.ts";
+import { errorFromProto } from "../../../core/errors.ts";
+import type { Run, RunEvent } from "../../../gen/outrigger/v1/run_pb.ts";
+import type { CreateRunRequest, SubmitToolResultsRequest } from "../../../gen/outrigger/v1/run_service_pb.ts";
+import type { StartedRun } from "../../../runs/engine.ts";
+import { answer, type RunCall, type RunParts } from "./run-call.ts";
+import { requireId } from "./run-id.ts";
+import { streamEvents } from "./stream-events.ts";
+
+/** Serves CreateRun. A run that fails is an answer: its caller needs its id. */
+export function createRun(parts: RunParts, request: CreateRunRequest, context: HandlerContext): Promise<Run> {
+  return answer(parts, context, async (call) =>
+    resultOf(await call.engine.createRun({ request }, call.options), call),
+  );
+}
+
+/** Serves SubmitToolResults. */
+export function submitToolResults(
+  parts: RunParts,
+  request: SubmitToolResultsRequest,
+  context: HandlerContext,
+): Promise<Run> {
+  return answer(parts, context, async (call) => {
+    requireId("run_id", request.runId);
+    return resultOf(await call.engine.submitToolResults(request, call.options), call);
+  });
+}
+
+/** Serves CreateRunStream. */
+export function createRunStream(
+  parts: RunParts,
+  request: CreateRunRequest,
+  context: HandlerContext,
+): Batches<RunEvent> {
+  const open = async (call: RunCall) => (await call.engine.createRun({ request }, call.options)).events;
+  return streamEvents(parts, context, open, { failsWithRun: true });
+}
+
+async function resultOf(started: StartedRun, call: RunCall): Promise<Run> {
+  if (started.run.background) return started.run;
+  const run = await started.result();
+  // The run was cancelled because of it: the status says why.
+  if (call.signal.aborted) throw call.signal.reason;
+  if (run.error !== undefined) call.noteFailure(errorFromProto(run.error));
+  return run;
+}

@@ -1,0 +1,89 @@
+import { ConnectError, type HandlerContext } from "@connectrpc/connect";
+import type { SDKError } from "../../../core/errors.ts";
+import type { RunEngine, RunOptions } from "../../../runs/engine.ts";
+import { recorderOf } from "../../telemetry/call-recorder.ts";
+import { type CallSignal, type CallSignals, deadlineOf, errorOfCall } from "../call-signal.ts";
+import type { Inference } from "../inference.ts";
+import { InferenceRecord } from "../inference-record.ts";
+import { createRecordedClient } from "../recorded-calls.ts";
+
+/** What all calls of RunService share. */
+export interface RunParts {
+  readonly engine: RunEngine;
+  /** Calls the models for runs whose callers wait for them. */
+  readonly inference: Inference;
+  /** The signals of the calls under way. */
+  readonly signals: CallSignals;
+}
+
+/** One call of RunService, from its request to its status. */
+export class RunCall {
+  /** Name of the caller's access key: what others created does not exist for it. */
+  readonly owner: string;
+  readonly #parts: RunParts;
+  readonly #context: HandlerContext;
+  readonly #record: InferenceRecord;
+  readonly #call: CallSignal;
+
+  constructor(parts: RunParts, context: HandlerContext) {
+    const recorder = recorderOf(context);
+    this.owner = recorder.call.caller.name;
+    this.#parts = parts;
+    this.#context = context;
+    this.#record = new InferenceRecord(parts.inference, recorder);
+    this.#call = parts.signals.open(context.signal);
+  }
+
+  get engine(): RunEngine {
+    return this.#parts.engine;
+  }
+
+  /** Aborted when the caller disconnects, its deadline runs out, or the server stops. */
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+
+  /** How the engine runs what this call starts or continues. */
+  get options(): RunOptions {
+    return {
+      owner: this.owner,
+      signal: this.signal,
+      deadline: deadlineOf(this.#context),
+      client: createRecordedClient(this.#record, this.#parts.inference),
+    };
+  }
+
+  /** The status of a call that failed. */
+  fail(thrown: unknown): ConnectError {
+    // Limits of a request, and requests that are malformed, are statuses already.
+    if (thrown instanceof ConnectError && !this.signal.aborted) return thrown;
+    return this.#record.fail(errorOfCall(thrown, this.signal));
+  }
+
+  /** Notes for the log that a run failed whose call succeeds. */
+  noteFailure(error: SDKError): void {
+    this.#record.fail(error);
+  }
+
+  /** The call has ended. To be called once. */
+  end(): void {
+    this.#call.release();
+    this.#record.end(this.signal);
+  }
+}
+
+/** Serves a call that has one answer. */
+export async function answer<Output>(
+  parts: RunParts,
+  context: HandlerContext,
+  serve: (call: RunCall) => Promise<Output>,
+): Promise<Output> {
+  const call = new RunCall(parts, context);
+  try {
+    return await serve(call);
+  } catch (thrown) {
+    throw call.fail(thrown);
+  } finally {
+    call.end();
+  }
+}

@@ -1,0 +1,52 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import { type Batches, lazyBatches } from "../../../core/batches.ts";
+import { errorFromProto, ServerError } from "../../../core/errors.ts";
+import { type RunEvent, RunStatus } from "../../../gen/outrigger/v1/run_pb.ts";
+import { RunCall, type RunParts } from "./run-call.ts";
+
+/** How a stream of events ends. */
+export interface StreamEnd {
+  /** Whether the failure of the run is that of the call: of the call that started it, and not of one that reads it. */
+  readonly failsWithRun: boolean;
+}
+
+/** The events of a run as the answer of a call. Leaving the iteration leaves that of the engine. */
+export function streamEvents(
+  parts: RunParts,
+  context: HandlerContext,
+  open: (call: RunCall) => Promise<Batches<RunEvent>> | Batches<RunEvent>,
+  end: StreamEnd,
+): Batches<RunEvent> {
+  return lazyBatches(() => eventsOf(new RunCall(parts, context), open, end));
+}
+
+async function* eventsOf(
+  call: RunCall,
+  open: (call: RunCall) => Promise<Batches<RunEvent>> | Batches<RunEvent>,
+  { failsWithRun }: StreamEnd,
+): AsyncGenerator<readonly RunEvent[]> {
+  let last: RunEvent["event"] | undefined;
+  try {
+    for await (const batch of await open(call)) {
+      last = batch.at(-1)?.event;
+      yield batch;
+    }
+    // A stream that was cut must not look like one that ended.
+    if (call.signal.aborted) throw call.signal.reason;
+    checkEnd(last, failsWithRun);
+  } catch (thrown) {
+    throw call.fail(thrown);
+  } finally {
+    call.end();
+  }
+}
+
+function checkEnd(last: RunEvent["event"] | undefined, failsWithRun: boolean): void {
+  if (last === undefined) return;
+  if (last.case !== "run" || UNDER_WAY.includes(last.value.status))
+    throw new ServerError("the run was deleted before its last event");
+  const { error } = last.value;
+  if (failsWithRun && error !== undefined) throw errorFromProto(error);
+}
+
+const UNDER_WAY: readonly RunStatus[] = [RunStatus.QUEUED, RunStatus.IN_PROGRESS];
