@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { timestampMs, timestampNow } from "@bufbuild/protobuf/wkt";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { InternalError, invalidField } from "../../core/errors.ts";
 import type { StepResult } from "../../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
@@ -45,6 +45,8 @@ interface Entry {
   /** Rises within a thread. */
   readonly position: number;
   readonly message: ThreadMessage;
+  /** The run that added it. */
+  readonly addedBy: RunRecord | undefined;
 }
 
 interface ThreadRecord {
@@ -76,6 +78,7 @@ export class MemoryStore implements RunStore {
   }
 
   async createRun(creation: RunCreation): Promise<RunCreationResult> {
+    if (this.#runs.has(creation.run.id)) throw new InternalError(`there is a run ${creation.run.id} already`);
     const place = this.#placeOf(creation);
     if (place.case !== "found") return place;
     const { thread, previous, forked } = place;
@@ -102,14 +105,15 @@ export class MemoryStore implements RunStore {
     this.#threads.set(thread.thread.id, thread);
     this.#runs.set(run.id, record);
     thread.runs.push(record);
-    addMessages(thread, input);
+    addMessages(thread, input, record);
+    thread.changedAt = Math.max(thread.changedAt, createdAt(run));
     if (previous !== undefined) this.#notify(previous.run.id, "change");
     if (creation.lease === undefined) this.#enqueue(run.id);
     return { case: "created", run, forked };
   }
 
   async getRun(owner: string, runId: string): Promise<StoredRun | undefined> {
-    return this.#ownRun(owner, runId);
+    return viewOf(this.#ownRun(owner, runId));
   }
 
   async readSteps(runId: string): Promise<readonly StepResult[]> {
@@ -141,7 +145,7 @@ export class MemoryStore implements RunStore {
     this.#append(record, events);
     if (latestStep !== undefined) record.steps.splice(-1, 1, latestStep);
     record.steps.push(...steps);
-    addMessages(record.thread, messages);
+    addMessages(record.thread, messages, record);
     record.run = withLatest(write.run ?? record.run, record.run, events);
     const ends = write.run !== undefined && write.run.status !== RunStatus.IN_PROGRESS;
     record.lease = ends ? undefined : expiryOf(lease);
@@ -157,10 +161,10 @@ export class MemoryStore implements RunStore {
 
   async requestCancel(owner: string, runId: string): Promise<StoredRun | undefined> {
     const record = this.#ownRun(owner, runId);
-    if (record === undefined || isTerminal(record.run.status)) return record;
+    if (record === undefined || isTerminal(record.run.status)) return viewOf(record);
     record.run = { ...record.run, cancelRequested: true };
     this.#notify(runId, "cancel");
-    return record;
+    return viewOf(record);
   }
 
   subscribe(runId: string, onNotice: (notice: RunNotice) => void): () => void {
@@ -197,7 +201,7 @@ export class MemoryStore implements RunStore {
     if (status !== RunStatus.QUEUED && status !== RunStatus.REQUIRES_ACTION) return undefined;
     record.lease = expiryOf(lease);
     this.#queue.delete(runId);
-    return record;
+    return viewOf(record);
   }
 
   async renewLeases(lease: Lease): Promise<readonly string[]> {
@@ -211,12 +215,12 @@ export class MemoryStore implements RunStore {
       .filter((record) => record.run.status === RunStatus.IN_PROGRESS && !isHeld(record))
       .slice(0, limit);
     for (const record of abandoned) record.lease = expiryOf(lease);
-    return abandoned;
+    return abandoned.map(viewOf);
   }
 
   async createThread(owner: string, thread: Thread, messages: readonly ThreadMessage[]): Promise<void> {
     const record = createThreadRecord(owner, thread);
-    addMessages(record, messages);
+    addMessages(record, messages, undefined);
     this.#threads.set(thread.id, record);
   }
 
@@ -246,7 +250,7 @@ export class MemoryStore implements RunStore {
     const record = this.#ownThread(owner, threadId);
     if (record === undefined) return "missing";
     if (activeRunOf(record) !== undefined) return "busy";
-    addMessages(record, messages);
+    addMessages(record, messages, undefined);
     return "appended";
   }
 
@@ -254,11 +258,9 @@ export class MemoryStore implements RunStore {
     const { threadId, inputOfRunId, order } = query;
     const own = inputOfRunId === undefined ? undefined : this.#ownRun(owner, inputOfRunId);
     const record = own?.thread ?? (threadId === undefined ? undefined : this.#ownThread(owner, threadId));
-    const messages = (record?.entries ?? []).map(({ message }) => message);
-    const wanted =
-      inputOfRunId === undefined
-        ? messages
-        : messages.filter(({ runId, isOutput }) => runId === inputOfRunId && !isOutput);
+    const wanted = (record?.entries ?? [])
+      .filter(({ message, addedBy }) => own === undefined || (addedBy === own && !message.isOutput))
+      .map(({ message }) => message);
     return pageOf(order === "oldest first" ? wanted : wanted.toReversed(), query);
   }
 
@@ -308,9 +310,9 @@ export class MemoryStore implements RunStore {
   /** The thread that a new run belongs to, and the run that it continues. */
   #placeOf({ run, owner, request }: RunCreation): Place {
     const { previousRunId, threadId } = request;
-    if (previousRunId !== "") return this.#placeAfter(owner, previousRunId, run.threadId);
+    if (previousRunId !== "") return this.#placeAfter(owner, previousRunId, run);
     if (threadId === "")
-      return { case: "found", thread: createThreadRecord(owner, newThread(run.threadId)), forked: false };
+      return { case: "found", thread: createThreadRecord(owner, newThread(run)), forked: false };
     const thread = this.#ownThread(owner, threadId);
     if (thread === undefined) return { case: "missing", field: "thread_id" };
     const active = activeRunOf(thread);
@@ -318,18 +320,19 @@ export class MemoryStore implements RunStore {
     return { case: "found", thread, previous: thread.runs.at(-1), forked: false };
   }
 
-  #placeAfter(owner: string, previousRunId: string, newThreadId: string): Place {
+  #placeAfter(owner: string, previousRunId: string, run: Run): Place {
     const previous = this.#ownRun(owner, previousRunId);
     if (previous === undefined || previous.thread.isDeleted)
       return { case: "missing", field: "previous_run_id" };
     if (isUnderWay(previous.run.status) || isHeld(previous))
       return { case: "unfinished", status: previous.run.status };
     const { thread } = previous;
-    if (thread.runs.at(-1) === previous) return { case: "found", thread, previous, forked: false };
-    const fork = createThreadRecord(owner, newThread(newThreadId));
-    fork.entries = thread.entries.filter(
-      ({ position, message }) => position < previous.historyEnd || message.runId === previousRunId,
-    );
+    const isOfPrevious = ({ position, addedBy }: Entry) =>
+      position < previous.historyEnd || addedBy === previous;
+    if (thread.runs.at(-1) === previous && thread.entries.every(isOfPrevious))
+      return { case: "found", thread, previous, forked: false };
+    const fork = createThreadRecord(owner, newThread(run));
+    fork.entries = thread.entries.filter(isOfPrevious);
     fork.nextPosition = thread.nextPosition;
     return { case: "found", thread: fork, forked: true };
   }
@@ -347,9 +350,12 @@ export class MemoryStore implements RunStore {
   /** @throws InternalError where the events do not follow those that are there. */
   #append(record: RunRecord, events: readonly RunEvent[]): void {
     if (!this.#keepsEvents) return;
-    const expected = record.events.length;
-    const found = events[0]?.sequence ?? expected;
-    if (found !== expected) throw new InternalError(`expected event ${expected} of the run, found ${found}`);
+    let expected = record.events.length;
+    for (const { sequence } of events) {
+      if (sequence !== expected)
+        throw new InternalError(`expected event ${expected} of the run, found ${sequence}`);
+      expected += 1;
+    }
     record.events.push(...events);
   }
 
@@ -367,7 +373,7 @@ export class MemoryStore implements RunStore {
     const last = thread.runs.at(-1);
     if (last === undefined) return this.#removeThread(thread);
     thread.entries = thread.entries.filter(
-      ({ position, message }) => position < last.historyEnd || message.runId === last.run.id,
+      ({ position, addedBy }) => position < last.historyEnd || addedBy === last,
     );
   }
 
@@ -431,10 +437,12 @@ class Consumer {
   }
 
   give(runId: string): void {
-    const delivery = this.#handle(runId).finally(() => {
+    const settle = () => {
       this.#underWay.delete(delivery);
       this.#onSettled(runId);
-    });
+    };
+    // A run whose handling failed is delivered again.
+    const delivery = this.#handle(runId).then(settle, settle);
     this.#underWay.add(delivery);
   }
 
@@ -453,20 +461,35 @@ type Place =
     }
   | Exclude<RunCreationResult, { case: "created" }>;
 
+/** What callers see of a run. */
+function viewOf(record: RunRecord): StoredRun;
+function viewOf(record: RunRecord | undefined): StoredRun | undefined;
+function viewOf(record: RunRecord | undefined): StoredRun | undefined {
+  if (record === undefined) return undefined;
+  const { run, owner, request } = record;
+  return { run, owner, request };
+}
+
 function createThreadRecord(owner: string, thread: Thread): ThreadRecord {
-  return { thread, owner, entries: [], nextPosition: 0, runs: [], isDeleted: false, changedAt: Date.now() };
+  const changedAt = createdAt(thread);
+  return { thread, owner, entries: [], nextPosition: 0, runs: [], isDeleted: false, changedAt };
 }
 
-function newThread(id: string): Thread {
-  return create(ThreadSchema, { id, createdAt: timestampNow() });
+/** The thread of a run that continues nothing. */
+function newThread({ threadId, createdAt: time }: Run): Thread {
+  return create(ThreadSchema, { id: threadId, ...(time === undefined ? {} : { createdAt: time }) });
 }
 
-function addMessages(thread: ThreadRecord, messages: readonly ThreadMessage[]): void {
-  if (thread.isDeleted || messages.length === 0) return;
-  thread.changedAt = Date.now();
+function addMessages(
+  thread: ThreadRecord,
+  messages: readonly ThreadMessage[],
+  addedBy: RunRecord | undefined,
+): void {
+  if (thread.isDeleted) return;
   for (const message of messages) {
-    thread.entries.push({ position: thread.nextPosition, message });
+    thread.entries.push({ position: thread.nextPosition, message, addedBy });
     thread.nextPosition += 1;
+    thread.changedAt = Math.max(thread.changedAt, createdAt(message));
   }
 }
 
@@ -499,7 +522,7 @@ function withLatest(next: Run, before: Run, events: readonly RunEvent[]): Run {
   return { ...next, lastSequence, cancelRequested: next.cancelRequested || before.cancelRequested };
 }
 
-function createdAt({ createdAt: time }: Run): number {
+function createdAt({ createdAt: time }: Pick<Run, "createdAt">): number {
   return time === undefined ? 0 : timestampMs(time);
 }
 
