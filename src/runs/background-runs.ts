@@ -26,6 +26,7 @@ export class BackgroundRuns {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #stopped = new AbortController();
   readonly #delivery: Promise<(() => Promise<void>) | undefined>;
+  #stopping: Promise<void> | undefined;
 
   /** Begins at once. */
   constructor(parts: EngineParts, runTaken: RunTaken) {
@@ -43,10 +44,10 @@ export class BackgroundRuns {
   }
 
   /** Takes no further runs. Resolves when those that it took are over. */
-  async stopTaking(): Promise<void> {
+  stopTaking(): Promise<void> {
     this.#stopped.abort();
-    const stop = await this.#delivery;
-    await stop?.();
+    this.#stopping ??= this.#delivery.then((stop) => stop?.());
+    return this.#stopping;
   }
 
   /** Ends the timers. */
@@ -90,7 +91,7 @@ export class BackgroundRuns {
 
   async #keepLeases(): Promise<void> {
     const { store, lease, live, observer } = this.#parts;
-    for (const runId of await store.renewLeases(lease)) live.get(runId)?.abort();
+    for (const runId of await store.renewLeases(lease)) live.get(runId)?.cancel();
     for (const stored of await store.takeAbandoned(lease, BATCH)) await this.#failAbandoned(stored);
     if (observer.queueMeasured !== undefined) observer.queueMeasured(await store.countQueued());
   }

@@ -36,6 +36,7 @@ export class LiveRun {
   readonly #scope: LinkedSignal;
   readonly #execution: RunExecution;
   #run: Run;
+  #isCancelRequested = false;
 
   /** Begins at once. */
   constructor(options: LiveRunOptions) {
@@ -66,8 +67,14 @@ export class LiveRun {
   }
 
   /** Ends the run. @param reason An AbortError cancels it, other errors make it fail. */
-  abort(reason: Error = new AbortError("the run was cancelled")): void {
+  abort(reason: Error): void {
     this.#scope.abort(reason);
+  }
+
+  /** Ends the run since somebody asked for it. */
+  cancel(): void {
+    this.#isCancelRequested = true;
+    this.abort(new AbortError("the run was cancelled"));
   }
 
   async #drive(): Promise<void> {
@@ -97,7 +104,11 @@ export class LiveRun {
 
   /** Writes how the run ended, with all that is not written yet, and only then tells its readers. */
   async #conclude(ended: Run): Promise<void> {
-    const run = { ...ended, lastSequence: this.#journal.lastSequence + 1 };
+    const run = {
+      ...ended,
+      lastSequence: this.#journal.lastSequence + 1,
+      cancelRequested: this.#isCancelRequested,
+    };
     this.#journal.add(0, { case: "run", value: run });
     const change = { run, messages: this.#execution.outputs };
     for (const wait of END_RETRIES_MS)

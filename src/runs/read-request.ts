@@ -3,7 +3,13 @@ import { quote, Violations } from "../client/violations.ts";
 import { userMessage } from "../core/message.ts";
 import { GenerationOptionsSchema } from "../gen/outrigger/v1/generation_pb.ts";
 import type { Message } from "../gen/outrigger/v1/message_pb.ts";
-import { type McpServer, McpServerSchema, type Run, type ToolApproval } from "../gen/outrigger/v1/run_pb.ts";
+import {
+  type McpServer,
+  McpServerSchema,
+  type Run,
+  type ServerTool,
+  type ToolApproval,
+} from "../gen/outrigger/v1/run_pb.ts";
 import { type CreateRunRequest, CreateRunRequestSchema } from "../gen/outrigger/v1/run_service_pb.ts";
 import { type Generation, readOptions } from "../generation/contract/options.ts";
 import type { NewMessage, RunInput } from "./engine.ts";
@@ -23,6 +29,8 @@ export interface RunDraft {
   readonly generation: Generation;
   /** With their secrets. */
   readonly servers: readonly McpServer[];
+  /** Tools of servers that are inherited. */
+  readonly knownTools: readonly ServerTool[];
   /** The messages that the request adds. */
   readonly input: readonly NewMessage[];
   readonly isStored: boolean;
@@ -42,9 +50,7 @@ export async function readRunInput(
 ): Promise<RunDraft> {
   checkRequest(request, previous?.run);
   const generation = await readGeneration(request, given, maxSteps);
-  const own = { ...request, ...inheritedTools(request, previous) };
-  const { tools } = own;
-  const servers = own.mcpServers;
+  const { tools, servers, knownTools } = toolsOf(request, previous);
   const input = given ?? ownInput(request);
   const options = clone(GenerationOptionsSchema, request.options ?? create(GenerationOptionsSchema));
   if (options.request !== undefined) options.request = { ...options.request, messages: [], tools };
@@ -56,6 +62,7 @@ export async function readRunInput(
     }),
     generation: { ...generation, request: { ...generation.request, tools } },
     servers,
+    knownTools,
     input,
     isStored: request.store ?? true,
     hasSecrets: servers.some(hasSecrets),
@@ -87,16 +94,22 @@ function ownInput({ options }: CreateRunRequest): readonly NewMessage[] {
   return messages.map((message) => ({ message, originJson: "" }));
 }
 
-function inheritedTools(request: CreateRunRequest, previous: StoredRun | undefined) {
+/** The tools of a run: its own, or those of the run that it continues. */
+function toolsOf(request: CreateRunRequest, previous: StoredRun | undefined) {
   const tools = request.options?.request?.tools ?? [];
-  const { mcpServers, inheritTools } = request;
-  const isInherited = inheritTools && tools.length === 0 && mcpServers.length === 0;
-  if (!isInherited || previous === undefined) return { tools, mcpServers };
-  const { options, mcpServers: servers } = previous.request;
-  return { tools: options?.request?.tools ?? [], mcpServers: servers };
+  const { mcpServers: servers, inheritTools } = request;
+  const isInherited = inheritTools && tools.length === 0 && servers.length === 0;
+  if (!isInherited || previous === undefined) return { tools, servers, knownTools: [] };
+  const { options, mcpServers } = previous.request;
+  return {
+    tools: options?.request?.tools ?? [],
+    servers: mcpServers,
+    knownTools: previous.run.serverTools,
+  };
 }
 
-function hasSecrets({ authorization, headers }: McpServer): boolean {
+/** Whether a server needs what is not stored. */
+export function hasSecrets({ authorization, headers }: McpServer): boolean {
   return authorization !== "" || Object.keys(headers).length > 0;
 }
 

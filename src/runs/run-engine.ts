@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { type Batches, lazyBatches } from "../core/batches.ts";
 import { anyCaller, type Caller } from "../core/caller.ts";
-import { ServerError } from "../core/errors.ts";
+import { AbortError, invalidField, ServerError } from "../core/errors.ts";
 import type { StepResult } from "../gen/outrigger/v1/generation_pb.ts";
-import { type Run, type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
+import { type McpServer, type Run, type RunEvent, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import type {
   CreateRunRequest,
   ListRunsRequest,
@@ -12,6 +12,7 @@ import type {
   SubmitToolResultsRequest,
 } from "../gen/outrigger/v1/run_service_pb.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
+import { BoundedMap } from "../middleware/bounded-map.ts";
 import { BackgroundRuns } from "./background-runs.ts";
 import { createCallerClient } from "./caller-client.ts";
 import type { RunEngine, RunInput, RunOptions, StartedRun } from "./engine.ts";
@@ -22,7 +23,7 @@ import { DEFAULT_RUN_LIMITS, type RunLimits } from "./limits.ts";
 import { listRuns } from "./list-runs.ts";
 import { LiveRun, type LiveRunOptions } from "./live-run.ts";
 import type { RunObserver } from "./observer.ts";
-import { type RunDraft, readRunInput, readStoredRequest } from "./read-request.ts";
+import { hasSecrets, type RunDraft, readRunInput, readStoredRequest } from "./read-request.ts";
 import { type CreatedRun, createInStore } from "./run-creation.ts";
 import { createStatusEvent } from "./run-event.ts";
 import { NO_SERVER_TOOLS, type RunPlan } from "./run-execution.ts";
@@ -48,6 +49,9 @@ export interface RunEngineOptions {
   readonly observer?: RunObserver | undefined;
 }
 
+/** Runs that require action whose servers are kept with their secrets, at most. */
+const MAX_KEPT_SERVERS = 1000;
+
 /** How long CancelRun waits for the end of a run, in milliseconds. */
 const CANCEL_WAIT_MS = 10_000;
 
@@ -59,7 +63,10 @@ export function createRunEngine(options: RunEngineOptions): RunEngine {
 class Engine extends ThreadMethods implements RunEngine {
   readonly #parts: EngineParts;
   readonly #background: BackgroundRuns;
+  /** Servers of runs that require action, with the secrets that are not stored. */
+  readonly #servers = new BoundedMap<readonly McpServer[]>(MAX_KEPT_SERVERS);
   #isDraining = false;
+  #isClosing = false;
 
   constructor({
     client,
@@ -134,6 +141,8 @@ class Engine extends ThreadMethods implements RunEngine {
 
   streamRun(owner: string, runId: string, afterSequence: number, signal: AbortSignal): Batches<RunEvent> {
     return lazyBatches(async () => {
+      if (afterSequence < -1)
+        throw invalidField("after_sequence", `expected a number from -1, found ${afterSequence}`);
       // The events themselves are found by the id of their run alone.
       if ((await this.#parts.store.getRun(owner, runId)) === undefined) throw missing("run", runId);
       return this.#limitedReader({ owner, runId, after: afterSequence }, signal);
@@ -146,7 +155,7 @@ class Engine extends ThreadMethods implements RunEngine {
     if (stored === undefined) throw missing("run", runId);
     if (!isTerminal(stored.run.status)) {
       const own = live.get(runId);
-      if (own !== undefined) own.abort();
+      if (own !== undefined) own.cancel();
       else if (stored.run.status !== RunStatus.IN_PROGRESS) await this.#cancelIdle(runId);
       await waitForRun(this.#parts, { owner, runId }, CANCEL_WAIT_MS);
     }
@@ -167,17 +176,15 @@ class Engine extends ThreadMethods implements RunEngine {
   async drain(): Promise<void> {
     this.#isDraining = true;
     const stopped = this.#background.stopTaking();
-    await Promise.all([...this.#parts.live.values()].map(({ ended }) => ended));
+    while (this.#parts.live.size > 0)
+      await Promise.all([...this.#parts.live.values()].map(({ ended }) => ended));
     await stopped;
   }
 
   async close(): Promise<void> {
-    this.#isDraining = true;
-    const error = new ServerError("the sidecar stopped before the run was over", { retryable: true });
-    const stopped = this.#background.stopTaking();
-    for (const live of this.#parts.live.values()) live.abort(error);
+    this.#isClosing = true;
+    for (const live of this.#parts.live.values()) live.abort(closingError());
     await this.drain();
-    await stopped;
     this.#background.close();
     await this.#parts.store.close();
   }
@@ -247,7 +254,7 @@ class Engine extends ThreadMethods implements RunEngine {
   }
 
   #planOf(
-    { generation, request, servers }: RunDraft,
+    { generation, request, servers, knownTools }: RunDraft,
     { run, conversation }: CreatedRun,
     input: RunInput,
     { owner, client = this.#clientOf(owner), deadline }: RunOptions,
@@ -261,7 +268,7 @@ class Engine extends ThreadMethods implements RunEngine {
       inputPath: inputPathOf(input),
       previousSteps: [],
       servers,
-      knownTools: [],
+      knownTools,
       serverTools: this.#parts.serverTools,
       toolGate: this.#parts.gates.tools,
       deadline,
@@ -274,6 +281,8 @@ class Engine extends ThreadMethods implements RunEngine {
     const { run: queued } = stored;
     if (queued.status !== RunStatus.QUEUED || queued.cancelRequested) return this.#endTaken(queued);
     const plan = await this.#storedPlan(stored);
+    // Given back to the queue, for another process or the next start.
+    if (this.#isDraining) return void (await store.write({ runId: queued.id, lease, run: queued }));
     const run = withStatus(queued, RunStatus.IN_PROGRESS, {
       startedAt: timestampNow(),
       lastSequence: queued.lastSequence + 1,
@@ -303,7 +312,7 @@ class Engine extends ThreadMethods implements RunEngine {
       conversation: { history, input, approvals: request.approvals },
       inputPath: "options.request.messages",
       previousSteps: [],
-      servers: request.mcpServers,
+      servers: this.#servers.get(run.id) ?? request.mcpServers,
       knownTools: run.serverTools,
       serverTools,
       toolGate: gates.tools,
@@ -376,11 +385,18 @@ class Engine extends ThreadMethods implements RunEngine {
       onEnd: (ended) => {
         if (live.get(id) === run) live.delete(id);
         leave();
-        observer.runEnded?.(ended);
+        if (ended.status === RunStatus.REQUIRES_ACTION) this.#keepServers(options.plan);
+        if (!isUnderWay(ended.status)) observer.runEnded?.(ended);
       },
     });
     live.set(id, run);
+    if (this.#isClosing) run.abort(closingError());
     return run;
+  }
+
+  /** A run that goes on in this process has its secrets again. */
+  #keepServers({ run, servers }: RunPlan): void {
+    if (servers.some(hasSecrets)) this.#servers.getOrCreate(run.id, () => servers);
   }
 
   /** Starts a run whose caller reads its events. */
@@ -395,7 +411,7 @@ class Engine extends ThreadMethods implements RunEngine {
     const source = { store, owner, runId: run.id, findHub: () => live.hub };
     const reader = new RunReader(source, run.lastSequence - 1, {
       onLeave: () => {
-        live.abort();
+        live.abort(new AbortError("the caller has left"));
         return live.ended;
       },
     });
@@ -434,6 +450,10 @@ class Engine extends ThreadMethods implements RunEngine {
       onEnd: () => readers.leave(),
     });
   }
+}
+
+function closingError(): ServerError {
+  return new ServerError("the sidecar stopped before the run was over");
 }
 
 function gatesOf(limits: RunLimits): EngineParts["gates"] {

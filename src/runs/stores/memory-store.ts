@@ -215,7 +215,7 @@ export class MemoryStore implements RunStore {
       .filter((record) => record.run.status === RunStatus.IN_PROGRESS && !isHeld(record))
       .slice(0, limit);
     for (const record of abandoned) record.lease = expiryOf(lease);
-    return abandoned.map(viewOf);
+    return abandoned.map((record) => viewOf(record));
   }
 
   async createThread(owner: string, thread: Thread, messages: readonly ThreadMessage[]): Promise<void> {

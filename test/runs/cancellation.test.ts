@@ -1,0 +1,201 @@
+/** A run that is cancelled ends at once, in whatever phase it is, and closes the provider's socket. */
+import { getEventListeners } from "node:events";
+import { RequestTimeoutError, userMessage } from "outrigger";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
+import type { RunEngine, StartedRun } from "../../src/runs/engine.ts";
+import { createRunEngine } from "../../src/runs/run-engine.ts";
+import { MemoryStore } from "../../src/runs/stores/memory-store.ts";
+import { waitUntil } from "../kit/http/servers.ts";
+import { columns, createFixture, type Fixture } from "../providers/support/columns.ts";
+import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
+import { createTestEngine, eventsOf, NEVER, replay, run, runRequest, start } from "./support/test-engine.ts";
+
+let fixture: Fixture;
+let engine: RunEngine;
+
+beforeAll(async () => {
+  fixture = await createFixture();
+});
+
+beforeEach(() => {
+  fixture.simulator.clearRequests();
+  engine = createRunEngine({ client: fixture.client, store: new MemoryStore() });
+});
+
+afterEach(() => engine.close());
+
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+const [column] = columns;
+
+/** A run over the simulator. */
+function simulated(model: string, fields: Parameters<typeof runRequest>[1] = {}) {
+  const request = { model, provider: column?.name ?? "", messages: [userMessage("Count to ten.")] };
+  return runRequest("", { ...fields, options: { request } });
+}
+
+/** Reads events until one of the model is a delta, and goes on reading in the background. */
+async function readToText(started: StartedRun): Promise<{ readonly rest: Promise<RunEvent[]> }> {
+  const iterator = started.events[Symbol.asyncIterator]();
+  for (let batch = await iterator.next(); !batch.done; batch = await iterator.next())
+    if (
+      batch.value.some(({ event }) => event.case === "modelEvent" && event.value.event.case === "textDelta")
+    )
+      break;
+  return { rest: eventsOf({ [Symbol.asyncIterator]: () => iterator }) };
+}
+
+const PHASES = [
+  {
+    title: "before the headers",
+    model: "sim-text:delay_ms=60000",
+    reach: () => fixture.simulator.waitForRequest(),
+  },
+  { title: "while the model writes", model: "sim-long:rate=5", reach: readToText },
+];
+
+describe.each(PHASES)("a run in the foreground that is cancelled $title", ({ model, reach }) => {
+  it.each([true, false])(
+    "closes the provider's socket where its caller disconnects (store: %s)",
+    async (store) => {
+      const caller = new AbortController();
+      const started = await engine.createRun(
+        { request: simulated(model, { store }) },
+        { owner: "", signal: caller.signal },
+      );
+      await reach(started);
+      caller.abort();
+      expect(await fixture.simulator.waitForClose()).toMatchObject({ aborted: true });
+      expect(await started.result()).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: false });
+      expect(getEventListeners(caller.signal, "abort")).toEqual([]);
+      if (store)
+        expect(await engine.getRun("", started.run.id)).toMatchObject({ status: RunStatus.CANCELLED });
+    },
+  );
+
+  it("closes it where the caller leaves the events", async () => {
+    const started = await start(engine, simulated(model));
+    const iterator = started.events[Symbol.asyncIterator]();
+    await iterator.next();
+    await fixture.simulator.waitForRequest();
+    await iterator.return?.();
+    expect(await fixture.simulator.waitForClose()).toMatchObject({ aborted: true });
+    expect(await engine.getRun("", started.run.id)).toMatchObject({ status: RunStatus.CANCELLED });
+  });
+
+  it("closes it where somebody cancels the run, and says so in the last event", async () => {
+    const started = await start(engine, simulated(model));
+    const events = eventsOf(started.events);
+    await fixture.simulator.waitForRequest();
+    const cancelled = await engine.cancelRun("", started.run.id);
+    expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: true });
+    expect((await events).at(-1)?.event).toEqual({ case: "run", value: { ...cancelled, steps: [] } });
+    expect(await replay(engine, cancelled.id)).toEqual(await events);
+    expect(await fixture.simulator.waitForClose()).toMatchObject({ aborted: true });
+  });
+
+  it("fails where the caller's time runs out", async () => {
+    const caller = new AbortController();
+    const started = await engine.createRun(
+      { request: simulated(model) },
+      { owner: "", signal: caller.signal },
+    );
+    await reach(started);
+    caller.abort(new RequestTimeoutError("the caller's deadline"));
+    expect(await started.result()).toMatchObject({ status: RunStatus.FAILED, error: { kind: 200 } });
+  });
+});
+
+describe("a run in the background", () => {
+  it("goes on where its caller disconnects or leaves", async () => {
+    const caller = new AbortController();
+    const request = simulated("sim-long:rate=200,tokens=20", { background: true });
+    const started = await engine.createRun({ request }, { owner: "", signal: caller.signal });
+    await readToText(started);
+    caller.abort();
+    await waitUntil(() => fixture.requests.every(({ closedAt }) => closedAt !== undefined));
+    const [last] = (await replay(engine, started.run.id)).slice(-1);
+    expect(last?.event).toMatchObject({ case: "run", value: { status: RunStatus.COMPLETED } });
+  });
+
+  it("is cancelled on request while the model writes", async () => {
+    const started = await start(engine, simulated("sim-long:rate=5", { background: true }));
+    const { rest } = await readToText(started);
+    expect(await engine.cancelRun("", started.run.id)).toMatchObject({ status: RunStatus.CANCELLED });
+    expect(await fixture.simulator.waitForClose()).toMatchObject({ aborted: true });
+    expect((await rest).at(-1)?.event).toMatchObject({ value: { status: RunStatus.CANCELLED } });
+  });
+});
+
+describe("a run without a provider's call under way", () => {
+  it("is cancelled in the queue, and never calls the model", async () => {
+    const { engine: own, model } = createTestEngine(["hello"], { limits: { maxBackgroundRuns: 0 } });
+    const started = await start(own, runRequest("hi", { background: true }));
+    const cancelled = await own.cancelRun("", started.run.id);
+    expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, cancelRequested: true });
+    expect(await own.cancelRun("", started.run.id)).toEqual(cancelled);
+    expect((await eventsOf(started.events)).map(({ sequence }) => sequence)).toEqual([0, 1]);
+    expect(model.requests).toEqual([]);
+    await own.close();
+  });
+
+  it("is cancelled while its tools are executed, which sees the tool's signal aborted", async () => {
+    const reached = Promise.withResolvers<AbortSignal>();
+    const tools = new FakeServerTools(["a"], (_call, signal) => {
+      reached.resolve(signal);
+      return new Promise(() => {});
+    });
+    const { engine: own } = createTestEngine([[{ name: "a" }]], { serverTools: tools.serverTools });
+    const started = await start(own, runRequest("hi", { mcpServers: [toolServer] }));
+    const result = started.result();
+    const signal = await reached.promise;
+    await own.cancelRun("", started.run.id);
+    expect(signal.aborted).toBe(true);
+    expect(await result).toMatchObject({ status: RunStatus.CANCELLED, usage: { totalTokens: 15 } });
+    await own.close();
+    expect(tools.open).toBe(0);
+  });
+
+  it("is cancelled while it requires action", async () => {
+    const { engine: own } = createTestEngine([[{ name: "risky" }]], {
+      serverTools: new FakeServerTools(["risky"]).serverTools,
+    });
+    const waiting = await run(own, runRequest("hi", { mcpServers: [toolServer] }));
+    expect(waiting.status).toBe(RunStatus.REQUIRES_ACTION);
+    const cancelled = await own.cancelRun("", waiting.id);
+    expect(cancelled).toMatchObject({ status: RunStatus.CANCELLED, requiredApprovals: [] });
+    await own.close();
+  });
+
+  it("is given up while it waits for its turn in a thread", async () => {
+    const { engine: own, model } = createTestEngine(["hello"]);
+    const blocked = Promise.withResolvers<void>();
+    model.beforeAnswer = () => blocked.promise;
+    const thread = await own.createThread("", { metadata: {}, messages: [] });
+    const first = await start(own, runRequest("hi", { threadId: thread.id }));
+    const caller = new AbortController();
+    const request = runRequest("hi", { threadId: thread.id });
+    const second = own.createRun({ request }, { owner: "", signal: caller.signal });
+    setImmediate(() => caller.abort());
+    await expect(second).rejects.toMatchObject({ kindName: "ABORT" });
+    blocked.resolve();
+    expect(await first.result()).toMatchObject({ status: RunStatus.COMPLETED });
+    expect(model.requests).toHaveLength(1);
+    await own.close();
+  });
+
+  it("cannot be cancelled by another owner", async () => {
+    const { engine: own } = createTestEngine(["hello"]);
+    const mine = await run(own, runRequest("hi"), "me");
+    await expect(own.cancelRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
+    await expect(own.getRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
+    await expect(own.deleteRun("you", mine.id)).rejects.toMatchObject({ kindName: "NOT_FOUND" });
+    expect(
+      await eventsOf(own.streamRun("you", mine.id, -1, NEVER)).catch((error: unknown) => error),
+    ).toMatchObject({
+      kindName: "NOT_FOUND",
+    });
+    await own.close();
+  });
+});

@@ -1,0 +1,185 @@
+import { create } from "@bufbuild/protobuf";
+import { functionTool, userMessage } from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
+import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
+import {
+  createTestEngine,
+  eventsOf,
+  NEVER,
+  run,
+  runRequest,
+  start,
+  type TestEngine,
+} from "./support/test-engine.ts";
+
+let open: TestEngine[] = [];
+let fake = new FakeServerTools([]);
+
+function engineWith(
+  tools: FakeServerTools,
+  ...[turns, options]: Parameters<typeof createTestEngine>
+): TestEngine {
+  fake = tools;
+  const made = createTestEngine(turns, { ...options, serverTools: tools.serverTools });
+  open.push(made);
+  return made;
+}
+
+afterEach(async () => {
+  await Promise.all(open.map(({ engine }) => engine.close()));
+  open = [];
+  expect(fake.open).toBe(0);
+});
+
+const withTools = { mcpServers: [toolServer] };
+
+function toolEvents(events: readonly RunEvent[]): string[] {
+  return events.flatMap(({ event }) => {
+    if (event.case === "serverToolStart") return [`start ${event.value.toolName}`];
+    return event.case === "serverToolFinish" ? [`finish ${event.value.toolName}`] : [];
+  });
+}
+
+describe("the tools of servers", () => {
+  it("run at the same time, and their events come one tool after the other, in the order of the calls", async () => {
+    let running = 0;
+    const both = Promise.withResolvers<void>();
+    const tools = new FakeServerTools(["slow", "fast"], async ({ name }) => {
+      running += 1;
+      if (running === 2) both.resolve();
+      await both.promise;
+      if (name === "slow") await new Promise((resolve) => setTimeout(resolve, 5));
+      return name;
+    });
+    const { engine, model } = engineWith(tools, [[{ name: "slow" }, { name: "fast" }], "done"]);
+    const started = await start(engine, runRequest("hi", withTools));
+    const events = await eventsOf(started.events);
+    expect(toolEvents(events)).toEqual(["start slow", "finish slow", "start fast", "finish fast"]);
+    const over = await started.result();
+    expect(over.status).toBe(RunStatus.COMPLETED);
+    expect(over.serverTools.map(({ name }) => name)).toEqual(["slow", "fast"]);
+    expect(over.steps[0]?.toolResults).toHaveLength(2);
+    expect(model.requests[0]?.tools).toHaveLength(2);
+    expect(await engine.getRun("", over.id)).toEqual(over);
+  });
+
+  it("give the model an error result where they fail", async () => {
+    const tools = new FakeServerTools(["broken"], async () => {
+      throw new Error("the disk is full");
+    });
+    const { engine } = engineWith(tools, [[{ name: "broken" }], "done"]);
+    const over = await run(engine, runRequest("hi", withTools));
+    expect(over.steps[0]?.toolResults).toMatchObject([
+      { isError: true, content: [{ part: { value: "the disk is full" } }] },
+    ]);
+    expect(over.status).toBe(RunStatus.COMPLETED);
+  });
+
+  it("are executed no more often than max_tool_calls allows", async () => {
+    const { engine } = engineWith(new FakeServerTools(["a"]), [[{ name: "a" }]]);
+    const options = {
+      request: { model: "m", messages: [userMessage("hi")] },
+      limits: { maxToolCalls: 2 },
+    };
+    const over = await run(engine, runRequest("", { ...withTools, options }));
+    expect(fake.executed).toEqual(["a", "a"]);
+    expect(over).toMatchObject({ status: RunStatus.INCOMPLETE, incompleteReason: 3 });
+  });
+
+  it("are inherited by the next run where it asks for that, without secrets", async () => {
+    const { engine } = engineWith(new FakeServerTools(["a"]), ["one", "two", "three"]);
+    const server = { ...toolServer, authorization: "secret" };
+    const first = await run(engine, runRequest("hi", { mcpServers: [server] }));
+    const second = await run(engine, runRequest("x", { previousRunId: first.id, inheritTools: true }));
+    await run(engine, runRequest("y", { previousRunId: second.id }));
+    expect(fake.asked).toEqual([["secret"], [""]]);
+  });
+});
+
+describe("calls that need approval", () => {
+  async function waiting(turns = [[{ name: "risky" }, { name: "a" }, { name: "risky_2" }], "done"]) {
+    const made = engineWith(new FakeServerTools(["risky", "risky_2", "a"]), turns);
+    const first = await run(made.engine, runRequest("hi", withTools));
+    expect(first.status).toBe(RunStatus.REQUIRES_ACTION);
+    expect(first.requiredApprovals.map(({ name }) => name)).toEqual(["risky", "risky_2"]);
+    expect(fake.executed).toEqual(["a"]);
+    const [risky = "", other = ""] = first.requiredApprovals.map(({ id }) => id);
+    return { ...made, first, risky, other };
+  }
+
+  it("are executed before the next call of the model, on the run that continues", async () => {
+    const { engine, model, first, risky, other } = await waiting();
+    const approvals = [
+      { toolCallId: risky, approve: true },
+      { toolCallId: other, reason: "no" },
+    ];
+    const options = { request: { model: "m" } };
+    const request = runRequest("", { ...withTools, previousRunId: first.id, approvals, options });
+    const started = await start(engine, request);
+    const events = await eventsOf(started.events);
+    expect(toolEvents(events)).toEqual(["start risky", "finish risky"]);
+    expect((await started.result()).status).toBe(RunStatus.COMPLETED);
+    expect(fake.executed).toEqual(["a", "risky"]);
+    const answered = model.requests[1]?.messages.slice(2).map(({ toolCallId }) => toolCallId);
+    expect(answered?.toSorted()).toEqual(
+      [...(first.steps[0]?.toolResults.map(({ toolCallId }) => toolCallId) ?? []), risky, other].toSorted(),
+    );
+  });
+
+  it("are executed where they are submitted, on the same run", async () => {
+    const { engine, model, first, risky, other } = await waiting();
+    const approvals = [
+      { toolCallId: risky, approve: true },
+      { toolCallId: other, approve: true },
+    ];
+    const submission = create(SubmitToolResultsRequestSchema, { runId: first.id, approvals });
+    const resumed = await engine.submitToolResults(submission, { owner: "", signal: NEVER });
+    const over = await resumed.result();
+    expect(over.status).toBe(RunStatus.COMPLETED);
+    expect(fake.executed).toEqual(["a", "risky", "risky_2"]);
+    expect(over.steps[0]?.toolResults).toHaveLength(3);
+    expect(over).toEqual(await engine.getRun("", over.id));
+    expect(model.requests[1]?.messages).toHaveLength(5);
+    const next = await run(engine, runRequest("and?", { previousRunId: over.id }));
+    expect(next.warnings).toEqual([]);
+  });
+
+  it("have to be answered all, and no others", async () => {
+    const { engine, first, risky } = await waiting();
+    const approvals = [
+      { toolCallId: risky, approve: true },
+      { toolCallId: "call_x", approve: true },
+    ];
+    const submission = create(SubmitToolResultsRequestSchema, { runId: first.id, approvals });
+    await expect(engine.submitToolResults(submission, { owner: "", signal: NEVER })).rejects.toMatchObject({
+      violations: [{ field: "approvals[1].tool_call_id" }, { field: "approvals" }],
+    });
+    const options = { request: { model: "m", messages: [userMessage("x")] } };
+    const request = runRequest("", { previousRunId: first.id, approvals, options });
+    await expect(start(engine, request)).rejects.toMatchObject({
+      violations: [{ field: "approvals[1].tool_call_id" }],
+    });
+  });
+
+  it("can come together with calls of the caller's own tools", async () => {
+    const { engine } = engineWith(new FakeServerTools(["risky"]), [
+      [{ name: "risky" }, { name: "own" }],
+      "done",
+    ]);
+    const options = {
+      request: { model: "m", messages: [userMessage("hi")], tools: [functionTool({ name: "own" })] },
+    };
+    const first = await run(engine, runRequest("", { ...withTools, options }));
+    const [approval] = first.requiredApprovals;
+    const [result] = first.requiredResults;
+    const submission = create(SubmitToolResultsRequestSchema, {
+      runId: first.id,
+      approvals: [{ toolCallId: approval?.id ?? "", approve: true }],
+      results: [{ toolCallId: result?.id ?? "" }],
+    });
+    const resumed = await engine.submitToolResults(submission, { owner: "", signal: NEVER });
+    expect(await resumed.result()).toMatchObject({ status: RunStatus.COMPLETED });
+  });
+});

@@ -1,0 +1,53 @@
+import { create } from "@bufbuild/protobuf";
+import { functionTool, textPart } from "outrigger";
+import type { ToolCall } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import {
+  McpServerSchema,
+  ServerToolListSchema,
+  ServerToolSchema,
+} from "../../../src/gen/outrigger/v1/run_pb.ts";
+import type { ServerTools } from "../../../src/runs/server-tools.ts";
+
+/** What a tool does with a call. */
+export type Execute = (call: ToolCall, signal: AbortSignal) => Promise<string>;
+
+/** Tools of a server `tools`, of which those named `risky…` need approval. Notes what is executed, in order. */
+export class FakeServerTools {
+  readonly executed: string[] = [];
+  readonly asked: string[][] = [];
+  open = 0;
+  readonly #execute: Execute;
+  readonly #names: readonly string[];
+
+  constructor(names: readonly string[], execute: Execute = async ({ name }) => `result of ${name}`) {
+    this.#names = names;
+    this.#execute = execute;
+  }
+
+  readonly serverTools: ServerTools = {
+    open: async (servers) => {
+      this.open += 1;
+      this.asked.push(servers.map(({ authorization }) => authorization));
+      const tools = this.#names.map((name) =>
+        create(ServerToolSchema, { name, toolName: name, serverLabel: "tools", inputSchemaJson: "{}" }),
+      );
+      return {
+        lists: [create(ServerToolListSchema, { serverLabel: "tools", tools })],
+        tools: this.#names.map((name) => functionTool({ name })),
+        find: (name) => tools.find((tool) => tool.name === name),
+        needsApproval: ({ name }) => name.startsWith("risky"),
+        execute: async (call, { signal }) => {
+          this.executed.push(call.name);
+          const text = await this.#execute(call, signal);
+          return { content: [textPart(text)], isError: false, text };
+        },
+        close: async () => {
+          this.open -= 1;
+        },
+      };
+    },
+  };
+}
+
+/** The server in a request. */
+export const toolServer = create(McpServerSchema, { serverLabel: "tools", serverUrl: "http://127.0.0.1:1" });
