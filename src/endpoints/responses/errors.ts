@@ -77,8 +77,9 @@ function messageOf({ message, violations }: SDKError): string {
 
 function meaningOf(error: SDKError): Meaning {
   const meaning = error instanceof ThreadBusyError ? LOCKED : (MEANINGS.get(error.kind) ?? UNKNOWN);
-  if (!(error instanceof ProviderError) || error.provider === "") return meaning;
+  if (!(error instanceof ProviderError)) return meaning;
   const { errorCode, httpStatusCode } = error;
+  if (error.provider === "") return { ...meaning, code: errorCode ?? meaning.code };
   // What the provider calls a failure is more precise than its kind; a model that it does not have is no response.
   if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: errorCode ?? "model_not_found" };
   if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode ?? null };

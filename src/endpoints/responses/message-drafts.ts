@@ -67,11 +67,11 @@ export class MessageDrafts {
     );
   }
 
-  /** Adds the result of a tool. */
-  addResult(value: ToolResult, path: string): void {
+  /** Adds the result of a tool. @param originJson See ThreadMessage. */
+  addResult(value: ToolResult, path: string, originJson = ""): void {
     const content = [partOf({ part: { case: "toolResult", value } })];
     const message = create(MessageSchema, { role: Role.TOOL, toolCallId: value.toolCallId, content });
-    this.addWhole(message, path, [path]);
+    this.addWhole(message, path, [path], originJson);
   }
 
   /** Adds a message as it is. */

@@ -153,8 +153,9 @@ class InputReader {
       case "custom_tool_call":
         return this.#drafts.addToTurn(readCall(item, this.#context), item);
       case "function_call_output":
-      case "custom_tool_call_output":
         return this.#drafts.addResult(readResult(item, this.#context), item.path);
+      case "custom_tool_call_output":
+        return this.#drafts.addResult(readResult(item, this.#context), item.path, item.text());
       case "image_generation_call":
         return this.#drafts.addToTurn(imagePart(item), item);
       case "item_reference":
@@ -171,7 +172,7 @@ class InputReader {
     if (role === Role.ASSISTANT) return this.#addAnswer(item);
     const parts = readContent(item, "content", readInputPart, this.#context);
     if (parts.length === 0) throw mistake(item.at("content"), "invalid_value", "is empty, expected a part");
-    this.#drafts.add(role, parts, item.path);
+    this.#drafts.add(role, parts, item.path, parts.some(isNative) ? item.text() : "");
   }
 
   #addAnswer(item: Fields): void {
@@ -278,8 +279,13 @@ class InputReader {
   }
 
   #addNative(item: Fields): void {
-    this.#drafts.add(Role.USER, [{ part: nativePartOf(item), path: item.path }], item.path);
+    const part = { part: nativePartOf(item), path: item.path };
+    this.#drafts.add(Role.USER, [part], item.path, item.text());
   }
+}
+
+function isNative({ part }: ReadPart): boolean {
+  return part.part.case === "native";
 }
 
 /** The type of an item. One without a type is a message, or a reference where it has nothing but an id. */

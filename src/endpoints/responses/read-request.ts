@@ -18,6 +18,7 @@ import { type Fields, mistake, parseBody, quote } from "./fields.ts";
 import { runIdOf, threadIdOf } from "./ids.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
+import { readMetadata } from "./read-metadata.ts";
 import { type ReadToolChoice, readToolChoice } from "./read-tool-choice.ts";
 import { echoedTools, readTools } from "./read-tools.ts";
 import { ReadingContext } from "./reading-context.ts";
@@ -128,10 +129,6 @@ function conversationOf(fields: Fields): string {
 
 /** Rounds of tools that the sidecar executes in one run. Limits on steps, tokens and calls end it before. */
 const MAX_TOOL_ROUNDS = 1000;
-
-const MAX_PAIRS = 16;
-const MAX_KEY_CHARS = 64;
-const MAX_VALUE_CHARS = 512;
 
 class RequestReader {
   readonly #fields: Fields;
@@ -284,29 +281,6 @@ class RequestReader {
 }
 
 const UNIT = { min: 0, max: 1 };
-
-function readMetadata(fields: Fields): Readonly<Record<string, string>> {
-  const metadata = fields.texts("metadata") ?? {};
-  const pairs = Object.entries(metadata);
-  if (pairs.length > MAX_PAIRS)
-    throw mistake("metadata", "invalid_value", `expected at most ${MAX_PAIRS} pairs, found ${pairs.length}`);
-  for (const [key, value] of pairs) {
-    const path = `metadata.${key.slice(0, MAX_KEY_CHARS)}`;
-    if (key.length > MAX_KEY_CHARS)
-      throw mistake(
-        path,
-        "invalid_value",
-        `expected a key of at most ${MAX_KEY_CHARS} characters, found ${key.length}`,
-      );
-    if (value.length > MAX_VALUE_CHARS)
-      throw mistake(
-        path,
-        "invalid_value",
-        `expected at most ${MAX_VALUE_CHARS} characters, found ${value.length}`,
-      );
-  }
-  return metadata;
-}
 
 const FORMATS = ["text", "json_object", "json_schema"] as const;
 

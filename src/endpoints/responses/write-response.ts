@@ -95,7 +95,8 @@ function incompleteDetailsOf({ status, incompleteReason }: Run): IncompleteDetai
   return { reason: isFiltered ? "content_filter" : "max_output_tokens" };
 }
 
-function usageOf(usage: Usage | undefined): WrittenUsage | null {
+/** Token counts. */
+export function usageOf(usage: Usage | undefined): WrittenUsage | null {
   if (usage === undefined) return null;
   const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0, outputTokens, totalTokens } = usage;
   return {

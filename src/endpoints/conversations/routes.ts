@@ -1,0 +1,195 @@
+/** `/v1/conversations`: threads that a caller creates, and their items. */
+
+import { NotFoundError } from "../../core/errors.ts";
+import type { Thread } from "../../gen/outrigger/v1/thread_pb.ts";
+import type { NewMessage, RunEngine } from "../../runs/engine.ts";
+import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
+import { jsonResponse } from "../json-response.ts";
+import { type Fields, mistake, parseBody, quote } from "../responses/fields.ts";
+import { conversationIdOf, type ItemPlace, placeOfItem, threadIdOf } from "../responses/ids.ts";
+import { listItems, pageOf } from "../responses/item-list.ts";
+import { readInput } from "../responses/read-input.ts";
+import { readMetadata } from "../responses/read-metadata.ts";
+import { ReadingContext } from "../responses/reading-context.ts";
+import { RequestNotes } from "../responses/request-notes.ts";
+import { defaultSettings } from "../responses/settings.ts";
+import { ToolNames } from "../responses/tool-names.ts";
+import { itemsOfMessage } from "../responses/write-input-items.ts";
+import { ItemWriter } from "../responses/write-items.ts";
+import type { RouteDefinition } from "../route-table.ts";
+
+/** The part of the engine that conversations use. */
+export type ConversationEngine = Pick<
+  RunEngine,
+  | "createThread"
+  | "getThread"
+  | "updateThread"
+  | "deleteThread"
+  | "appendMessages"
+  | "listMessages"
+  | "getMessage"
+  | "deleteMessage"
+>;
+
+/** As many items as OpenAI's API takes at once. */
+const MAX_ITEMS = 20;
+
+/** The routes. */
+export function conversationRoutes(engine: ConversationEngine): RouteDefinition[] {
+  const routes = new ConversationRoutes(engine);
+  const one = "/v1/conversations/{conversation_id}";
+  return [
+    { method: "POST", path: "/v1/conversations", serve: (request) => routes.create(request) },
+    { method: "GET", path: one, serve: (request, id = "") => routes.retrieve(request, id) },
+    { method: "POST", path: one, serve: (request, id = "") => routes.update(request, id) },
+    { method: "DELETE", path: one, serve: (request, id = "") => routes.delete(request, id) },
+    { method: "GET", path: `${one}/items`, serve: (request, id = "") => routes.listItems(request, id) },
+    { method: "POST", path: `${one}/items`, serve: (request, id = "") => routes.createItems(request, id) },
+    {
+      method: "GET",
+      path: `${one}/items/{item_id}`,
+      serve: (request, id = "", item = "") => routes.retrieveItem(request, id, item),
+    },
+    {
+      method: "DELETE",
+      path: `${one}/items/{item_id}`,
+      serve: (request, id = "", item = "") => routes.deleteItem(request, id, item),
+    },
+  ];
+}
+
+class ConversationRoutes {
+  readonly #engine: ConversationEngine;
+
+  constructor(engine: ConversationEngine) {
+    this.#engine = engine;
+  }
+
+  async create(request: EndpointRequest): Promise<EndpointResponse> {
+    const body = await request.readBody();
+    const fields = parseBody(body.length === 0 ? NO_FIELDS : body);
+    const owner = request.caller.name;
+    const messages = fields.has("items") ? await this.#readItems(fields, owner) : [];
+    const thread = await this.#engine.createThread(owner, { metadata: readMetadata(fields), messages });
+    return jsonResponse(conversationOf(thread));
+  }
+
+  async retrieve({ caller }: Pick<EndpointRequest, "caller">, id: string): Promise<EndpointResponse> {
+    return jsonResponse(conversationOf(await this.#engine.getThread(caller.name, threadOf(id))));
+  }
+
+  async update(request: EndpointRequest, id: string): Promise<EndpointResponse> {
+    const threadId = threadOf(id);
+    const metadata = readMetadata(parseBody(await request.readBody()));
+    return jsonResponse(
+      conversationOf(await this.#engine.updateThread(request.caller.name, threadId, metadata)),
+    );
+  }
+
+  async delete({ caller }: EndpointRequest, id: string): Promise<EndpointResponse> {
+    await this.#engine.deleteThread(caller.name, threadOf(id));
+    return jsonResponse({ id, object: "conversation.deleted", deleted: true });
+  }
+
+  listItems({ caller, query }: EndpointRequest, id: string): Promise<EndpointResponse> {
+    const threadId = threadOf(id);
+    const page = { owner: caller.name, source: { threadId }, ...pageOf(query) };
+    return listItems(this.#engine, page, writerOf(query));
+  }
+
+  async createItems(request: EndpointRequest, id: string): Promise<EndpointResponse> {
+    const threadId = threadOf(id);
+    const owner = request.caller.name;
+    const fields = parseBody(await request.readBody());
+    if (!fields.has("items")) fields.missing("items", "a list of items");
+    const messages = await this.#readItems(fields, owner);
+    const added = await this.#engine.appendMessages(owner, threadId, messages);
+    const writer = writerOf(request.query);
+    const data = added.flatMap((message) => itemsOfMessage(message, writer));
+    const ids = { first_id: data[0]?.id ?? "", last_id: data.at(-1)?.id ?? "" };
+    return jsonResponse({ object: "list", data, ...ids, has_more: false });
+  }
+
+  async retrieveItem(
+    { caller, query }: EndpointRequest,
+    id: string,
+    itemId: string,
+  ): Promise<EndpointResponse> {
+    await this.#engine.getThread(caller.name, threadOf(id));
+    const items = await this.#itemsOf(caller.name, itemId, writerOf(query));
+    const item = items.find((each) => each.id === itemId);
+    return item === undefined ? missingItem(itemId) : jsonResponse(item);
+  }
+
+  /** Deletes the message that the item is. Those of a model's turn belong together. */
+  async deleteItem(
+    { caller, query }: EndpointRequest,
+    id: string,
+    itemId: string,
+  ): Promise<EndpointResponse> {
+    const threadId = threadOf(id);
+    const items = await this.#itemsOf(caller.name, itemId, writerOf(query));
+    if (!items.some((each) => each.id === itemId)) missingItem(itemId);
+    if (items.length > 1)
+      throw mistake(
+        "item_id",
+        "invalid_value",
+        `is one of ${items.length} items of a turn, which cannot be deleted alone`,
+      );
+    await this.#engine.deleteMessage(caller.name, threadId, placeOf(itemId).messageId);
+    return this.retrieve({ caller }, id);
+  }
+
+  async #itemsOf(owner: string, itemId: string, writer: ItemWriter) {
+    return itemsOfMessage(await this.#engine.getMessage(owner, placeOf(itemId).messageId), writer);
+  }
+
+  /** Which model will read the items is not known yet: those of OpenAI's API are kept as they are. */
+  async #readItems(fields: Fields, owner: string): Promise<readonly NewMessage[]> {
+    fields.list("items", { max: MAX_ITEMS });
+    const context = new ReadingContext({
+      served: { provider: "openai", model: "", api: "openai-responses" },
+      names: new ToolNames([]),
+      notes: new RequestNotes(),
+      isStateful: true,
+      lookUp: (messageId) => this.#engine.getMessage(owner, messageId),
+    });
+    const { messages, approvals } = await readInput(fields, "items", context);
+    if (approvals.length > 0)
+      throw mistake(
+        "items",
+        "unsupported_value",
+        "has an approval, which belongs in the input of a response",
+      );
+    return messages;
+  }
+}
+
+const NO_FIELDS = Buffer.from("{}");
+
+function conversationOf({ id, createdAt, metadata }: Thread): object {
+  const created_at = Number(createdAt?.seconds ?? 0);
+  return { id: conversationIdOf(id), object: "conversation", created_at, metadata };
+}
+
+function threadOf(id: string): string {
+  const threadId = threadIdOf(id);
+  if (threadId !== undefined) return threadId;
+  throw new NotFoundError(`there is no conversation ${quote(id)}`);
+}
+
+function placeOf(itemId: string): ItemPlace {
+  return placeOfItem(itemId) ?? missingItem(itemId);
+}
+
+function missingItem(itemId: string): never {
+  throw new NotFoundError(`there is no item ${quote(itemId)} in the conversation`);
+}
+
+/** Writes items with what the query asks for: `include=a&include=b`, or `include[]=a` as some SDKs write it. */
+function writerOf(query: URLSearchParams): ItemWriter {
+  return new ItemWriter({
+    ...defaultSettings,
+    include: [...query.getAll("include"), ...query.getAll("include[]")],
+  });
+}

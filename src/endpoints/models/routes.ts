@@ -1,0 +1,57 @@
+/** `/v1/models`: the models that a caller may name. */
+import { NotFoundError } from "../../core/errors.ts";
+import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
+import { jsonResponse } from "../json-response.ts";
+import type { RouteDefinition } from "../route-table.ts";
+import type { ListedModel, ModelDirectory } from "./model-directory.ts";
+
+/** The routes. Ids of models may have slashes. */
+export function modelRoutes(models: Pick<ModelDirectory, "list" | "find">): RouteDefinition[] {
+  const retrieve = (request: EndpointRequest, ...parts: string[]) =>
+    modelOf(models, request, parts.join("/"));
+  return [
+    { method: "GET", path: "/v1/models", serve: (request) => listOf(models, request) },
+    { method: "GET", path: "/v1/models/{id}", serve: retrieve },
+    { method: "GET", path: "/v1/models/{provider}/{id}", serve: retrieve },
+    { method: "GET", path: "/v1/models/{provider}/{owner}/{id}", serve: retrieve },
+  ];
+}
+
+async function listOf(
+  models: Pick<ModelDirectory, "list">,
+  request: EndpointRequest,
+): Promise<EndpointResponse> {
+  const today = new Date().toISOString().slice(0, 10);
+  const listed = models.list().filter((model) => isAllowed(model, request) && isServed(model, today));
+  return jsonResponse({ object: "list", data: listed.map(modelObject) });
+}
+
+async function modelOf(
+  models: Pick<ModelDirectory, "find">,
+  request: EndpointRequest,
+  id: string,
+): Promise<EndpointResponse> {
+  const model = models.find(id);
+  // A model that the caller may not use does not exist for it.
+  if (model !== undefined && isAllowed(model, request)) return jsonResponse(modelObject(model));
+  const message = `the model ${JSON.stringify(id.slice(0, MAX_QUOTED))} is not listed`;
+  throw new NotFoundError(message, { errorCode: "model_not_found" });
+}
+
+const MAX_QUOTED = 128;
+
+function isAllowed({ served }: ListedModel, { caller }: EndpointRequest): boolean {
+  return caller.allowsModel(served.provider, served.model);
+}
+
+function isServed({ info }: ListedModel, today: string): boolean {
+  const end = info?.endOfLifeDate ?? "";
+  return end === "" || end > today;
+}
+
+/** A model as OpenAI's API describes it. `created` is the day of its release, 0 where that is not known. */
+function modelObject({ id, served, info }: ListedModel): object {
+  const released = Date.parse(info?.releaseDate ?? "");
+  const created = Number.isNaN(released) ? 0 : released / 1000;
+  return { id, object: "model", created, owned_by: served.provider };
+}

@@ -1,0 +1,34 @@
+/** `POST /v1/responses/input_tokens`: how large the input of a request is. */
+import { create } from "@bufbuild/protobuf";
+import { systemMessage } from "../../core/message.ts";
+import type { Message } from "../../gen/outrigger/v1/message_pb.ts";
+import { type Request, RequestSchema } from "../../gen/outrigger/v1/request_pb.ts";
+import { estimateUsage } from "../../middleware/estimate-usage.ts";
+import type { RunEngine } from "../../runs/engine.ts";
+import type { EndpointResponse } from "../endpoint.ts";
+import { jsonResponse } from "../json-response.ts";
+import { readHistory } from "./read-history.ts";
+import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
+
+/** What counting needs. */
+export interface TokenCounting extends Omit<RequestReading, "engine"> {
+  readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "listMessages">;
+}
+
+/**
+ * Counts the tokens of a request's input, with the conversation that it continues. It is an estimate, and says so: the
+ * providers count in ways of their own, and most of them only while they answer.
+ */
+export async function countTokens(body: Uint8Array, counting: TokenCounting): Promise<EndpointResponse> {
+  const read = await readRequest(body, counting);
+  const history = await readHistory(counting.engine, counting.owner, read.input.request);
+  const { inputTokens } = estimateUsage(requestOf(read, history));
+  return jsonResponse({ object: "response.input_tokens", input_tokens: inputTokens, estimated: true });
+}
+
+function requestOf({ input }: ReadRequest, history: readonly Message[]): Request {
+  const { request = create(RequestSchema), system = "" } = input.request.options ?? {};
+  const own = (input.input ?? []).flatMap(({ message }) => message ?? []);
+  const instructions = system === "" ? [] : [systemMessage(system)];
+  return { ...request, messages: [...instructions, ...history, ...own] };
+}

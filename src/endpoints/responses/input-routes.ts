@@ -1,0 +1,28 @@
+import type { RunEngine } from "../../runs/engine.ts";
+import type { ModelDirectory } from "../models/model-directory.ts";
+import type { RouteDefinition } from "../route-table.ts";
+import { compact } from "./compact.ts";
+import { countTokens } from "./count-tokens.ts";
+
+/** What the routes about an input need. */
+export interface InputRouteParts {
+  readonly models: Pick<ModelDirectory, "resolve">;
+  readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "listMessages">;
+}
+
+/** The routes that take the input of a response and do not answer it: they count and shorten it. */
+export function inputRoutes(parts: InputRouteParts): RouteDefinition[] {
+  return [
+    {
+      method: "POST",
+      path: "/v1/responses/input_tokens",
+      serve: async ({ readBody, caller }) => countTokens(await readBody(), { ...parts, owner: caller.name }),
+    },
+    {
+      method: "POST",
+      path: "/v1/responses/compact",
+      serve: async ({ readBody, caller, client, signal }) =>
+        compact(await readBody(), { ...parts, owner: caller.name, client, signal }),
+    },
+  ];
+}

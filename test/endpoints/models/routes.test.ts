@@ -1,0 +1,63 @@
+import type { Model } from "openai/resources/models";
+import { describe, expect, it } from "vitest";
+import { createCatalog } from "../../../src/catalog/catalog.ts";
+import type { WireApi } from "../../../src/client/providers.ts";
+import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
+import { modelRoutes } from "../../../src/endpoints/models/routes.ts";
+import { call, keyHolder } from "../support/call.ts";
+
+const providers = new Map<string, WireApi>([
+  ["openai", "openai-responses"],
+  ["router", "openai-chat"],
+]);
+const catalog = createCatalog({
+  models: [{ id: "meta-llama/Llama-3", provider: "router", releaseDate: "2024-04-18" }],
+});
+const aliases = { fast: { provider: "router", model: "meta-llama/Llama-3" } };
+const routes = modelRoutes(new ModelDirectory({ providers, aliases, catalog }));
+
+describe("GET /v1/models", () => {
+  it("lists the models of the registered providers and the aliases, in OpenAI's form", async () => {
+    const { status, body } = await call(routes, "GET /v1/models");
+    const data = body.data as Model[];
+    expect([status, body.object]).toEqual([200, "list"]);
+    expect(data).toContainEqual({
+      id: "meta-llama/Llama-3",
+      object: "model",
+      created: Date.UTC(2024, 3, 18) / 1000,
+      owned_by: "router",
+    });
+    expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(["fast", "gpt-5.2"]));
+    expect(data.filter(({ id }) => id.startsWith("claude"))).toEqual([]);
+  });
+
+  it("has only what the access key may use", async () => {
+    const caller = keyHolder("a", ["router"]);
+    const { body } = await call(routes, "GET /v1/models", { caller });
+    expect((body.data as Model[]).map(({ id }) => id).sort()).toEqual(["fast", "meta-llama/Llama-3"]);
+    expect((await call(routes, "GET /v1/models/gpt-5.2", { caller })).status).toBe(404);
+  });
+});
+
+describe("GET /v1/models/{id}", () => {
+  it.each([
+    ["gpt-5.2", "openai"],
+    ["openai/gpt-5.2", "openai"],
+    ["openai%2Fgpt-5.2", "openai"],
+    ["router/meta-llama/Llama-3", "router"],
+    ["fast", "router"],
+  ])("finds %s", async (id, owned_by) => {
+    const { status, body } = await call(routes, `GET /v1/models/${id}`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ id: decodeURIComponent(id), object: "model", owned_by });
+  });
+
+  it("says which model is not listed", async () => {
+    const { status, body } = await call(routes, "GET /v1/models/unheard-of");
+    expect(status).toBe(404);
+    expect(body.error).toMatchObject({
+      code: "model_not_found",
+      message: expect.stringContaining("unheard-of"),
+    });
+  });
+});

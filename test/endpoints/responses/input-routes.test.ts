@@ -1,0 +1,130 @@
+import { Client } from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { defaultCatalog } from "../../../src/catalog/catalog.ts";
+import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
+import { responseIdOf } from "../../../src/endpoints/responses/ids.ts";
+import { inputRoutes } from "../../../src/endpoints/responses/input-routes.ts";
+import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
+import { createTestEngine, run, runRequest } from "../../runs/support/test-engine.ts";
+import { call } from "../support/call.ts";
+import { inputOf } from "./support/reading.ts";
+
+let close: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  await Promise.all(close.map((each) => each()));
+  close = [];
+});
+
+function open(...turns: Turn[]) {
+  const { engine } = createTestEngine(["the answer of the run"]);
+  close.push(() => engine.close());
+  const model = new ScriptedModel(turns);
+  const client = new Client({ providers: { scripted: model } });
+  const models = new ModelDirectory({ providers: new Map(), catalog: defaultCatalog });
+  return { engine, model, client, routes: inputRoutes({ engine, models }) };
+}
+
+const text = "word ".repeat(400);
+
+describe("POST /v1/responses/input_tokens", () => {
+  it("estimates the input with instructions and tools, and says that it is an estimate", async () => {
+    const { routes } = open();
+    const target = "POST /v1/responses/input_tokens";
+    const count = async (body: object) =>
+      (await call(routes, target, { body: { model: "m", ...body } })).body;
+    expect(await count({ input: text })).toEqual({
+      object: "response.input_tokens",
+      input_tokens: 500,
+      estimated: true,
+    });
+    const more = await count({
+      input: text,
+      instructions: text,
+      tools: [{ type: "function", name: "f", description: text }],
+    });
+    expect(more.input_tokens).toBe(1500);
+  });
+
+  it("counts the conversation that is continued", async () => {
+    const { routes, engine } = open();
+    const { id } = await run(engine, runRequest(text));
+    const body = { model: "m", input: "hi", previous_response_id: responseIdOf(id) };
+    const { body: answer } = await call(routes, "POST /v1/responses/input_tokens", { body });
+    expect(answer.input_tokens).toBeGreaterThan(500);
+  });
+});
+
+describe("POST /v1/responses/compact", () => {
+  const input = [
+    { role: "user", content: "Please book a table." },
+    { type: "function_call", call_id: "c", name: "book", arguments: '{"for":2}' },
+    { type: "function_call_output", call_id: "c", output: "Booked for 8 pm." },
+    { role: "assistant", content: "Done." },
+    { role: "user", content: "And a taxi?" },
+  ];
+
+  it("keeps what the user said and puts a summary in the place of the rest, which can be read back", async () => {
+    const { routes, client, model } = open("A table is booked for 8 pm.");
+    const { status, body } = await call(routes, "POST /v1/responses/compact", {
+      body: { model: "m", input, instructions: "You book." },
+      client,
+    });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      object: "response.compaction",
+      usage: { input_tokens: 10, output_tokens: 5 },
+    });
+    const output = body.output as { type: string }[];
+    expect(output.map(({ type }) => type)).toEqual(["message", "message", "compaction"]);
+    const messages = await inputOf(output, "gemini/gemini-3-pro");
+    const texts = messages.map((message) => message?.content[0]?.part.value);
+    expect(texts).toEqual([
+      "Please book a table.",
+      "And a taxi?",
+      expect.stringMatching(/\n\nA table is booked for 8 pm\.$/),
+    ]);
+    const [, asked] = model.requests[0]?.messages ?? [];
+    expect(asked?.content[0]?.part.value).toBe(
+      [
+        "System: You book.",
+        "User: Please book a table.",
+        'Assistant: [calls book (c): {"for":2}]',
+        "Tool: [result of c] Booked for 8 pm.",
+        "Assistant: Done.",
+        "User: And a taxi?",
+      ].join("\n\n"),
+    );
+  });
+
+  it("shortens a conversation that is kept, up to the response that it names", async () => {
+    const { routes, client, model, engine } = open("Summary.");
+    const { id } = await run(engine, runRequest("first"));
+    await run(engine, runRequest("second", { previousRunId: id }));
+    await call(routes, "POST /v1/responses/compact", {
+      body: { model: "m", previous_response_id: responseIdOf(id) },
+      client,
+    });
+    expect(model.requests[0]?.messages[1]?.content[0]?.part.value).toBe(
+      "User: first\n\nAssistant: the answer of the run",
+    );
+  });
+
+  it.each<[string, Turn]>([
+    ["nothing", ""],
+    ["a part of one", { calls: [], reason: FinishReason_Reason.LENGTH }],
+  ])("fails where the model gives %s instead of a summary", async (_name, turn) => {
+    const { routes, client } = open(turn);
+    const answer = await call(routes, "POST /v1/responses/compact", { body: { model: "m", input }, client });
+    expect(answer).toMatchObject({
+      status: 503,
+      body: { error: { message: expect.stringContaining("summary") } },
+    });
+  });
+
+  it("is refused where there is nothing to shorten", async () => {
+    const answer = await call(open().routes, "POST /v1/responses/compact", { body: { model: "m" } });
+    expect(answer).toMatchObject({ status: 400, body: { error: { param: "input" } } });
+  });
+});

@@ -1,0 +1,65 @@
+import { anyCaller, type Caller } from "../../../src/core/caller.ts";
+import type { EndpointResponse } from "../../../src/endpoints/endpoint.ts";
+import { failedResponse } from "../../../src/endpoints/responses/errors.ts";
+import { endpointOf, type RouteDefinition } from "../../../src/endpoints/route-table.ts";
+import type { ModelClient } from "../../../src/generation/model-calls.ts";
+
+/** What a request has beside its path. */
+export interface CallOptions {
+  readonly body?: object | string;
+  readonly caller?: Caller;
+  readonly client?: ModelClient;
+}
+
+/** An answer with a JSON body. */
+export interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+/** Calls routes as a server does. @param target Method and path with its query: `GET /v1/models?limit=1`. */
+export async function call(
+  routes: readonly RouteDefinition[],
+  target: string,
+  { body, caller = anyCaller, client }: CallOptions = {},
+): Promise<Answer> {
+  const [method = "", url = ""] = target.split(" ");
+  const [path = "", query = ""] = url.split("?");
+  const route = endpointOf(routes, failedResponse).find(path, method);
+  if (route === undefined) throw new Error(`there is no route ${target}`);
+  const text = typeof body === "string" ? body : JSON.stringify(body ?? "");
+  const response = await route.serve({
+    method,
+    path,
+    query: new URLSearchParams(query),
+    headers: {},
+    caller,
+    signal: new AbortController().signal,
+    client: client ?? noClient,
+    readBody: async () => (body === undefined ? new Uint8Array() : Buffer.from(text)),
+    noteFailure: () => {},
+  });
+  return { status: response.status, body: JSON.parse(Buffer.from(bytesIn(response)).toString()) };
+}
+
+function bytesIn({ body }: EndpointResponse): Uint8Array {
+  if (body instanceof Uint8Array) return body;
+  throw new Error("expected a response in one piece");
+}
+
+const noClient: ModelClient = {
+  complete: () => Promise.reject(new Error("expected no call of a model")),
+  stream: () => {
+    throw new Error("expected no call of a model");
+  },
+  supportsJsonSchema: () => true,
+};
+
+/** A caller with an access key. @param providers Those that it may use; all where left out. */
+export function keyHolder(name: string, providers?: readonly string[]): Caller {
+  return {
+    name,
+    isRestricted: providers !== undefined,
+    allowsModel: (provider) => providers?.includes(provider) ?? true,
+  };
+}
