@@ -76,11 +76,13 @@ async function split(entryPoint: string, startFile: string): Promise<Piece[]> {
     // undici's own switch for a bundle without its experimental second HTTP parser.
     define: { esbuildDetection: "true" },
   });
-  const chunks = assignChunks(metafile, `${basename(entryPoint, ".ts")}.js`);
+  const first = `${basename(entryPoint, ".ts")}.js`;
+  const chunks = assignChunks(metafile, first);
   const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
-  return Object.entries(metafile.outputs).map(([path, { inputs, exports }], id) => {
+  return Object.entries(metafile.outputs).flatMap(([path, { inputs, exports }], id) => {
     const name = basename(path);
     const chunk = chunks.get(name);
+    if (chunk === undefined && name !== first) return [];
     const modules = Object.keys(inputs).filter((module) => inputs[module]?.bytesInOutput !== 0);
     const file = chunk === undefined ? startFile : `${CHUNKS}/${chunk}.cjs`;
     return { name, id, text: texts.get(name) ?? "", exports, modules, file };

@@ -31,7 +31,8 @@ const SMALL_BYTES = 4096;
  *
  * @param firstName Name of the piece that the program starts with. It shares no file with others: a chunk would
  *   import that file by the name it was built under, and run the program again if it was started by another.
- * @returns Names of chunks by names of pieces, for every piece but the first.
+ * @returns Names of chunks by names of pieces, for every piece but the first and those that nothing loads: what imports
+ *   them was left out as unused.
  */
 export function assignChunks({ outputs }: Metafile, firstName: string): Map<string, string> {
   const pieces = readPieces(outputs);
@@ -39,11 +40,15 @@ export function assignChunks({ outputs }: Metafile, firstName: string): Map<stri
   if (first === undefined) throw new Error(`the program has no piece ${firstName}`);
   assertDistinctNames(pieces);
   const others = pieces.filter((piece) => piece !== first);
-  return new Map(others.map((piece) => [piece.name, chunkOf(piece, first)]));
+  return new Map(
+    others.flatMap((piece): [string, string][] => {
+      const loaders = firstLoaders(piece, first);
+      return loaders.length === 0 ? [] : [[piece.name, chunkOf(piece, first, loaders)]];
+    }),
+  );
 }
 
-function chunkOf(piece: Piece, first: Piece): string {
-  const loaders = firstLoaders(piece, first);
+function chunkOf(piece: Piece, first: Piece, loaders: readonly Piece[]): string {
   if (loaders.includes(first) || isSmall(piece, first)) return COMMON;
   return loaders.map(nameAfterModule).sort().join("+");
 }

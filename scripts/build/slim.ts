@@ -8,7 +8,11 @@ interface Replacement {
   readonly importer: RegExp;
   /** What comes instead. */
   readonly module: OnLoadResult;
+  /** The modules of which one at least is in every program that has the import. Absent: every program has it. */
+  readonly within?: RegExp;
 }
+
+const MCP_CLIENT = /@modelcontextprotocol\/client\//;
 
 const REPLACEMENTS: readonly Replacement[] = [
   {
@@ -34,6 +38,26 @@ const REPLACEMENTS: readonly Replacement[] = [
       contents: `export const base64Decode = (text) => new Uint8Array(Buffer.from(text, "base64"));`,
     },
   },
+  {
+    // A compiler of JSON Schemas as large as all the rest of the client: results of tools are not validated.
+    path: /^@modelcontextprotocol\/client\/_shims$/,
+    importer: MCP_CLIENT,
+    within: MCP_CLIENT,
+    module: {
+      contents: `
+        export const CORS_IS_POSSIBLE = false;
+        export class DefaultJsonSchemaValidator {
+          getValidator() { throw new Error("no JSON Schema is compiled here"); }
+        }`,
+    },
+  },
+  {
+    // Signs tokens for OAuth flows, which callers go through before they call.
+    path: /^jose$/,
+    importer: MCP_CLIENT,
+    within: MCP_CLIENT,
+    module: { contents: "export {};" },
+  },
 ];
 
 /**
@@ -52,10 +76,13 @@ export const slim: Plugin = {
       });
     }
     onLoad({ filter: /./, namespace: "slim" }, ({ path }) => REPLACEMENTS[Number(path)]?.module);
-    onEnd(() => ({
-      errors: [...unused].map(({ path, importer }) => ({
+    onEnd(({ metafile }) => {
+      const inputs = Object.keys(metafile?.inputs ?? {});
+      const missed = [...unused].filter(({ within = /./ }) => inputs.some((input) => within.test(input)));
+      const errors = missed.map(({ path, importer }) => ({
         text: `slim: nothing that fits ${importer} imports what fits ${path}`,
-      })),
-    }));
+      }));
+      return { errors };
+    });
   },
 };

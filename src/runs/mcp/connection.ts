@@ -1,31 +1,19 @@
 /** A session with one MCP server. Loaded, with the MCP client package, when a run first uses such a server. */
 import { create } from "@bufbuild/protobuf";
 import { Client, StreamableHTTPClientTransport, type Tool } from "@modelcontextprotocol/client";
-import { AbortError, InternalError, ServerError, toSdkError } from "../../core/errors.ts";
+import { AbortError, InternalError, ServerError } from "../../core/errors.ts";
 import { type ServerTool, ServerToolSchema } from "../../gen/outrigger/v1/run_pb.ts";
-import {
-  failureUnder,
-  LinkedSignal,
-  type SignalLimit,
-  untilAborted,
-} from "../../generation/linked-signal.ts";
+import { LinkedSignal, type SignalLimit, untilAborted } from "../../generation/linked-signal.ts";
 import { LONGEST_TIMER_MS } from "../../kit/http/timeouts.ts";
 import { createHttpTransport, type HttpTransport } from "../../kit/http/transport.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
-import { currentCall, type McpCall } from "./current-call.ts";
+import { McpCall } from "./current-call.ts";
 import type { McpEndpoint } from "./endpoint.ts";
-import { mcpFailureOf } from "./failure.ts";
 import { createMcpFetch } from "./mcp-fetch.ts";
 import type { McpLimits, McpSettings } from "./settings.ts";
 
 /** Pages of a list of tools. */
 const MAX_PAGES = 64;
-
-/**
- * How long the answer may take to come out of its body once that has ended, in milliseconds. It takes none, but the
- * package does not tell when it has read all.
- */
-const READING_MS = 1_000;
 
 /** How long a server may take to confirm the end of a session, in milliseconds. */
 const GOODBYE_MS = 1_000;
@@ -73,7 +61,7 @@ export class McpConnection {
   /** The server's tools, with their own names alone. Throws SDKError. */
   list(signal: AbortSignal): Promise<ServerTool[]> {
     const limit = { ms: this.#limits.listMs, what: "listing its tools" };
-    return this.#run(signal, limit, async (within) => {
+    return this.#run(signal, limit, async ({ signal: within }) => {
       await this.#connect(within);
       return this.#client.getServerCapabilities()?.tools === undefined ? [] : this.#listAll(within);
     });
@@ -86,7 +74,8 @@ export class McpConnection {
     options: { signal: AbortSignal; timeoutMs: number },
   ): Promise<unknown> {
     const limit = { ms: options.timeoutMs, what: "the call" };
-    return this.#run(options.signal, limit, async (signal, call) => {
+    return this.#run(options.signal, limit, async (call) => {
+      const { signal } = call;
       await this.#connect(signal);
       const onresumptiontoken = () => {
         call.isResumable = true;
@@ -122,7 +111,7 @@ export class McpConnection {
   /** Connects once for all calls, none of which can give it up for the others. */
   #connect(signal: AbortSignal): Promise<void> {
     const limit = { ms: this.#limits.listMs, what: "connecting" };
-    this.#connected ??= this.#run(undefined, limit, (within) =>
+    this.#connected ??= this.#run(undefined, limit, ({ signal: within }) =>
       this.#client.connect(this.#transport, this.#optionsOf(within)),
     );
     return untilAborted(this.#connected, signal);
@@ -160,37 +149,20 @@ export class McpConnection {
     linked.release();
   }
 
-  /** Runs a call, which ends when its signal or its time does, or its answer without a result. */
+  /** Runs a call, which also ends with the session. */
   async #run<Value>(
     signal: AbortSignal | undefined,
     limit: SignalLimit,
-    work: (signal: AbortSignal, call: McpCall) => Promise<Value>,
+    work: (call: McpCall) => Promise<Value>,
   ): Promise<Value> {
-    const linked = new LinkedSignal(signal, limit);
+    const call = new McpCall(signal, limit);
     const { signal: closed } = this.#closed;
-    const stop = () => linked.abort(closed.reason);
+    const stop = () => call.stop(closed.reason);
     if (closed.aborted) stop();
     closed.addEventListener("abort", stop, { once: true });
-    const broken = Promise.withResolvers<never>();
-    let timer: NodeJS.Timeout | undefined;
-    const call: McpCall = {
-      signal: linked.signal,
-      isResumable: false,
-      failedStatus: undefined,
-      onExchange: () => clearTimeout(timer),
-      onAnswerEnd: (failure) => {
-        clearTimeout(timer);
-        if (!call.isResumable) timer = setTimeout(() => broken.reject(failure), READING_MS);
-      },
-    };
     try {
-      const done = currentCall.run(call, () => work(linked.signal, call));
-      return await untilAborted(Promise.race([done, broken.promise]), linked.signal);
-    } catch (thrown) {
-      throw toSdkError(failureUnder(linked.signal, mcpFailureOf(thrown, call.failedStatus)));
+      return await call.run(work);
     } finally {
-      clearTimeout(timer);
-      linked.release();
       closed.removeEventListener("abort", stop);
     }
   }

@@ -41,6 +41,7 @@ export function createMcpFetch(transport: HttpTransport, endpoint: McpEndpoint, 
     const signal = call?.signal.aborted === false ? call.signal : undefined;
     const request = { headers: { ...endpoint.headers, ...headers }, signal };
     const answer = await send(transport, method, pathname + search, request, init.body);
+    call?.onAnswer(answer);
     return responseOf(answer, call, limits);
   };
 }
@@ -60,7 +61,6 @@ function send(
 function responseOf(answer: HttpAnswer, call: McpCall | undefined, limits: McpLimits): Response {
   const { status } = answer;
   const isSuccess = status >= 200 && status < 300;
-  if (call !== undefined) call.failedStatus = isSuccess ? undefined : status;
   if (status >= 300 && status < 400) {
     answer.destroy();
     throw new NetworkError(`the MCP server redirects (status ${status}), which is not followed`, {

@@ -7,11 +7,14 @@ import { ApprovalPolicy } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { OpenedServerTools, ServerToolResult } from "../../../src/runs/server-tools.ts";
 import { waitUntil } from "../../kit/http/servers.ts";
 import {
+  answerByHand,
   anyObject,
   openTools,
+  type Rpc,
   type RunningServer,
   sendJson,
   serveByHand,
+  serveMcp,
   serveOfficial,
   toolOf,
 } from "./servers.ts";
@@ -325,6 +328,38 @@ describe("a server that misbehaves", () => {
       { limits: { maxAnswerBytes: 1_000_000 } },
     );
     expect(endless).toBe("the answer of the MCP server has more than 1000000 bytes");
+  });
+
+  it("may hold its stream of events open after the answer, which costs no connection", async () => {
+    const server = await serveByHand({
+      "tools/call": ({ id }, response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: { content: [] } })}\n\n`);
+      },
+    });
+    const opened = await openTools(server);
+    for (let calls = 0; calls < 3; calls += 1) await execute(opened, "desk__work");
+    await waitUntil(() => openSockets(server) <= 1);
+  });
+
+  it("may end a connection and have the answer taken up again", async () => {
+    let resumed = "";
+    const server = await serveMcp((request, body, response) => {
+      const event = (id: string, data: unknown) => `id: ${id}\nretry: 10\ndata: ${JSON.stringify(data)}\n\n`;
+      if (request.method === "GET") {
+        resumed = String(request.headers["last-event-id"]);
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        const result = { content: [{ type: "text", text: "late" }] };
+        return void response.end(event("e2", { jsonrpc: "2.0", id: Number(resumed.slice(1)), result }));
+      }
+      const rpc: Rpc = JSON.parse(body);
+      if (rpc.method !== "tools/call") return answerByHand(rpc, response);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(`id: e${rpc.id}\nretry: 10\ndata:\n\n`);
+    });
+    const opened = await openTools(server);
+    expect(await execute(opened, "desk__work")).toMatchObject({ isError: false, text: "late" });
+    expect(resumed).toMatch(/^e\d+$/);
   });
 
   it("gets no answer to its own requests but that there is none", async () => {

@@ -65,7 +65,7 @@ export async function serveOfficial(
 type Respond = (request: IncomingMessage, body: string, response: ServerResponse) => void | Promise<void>;
 
 /** A server that answers each HTTP request by a function. */
-async function serveMcp(respond: Respond): Promise<RunningServer> {
+export async function serveMcp(respond: Respond): Promise<RunningServer> {
   const seen: SeenRequest[] = [];
   const server = await serveHttp(async (request, response) => {
     const body = await text(request);
@@ -97,16 +97,19 @@ const HANDSHAKE: RpcAnswers = {
 
 /** A hand-written server: what a function returns is the result; undefined where it answers itself. */
 export function serveByHand(answers: RpcAnswers): Promise<RunningServer> {
-  const all = { ...HANDSHAKE, ...answers };
   return serveMcp((_request, body, response) => {
     if (body === "") return void response.writeHead(405).end();
-    const rpc: Rpc = JSON.parse(body);
-    if (rpc.id === undefined) return void response.writeHead(202).end();
-    const answer = all[rpc.method];
-    if (answer === undefined) return void response.writeHead(400).end("unknown method");
-    const result = answer(rpc, response);
-    if (result !== undefined) sendJson(response, { jsonrpc: "2.0", id: rpc.id, result });
+    answerByHand(JSON.parse(body), response, answers);
   });
+}
+
+/** Answers one request as a hand-written server does. */
+export function answerByHand(rpc: Rpc, response: ServerResponse, answers: RpcAnswers = {}): void {
+  if (rpc.id === undefined) return void response.writeHead(202).end();
+  const answer = { ...HANDSHAKE, ...answers }[rpc.method];
+  if (answer === undefined) return void response.writeHead(400).end("unknown method");
+  const result = answer(rpc, response);
+  if (result !== undefined) sendJson(response, { jsonrpc: "2.0", id: rpc.id, result });
 }
 
 /** Answers with JSON. */

@@ -61,8 +61,10 @@ describe("the bundle", () => {
     expect(modules).toContain("node_modules/undici/lib/dispatcher/pool.js");
     expect(modules).toContain("node_modules/zod/v4/mini/schemas.js");
     const dead =
-      /undici\/lib\/(milo|mock|cache|web\/(websocket|eventsource|fetch\/index))|zod\/v4\/(classic|locales)/;
-    expect(modules.filter((module) => dead.test(module))).toEqual([]);
+      /undici\/lib\/(milo|mock|cache|web\/(websocket|eventsource|fetch\/index))|zod\/v4\/(classic|locales)|\/(ajv|jose)/;
+    // The MCP client is written with it, and loaded by runs that use it.
+    const others = files.filter(({ path }) => path !== "chunks/runs-mcp-connection.cjs");
+    expect(others.flatMap((file) => file.modules).filter((module) => dead.test(module))).toEqual([]);
   });
 
   it("has every module once, and names its files by what loads them", () => {

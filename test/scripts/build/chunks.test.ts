@@ -63,6 +63,16 @@ describe("assignChunks", () => {
     });
   });
 
+  it("leaves out what nothing loads", () => {
+    const chunks = chunksOf({
+      main: { loads: ["serve"] },
+      serve: {},
+      signatures: { needs: ["keys"] },
+      keys: {},
+    });
+    expect(chunks).toEqual({ serve: "serve" });
+  });
+
   it("leaves together what is in memory before a dynamic import of a part of it can run", () => {
     const chunks = chunksOf({
       main: { loads: ["serve"] },
