@@ -24,13 +24,14 @@ const SETTINGS = {
 
 /** A server. */
 export class Postgres {
-  readonly #folder: string;
+  /** Folder of its socket. */
+  readonly folder: string;
   readonly #bin: string;
   readonly #user: User;
   #process: ChildProcess | undefined;
 
   private constructor(folder: string, bin: string, user: User) {
-    this.#folder = folder;
+    this.folder = folder;
     this.#bin = bin;
     this.#user = user;
   }
@@ -52,16 +53,16 @@ export class Postgres {
   }
 
   /** Connection string of a database; by default of the one that is always there. */
-  url(database = "postgres", user = "postgres"): string {
-    return `postgres://${user}@/${database}?host=${this.#folder}`;
+  url(database = "postgres", user = "postgres", folder = this.folder): string {
+    return `postgres://${user}@/${database}?host=${folder}`;
   }
 
   /** Starts the server again. */
   async resume(): Promise<void> {
-    const settings = Object.entries({ ...SETTINGS, unix_socket_directories: this.#folder });
+    const settings = Object.entries({ ...SETTINGS, unix_socket_directories: this.folder });
     const args = [
       "-D",
-      join(this.#folder, "data"),
+      join(this.folder, "data"),
       ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
     ];
     const stdio = process.env.OUTRIGGER_TEST_POSTGRES_LOG === undefined ? "ignore" : "inherit";
@@ -82,13 +83,19 @@ export class Postgres {
   /** Stops the server and removes its data. */
   async stop(): Promise<void> {
     await this.pause();
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** A connection of one's own. */
+  async connect(): Promise<Client> {
+    const client = new Client({ connectionString: this.url() });
+    await client.connect();
+    return client;
   }
 
   /** Runs SQL. */
-  async query(sql: string, database = "postgres"): Promise<Record<string, unknown>[]> {
-    const client = new Client({ connectionString: this.url(database) });
-    await client.connect();
+  async query(sql: string): Promise<Record<string, unknown>[]> {
+    const client = await this.connect();
     try {
       return (await client.query(sql)).rows;
     } finally {
@@ -97,13 +104,13 @@ export class Postgres {
   }
 
   async #initialize(): Promise<void> {
-    const data = join(this.#folder, "data");
+    const data = join(this.folder, "data");
     await mkdir(data, { mode: 0o700 });
     if (this.#user.uid !== undefined && this.#user.gid !== undefined) {
       await chown(data, this.#user.uid, this.#user.gid);
     }
     const args = ["-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"];
-    await run(join(this.#bin, "initdb"), args, { ...this.#user, cwd: this.#folder });
+    await run(join(this.#bin, "initdb"), args, { ...this.#user, cwd: this.folder });
   }
 
   async #untilReady(child: ChildProcess): Promise<void> {

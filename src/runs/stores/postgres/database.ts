@@ -1,5 +1,6 @@
 import { Pool, type PoolClient, type PoolConfig, types } from "pg";
-import { isRepeatable, storeFailure } from "./failures.ts";
+import { SDKError } from "../../../core/errors.ts";
+import { isAnswered, isRepeatable, storeFailure } from "./failures.ts";
 
 /** An SQL statement. `:schema` in its text stands for the name of the schema. */
 export interface Statement {
@@ -84,7 +85,16 @@ export class Database implements Queries {
   }
 
   async execute(text: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }> {
-    return this.#attempt(() => this.#withClient((client) => client.query(text, values?.slice())));
+    return this.#attempt(() => this.executeRaw(text, values));
+  }
+
+  /** As `execute`, and throws what `pg` throws: for a library that reads its messages. */
+  async executeRaw(text: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }> {
+    // What fails may have begun a transaction of its own.
+    return this.#withClient(
+      (client) => client.query(text, values?.slice()),
+      () => false,
+    );
   }
 
   /** Runs `work` in a transaction, again where other transactions disturbed it. What it throws rolls back. */
@@ -125,7 +135,11 @@ export class Database implements Queries {
     return rows;
   }
 
-  async #withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  /** @param isUsable Whether the connection can be used further after what `work` threw. */
+  async #withClient<Result>(
+    work: (client: PoolClient) => Promise<Result>,
+    isUsable: (thrown: unknown) => boolean = isAnsweredOrOwn,
+  ): Promise<Result> {
     const client = await this.#pool.connect();
     let broken = false;
     const noteBreak = () => {
@@ -135,8 +149,7 @@ export class Database implements Queries {
     try {
       return await work(client);
     } catch (thrown) {
-      // One that did not answer in time may still be at work.
-      broken ||= storeFailure(thrown) !== thrown && !isAnswered(thrown);
+      broken ||= !isUsable(thrown);
       throw thrown;
     } finally {
       client.removeListener("error", noteBreak);
@@ -155,9 +168,9 @@ export class Database implements Queries {
   }
 }
 
-/** Whether it is the database's own answer, after which the connection can be used. */
-function isAnswered(thrown: unknown): boolean {
-  return thrown instanceof Error && "severity" in thrown && thrown.severity === "ERROR";
+/** A connection that did not answer in time may still be at work. Our own errors come from transactions, rolled back. */
+function isAnsweredOrOwn(thrown: unknown): boolean {
+  return thrown instanceof SDKError || isAnswered(thrown);
 }
 
 function ignore(): void {}

@@ -1,3 +1,4 @@
+import { DatabaseError } from "pg";
 import { InternalError, SDKError, ServerError } from "../../../core/errors.ts";
 
 /** What a caller can be told of a failure of the database, by the class of its SQLSTATE: its first two characters. */
@@ -20,6 +21,14 @@ const SQLSTATES: ReadonlyMap<string, string> = new Map([
   ["57014", "the database of runs took too long"],
 ]);
 
+/**
+ * The database cannot be reached, or was lost on the way: whether what was asked of it has happened is not known.
+ */
+export class DatabaseUnreachableError extends ServerError {}
+
+/** SQLSTATEs and classes of them with which a server says that it goes, is not there yet, or takes nobody more. */
+const UNREACHABLE: ReadonlySet<string> = new Set(["08", "25006", "53300", "57P01", "57P02", "57P03"]);
+
 /** Outcomes of transactions that disturbed each other: the same transaction can succeed at once. */
 const REPEATABLE: ReadonlySet<string> = new Set(["40001", "40P01"]);
 
@@ -29,29 +38,37 @@ const REPEATABLE: ReadonlySet<string> = new Set(["40001", "40P01"]);
  */
 export function storeFailure(thrown: unknown): SDKError {
   if (thrown instanceof SDKError) return thrown;
-  const code = codeOf(thrown);
-  if (!isSqlState(code)) {
-    return new ServerError(`the database of runs cannot be reached (${code || reasonOf(thrown)})`);
+  const code = sqlStateOf(thrown);
+  if (code === undefined) {
+    return new DatabaseUnreachableError(`the database of runs cannot be reached (${reasonOf(thrown)})`);
   }
   const reason = SQLSTATES.get(code) ?? SQLSTATE_CLASSES.get(code.slice(0, 2));
-  if (reason !== undefined) return new ServerError(`${reason} (SQLSTATE ${code})`);
+  const isAway = UNREACHABLE.has(code) || UNREACHABLE.has(code.slice(0, 2));
+  if (reason !== undefined) {
+    const message = `${reason} (SQLSTATE ${code})`;
+    return isAway ? new DatabaseUnreachableError(message) : new ServerError(message);
+  }
   return new InternalError(`the database of runs refused a statement (SQLSTATE ${code})`);
 }
 
 /** Whether the transaction can be repeated at once. */
 export function isRepeatable(thrown: unknown): boolean {
-  return REPEATABLE.has(codeOf(thrown));
+  return REPEATABLE.has(sqlStateOf(thrown) ?? "");
 }
 
-function codeOf(thrown: unknown): string {
-  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";
+/** Whether the server answered, and its connection can be used further. */
+export function isAnswered(thrown: unknown): boolean {
+  return thrown instanceof DatabaseError && thrown.severity === "ERROR";
 }
 
-function isSqlState(code: string): boolean {
-  return /^[0-9A-Z]{5}$/.test(code);
+/** Undefined where it is not the server that failed. */
+function sqlStateOf(thrown: unknown): string | undefined {
+  return thrown instanceof DatabaseError ? thrown.code : undefined;
 }
 
-/** `pg` reports a lost connection and its own time limits by messages alone. */
+/** A code of the system, such as ECONNREFUSED; `pg` reports the rest by messages alone. */
 function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error && /timeout/i.test(thrown.message) ? "timeout" : "connection lost";
+  if (!(thrown instanceof Error)) return "unknown";
+  if ("code" in thrown && typeof thrown.code === "string") return thrown.code;
+  return /timeout/i.test(thrown.message) ? "timeout" : "connection lost";
 }

@@ -14,7 +14,7 @@ export const TAKE: Statement = {
 export const RENEW: Statement = {
   name: "renew_leases",
   text: `
-    UPDATE :schema.runs SET lease_until = ${NOW} + $2::bigint WHERE lease_holder = $1
+    UPDATE :schema.runs SET lease_until = ${NOW} + $2::bigint WHERE lease_holder = $1 AND id = ANY ($3::text[])
     RETURNING id, cancel_requested`,
 };
 

@@ -8,6 +8,7 @@
  */
 import { type Db, PgBoss } from "pg-boss";
 import type { Database, Queries, Statement } from "./database.ts";
+import { storeFailure } from "./failures.ts";
 import { queueSchemaOf } from "./migrate.ts";
 import { NOW } from "./run-rows.ts";
 
@@ -60,7 +61,7 @@ export class RunQueue {
     this.#database = database;
     this.#options = options;
     this.#boss = new PgBoss({
-      db: adapterOf(database),
+      db: { executeSql: (text, values) => database.executeRaw(text, values) },
       schema: queueSchemaOf(database.schema),
       createSchema: false,
       // Finds the jobs of processes that died.
@@ -72,10 +73,18 @@ export class RunQueue {
       monitorVacuum: false,
       openTelemetry: { enabled: false },
     });
-    this.#boss.on("error", options.onProblem);
+    this.#boss.on("error", (error) => options.onProblem(storeFailure(error)));
   }
 
   async open(): Promise<void> {
+    try {
+      await this.#start();
+    } catch (thrown) {
+      throw storeFailure(thrown);
+    }
+  }
+
+  async #start(): Promise<void> {
     await this.#boss.start();
     await this.#boss.createQueue(QUEUE, {
       heartbeatSeconds: this.#options.heartbeatSeconds,
@@ -94,7 +103,8 @@ export class RunQueue {
 
   /** Adds a run, inside of the transaction that puts it into the queue. */
   async add(queries: Queries, runId: string): Promise<void> {
-    await this.#boss.send(QUEUE, { runId }, { db: adapterOf(queries) });
+    const db: Db = { executeSql: (text, values) => queries.execute(text, values) };
+    await this.#boss.send(QUEUE, { runId }, { db });
   }
 
   /** Delivers runs, see RunStore. */
@@ -201,7 +211,7 @@ export class Deliveries {
         this.#isWoken ||= hasMore;
         for (const job of jobs) this.#underWay.set(job.id, this.#deliver(job));
       } catch (thrown) {
-        this.#onProblem(thrown);
+        this.#onProblem(storeFailure(thrown));
         break;
       }
     }
@@ -215,16 +225,13 @@ export class Deliveries {
       this.#onProblem(thrown);
     }
     // Where that fails, the job is delivered again when this process has not been heard of for a while.
-    await this.#queue.finish(job).catch(this.#onProblem);
+    await this.#queue.finish(job).catch((thrown) => this.#onProblem(storeFailure(thrown)));
     this.#underWay.delete(job.id);
     this.wake();
   }
 
   #touch(): void {
-    this.#queue.touch([...this.#underWay.keys()]).catch(this.#onProblem);
+    const ids = [...this.#underWay.keys()];
+    this.#queue.touch(ids).catch((thrown) => this.#onProblem(storeFailure(thrown)));
   }
-}
-
-function adapterOf(queries: Queries): Db {
-  return { executeSql: (text, values) => queries.execute(text, values) };
 }

@@ -42,7 +42,6 @@ export const migrations: readonly string[] = [
   CREATE INDEX runs_by_age ON :schema.runs (idle_since) WHERE idle_since IS NOT NULL;
   CREATE INDEX runs_in_progress ON :schema.runs (id) WHERE status = 2;
   CREATE INDEX runs_queued ON :schema.runs (id) WHERE status = 1;
-  CREATE INDEX runs_held ON :schema.runs (lease_holder) WHERE lease_holder IS NOT NULL;
   -- At most one run of a thread is under way, whatever several sidecars do.
   CREATE UNIQUE INDEX runs_under_way ON :schema.runs (thread_id) WHERE status IN (1, 2);
 

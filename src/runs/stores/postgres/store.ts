@@ -25,12 +25,13 @@ import { RENEW, TAKE, TAKE_ABANDONED } from "./leases.ts";
 import { GET_MESSAGE, listMessages, type MessageRow, messagesOf, READ_HISTORY_OF_RUN } from "./messages.ts";
 import { migrate } from "./migrate.ts";
 import { Notices } from "./notices.ts";
+import { createThroughOutage, UncertainWrites } from "./outages.ts";
 import { RunQueue } from "./queue.ts";
 import { removeMessage, removeOld, removeRun, removeThread } from "./removal.ts";
 import { createdAtOf, type StoredRunRow, storedRunOf } from "./run-rows.ts";
 import { COUNT_QUEUED, GET_RUN, listRuns, REQUEST_CANCEL, readSteps } from "./runs.ts";
 import { appendMessages, createThread, GET_THREAD, updateThread } from "./threads.ts";
-import { isQueueing, writeRun } from "./write-run.ts";
+import { endsLease, isQueueing, writeRun } from "./write-run.ts";
 
 /** What a PostgreSQL store needs. */
 export interface PostgresStoreOptions {
@@ -111,29 +112,43 @@ class PostgresStore implements RunStore {
   readonly #notices: Notices;
   readonly #queue: RunQueue;
   readonly #bodies: Bodies;
+  readonly #uncertainWrites: UncertainWrites;
+  /**
+   * The runs that this process knows it holds, whose leases it renews. One that it may hold without knowing, since the
+   * answer was lost, is not among them: its lease runs out, and it is delivered again or declared failed.
+   */
+  readonly #held = new Set<string>();
 
   constructor(database: Database, notices: Notices, queue: RunQueue, bodies: Bodies) {
     this.#database = database;
     this.#notices = notices;
     this.#queue = queue;
     this.#bodies = bodies;
+    this.#uncertainWrites = new UncertainWrites(database, bodies);
   }
 
   async createRun(creation: RunCreation): Promise<RunCreationResult> {
+    const create = () => this.#create(creation);
+    const result = await createThroughOutage(this.#database, creation, this.#bodies, create);
+    if (result.case !== "created") return result;
+    if (creation.lease !== undefined) this.#held.add(result.run.id);
+    this.#announceCreation(creation);
+    return result;
+  }
+
+  async #create(creation: RunCreation): Promise<RunCreationResult> {
     const isQueued = creation.lease === undefined;
     // One statement needs no transaction around it.
     if (!isQueued && beginsThread(creation)) return createRun(this.#database, creation, this.#bodies);
-    const result = await this.#database.transaction(async (queries) => {
+    return this.#database.transaction(async (queries) => {
       const created = await createRun(queries, creation, this.#bodies);
       if (isQueued && created.case === "created") await this.#queue.add(queries, created.run.id);
       return created;
     });
-    if (result.case === "created") this.#announceCreation(creation, isQueued);
-    return result;
   }
 
-  #announceCreation({ request }: RunCreation, isQueued: boolean): void {
-    if (isQueued) this.#notices.announceQueued();
+  #announceCreation({ request, lease }: RunCreation): void {
+    if (lease === undefined) this.#notices.announceQueued();
     // It may have been concluded.
     if (request.previousRunId !== "") this.#notices.announce(request.previousRunId);
   }
@@ -157,24 +172,32 @@ class PostgresStore implements RunStore {
 
   async deleteRun(owner: string, runId: string): Promise<boolean> {
     const isDeleted = await this.#database.transaction((queries) => removeRun(queries, owner, runId));
-    if (isDeleted) this.#notices.announce(runId);
-    return isDeleted;
+    if (!isDeleted) return false;
+    this.#held.delete(runId);
+    this.#notices.announce(runId);
+    return true;
   }
 
   async write(write: RunWrite): Promise<boolean> {
-    const { holder, durationMs } = write.lease;
-    const fenced = { ...write, holder, durationMs };
-    const isWritten = isQueueing(write)
-      ? await this.#database.transaction(async (queries) => {
-          const isHeld = await writeRun(queries, fenced, this.#bodies);
-          if (isHeld) await this.#queue.add(queries, write.runId);
-          return isHeld;
-        })
-      : await writeRun(this.#database, fenced, this.#bodies);
+    // Until it is written: a run whose end cannot be written is left to its lease.
+    this.#held.delete(write.runId);
+    const isWritten = await this.#uncertainWrites.write(write, (rest) => this.#write(rest));
     if (!isWritten) return false;
+    if (!endsLease(write)) this.#held.add(write.runId);
     this.#notices.announce(write.runId);
     if (isQueueing(write)) this.#notices.announceQueued();
     return true;
+  }
+
+  async #write(write: RunWrite): Promise<boolean> {
+    const { holder, durationMs } = write.lease;
+    const fenced = { ...write, holder, durationMs };
+    if (!isQueueing(write)) return writeRun(this.#database, fenced, this.#bodies);
+    return this.#database.transaction(async (queries) => {
+      const isHeld = await writeRun(queries, fenced, this.#bodies);
+      if (isHeld) await this.#queue.add(queries, write.runId);
+      return isHeld;
+    });
   }
 
   async readEvents(runId: string, afterSequence: number, maxEvents: number): Promise<readonly RunEvent[]> {
@@ -205,19 +228,23 @@ class PostgresStore implements RunStore {
   }
 
   async take(runId: string, { holder, durationMs }: Lease): Promise<StoredRun | undefined> {
-    return this.#readRun(TAKE, [runId, holder, durationMs]);
+    const taken = await this.#readRun(TAKE, [runId, holder, durationMs]);
+    if (taken !== undefined) this.#held.add(runId);
+    return taken;
   }
 
   async renewLeases({ holder, durationMs }: Lease): Promise<readonly string[]> {
     const rows = await this.#database.query<{ id: string; cancel_requested: boolean }>(RENEW, [
       holder,
       durationMs,
+      [...this.#held],
     ]);
     return rows.filter(({ cancel_requested }) => cancel_requested).map(({ id }) => id);
   }
 
   async takeAbandoned({ holder, durationMs }: Lease, limit: number): Promise<readonly StoredRun[]> {
     const rows = await this.#database.query<StoredRunRow>(TAKE_ABANDONED, [holder, durationMs, limit]);
+    for (const { id } of rows) this.#held.add(id);
     return rows.map((row) => storedRunOf(row, this.#bodies));
   }
 

@@ -78,6 +78,11 @@ export function isQueueing({ run }: Pick<RunWrite, "run">): boolean {
   return run?.status === RunStatus.QUEUED;
 }
 
+/** Whether a write ends the lease: no process works on the run in the state that it gets. */
+export function endsLease({ run }: Pick<RunWrite, "run">): boolean {
+  return run !== undefined && run.status !== RunStatus.IN_PROGRESS;
+}
+
 /**
  * Changes a run. False where it is not held as the write says.
  * @throws InternalError where the events do not follow those that are there.
@@ -100,7 +105,7 @@ export async function writeRun(queries: Queries, write: FencedWrite, bodies: Bod
     messages.areOutput,
     messages.bodies,
     messages.latest,
-    write.run !== undefined && write.run.status !== RunStatus.IN_PROGRESS,
+    endsLease(write),
     write.durationMs,
   ];
   if ((await queries.query(WRITE, values)).length > 0) return true;
