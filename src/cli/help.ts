@@ -69,6 +69,8 @@ Environment:
                               true: an ADDRESS may be open to the network without access keys
   OUTRIGGER_LOCAL_ONLY        true: only providers on this machine or in private networks
   OUTRIGGER_DEFAULT_PROVIDER  like --default-provider
+  OUTRIGGER_RUNS_STORE        where runs are kept: the path of a file, or a postgres:// URL. Default:
+                              in memory
   OUTRIGGER_LOG_LEVEL         like --log-level
   HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used for calls of the providers;
   NODE_EXTRA_CA_CERTS names a PEM file with additional certificate authorities.

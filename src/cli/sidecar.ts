@@ -14,6 +14,7 @@ import {
 import { createIdleMemory } from "../server/telemetry/idle-memory.ts";
 import { createCallLog } from "../server/telemetry/logging.ts";
 import { createMetrics, type Metrics } from "../server/telemetry/metrics.ts";
+import { openRuns } from "./runs.ts";
 import { version } from "./version.ts";
 
 /** What a sidecar is made of. */
@@ -30,8 +31,9 @@ export interface SidecarOptions {
 }
 
 /** Starts the server of `outrigger serve` and `outrigger demo`: the services over a client, the log and the metrics. */
-export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
+export async function startSidecar(options: SidecarOptions): Promise<RunningServer> {
   const { config, client, logger, metrics, access, parts = [] } = options;
+  const runs = await openRuns(options);
   const idleMemory = createIdleMemory();
   return startServer({
     listeners: config.listeners,
@@ -48,6 +50,7 @@ export function startSidecar(options: SidecarOptions): Promise<RunningServer> {
       timeoutMs: config.shutdown.timeoutMs,
       parts: [
         { name: "idle memory", close: () => idleMemory.stop() },
+        { name: "runs", drain: () => runs.drain(), close: () => runs.close() },
         { name: "client", close: () => client.close() },
         ...parts,
         { name: "log", close: () => flush(logger) },

@@ -6,6 +6,7 @@ import type { ModelAlias } from "../middleware/model-aliases.ts";
 import type { McpSettings } from "../runs/mcp/settings.ts";
 import type { AccessKeysConfig } from "./access-keys.ts";
 import type { CallRules } from "./middleware-schema.ts";
+import type { RunsConfig } from "./runs.ts";
 import type { Settings } from "./schema.ts";
 
 /** The configuration of a sidecar by its parts, from flags, variables, a file and the defaults, in this order. */
@@ -22,6 +23,7 @@ export interface Config {
   readonly client: ClientConfig;
   /** The MCP servers that runs may use. */
   readonly mcp: McpSettings;
+  readonly runs: RunsConfig;
   /** Settings that have no effect, for the log. */
   readonly notices: readonly string[];
 }

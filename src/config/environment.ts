@@ -3,7 +3,7 @@ import type { Environment } from "../client/from-env.ts";
 import type { Locate } from "./problems.ts";
 import { closestWord } from "./suggest.ts";
 
-/** Variables that set a field of the configuration. */
+/** Variables that set a field of the configuration, by its path. */
 const FIELDS: Readonly<Record<string, string>> = {
   OUTRIGGER_LISTEN: "listen",
   OUTRIGGER_ADMIN_LISTEN: "admin_listen",
@@ -13,6 +13,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   OUTRIGGER_LOCAL_ONLY: "local_only",
   OUTRIGGER_DEFAULT_PROVIDER: "default_provider",
   OUTRIGGER_LOG_LEVEL: "log_level",
+  OUTRIGGER_RUNS_STORE: "runs.store",
 };
 
 /** Fields whose variable holds several values, with commas between them. */
@@ -31,15 +32,23 @@ export function readVariables(environment: Environment): Record<string, unknown>
   const tree: Record<string, unknown> = {};
   for (const [variable, field] of Object.entries(FIELDS)) {
     const value = environment[variable]?.trim();
-    if (value) tree[field] = LISTS.has(field) ? splitList(value) : value;
+    if (value) Object.assign(tree, treeOf(field, LISTS.has(field) ? splitList(value) : value));
   }
   return tree;
 }
 
 /** The variable that sets a field. */
-export const locateVariable: Locate = ([field]) => {
-  return Object.keys(FIELDS).find((variable) => FIELDS[variable] === field) ?? "";
+export const locateVariable: Locate = (path) => {
+  const fieldOf = (variable: string) => FIELDS[variable]?.split(".") ?? [];
+  const sets = (variable: string) => fieldOf(variable).every((step, index) => step === path[index]);
+  return Object.keys(FIELDS).find(sets) ?? "";
 };
+
+/** The value under the path of its field. */
+function treeOf(field: string, value: unknown): Record<string, unknown> {
+  const [last = field, ...parents] = field.split(".").reverse();
+  return parents.reduce<Record<string, unknown>>((child, parent) => ({ [parent]: child }), { [last]: value });
+}
 
 /**
  * What to say about variables that are no settings but look like them: all others that begin with `OUTRIGGER_`, and

@@ -17,6 +17,8 @@ export type { ClientConfig, Config } from "./config.ts";
 export type { KeyFiles } from "./key-files.ts";
 export { type ConfigFlags, loadConfig } from "./load-config.ts";
 export { middlewareTargets } from "./middleware-targets.ts";
+export { openRunStore } from "./open-run-store.ts";
+export type { RunsConfig } from "./runs.ts";
 
 /** The key files of a configuration, with the keys that were read with it. */
 export function openKeyFiles({ providers, keyFiles }: ClientConfig, log: KeyFileLog): KeyFiles {

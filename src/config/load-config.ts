@@ -20,6 +20,7 @@ import { middlewareTargets } from "./middleware-targets.ts";
 import type { ModelNames } from "./model-grants.ts";
 import { type Description, describeIssues, describeWord, formatPath, type Locate } from "./problems.ts";
 import { type ProviderKeys, readProviderKeys } from "./provider-keys.ts";
+import { type RunsConfig, readRuns } from "./runs.ts";
 import { type ProviderEntry, type Settings, settingsSchema } from "./schema.ts";
 import { readSmallFile, systemCodeOf } from "./small-file.ts";
 
@@ -60,6 +61,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
   const access = await readAccess([variables, file], environment, modelNames);
   const providers = mergeProviders(registered.providers, settings, file.keys);
   const mcp = mcpSettingsOf(settings.mcp, file.folder, localOnly);
+  const runs = await readRunsOf([variables, file]);
   if (localOnly) await checkAddresses(providers, mcp);
   return {
     listeners: listenersOf(settings),
@@ -77,6 +79,7 @@ export async function loadConfig({ environment, flags = {} }: ConfigSources): Pr
       remedy: describeMissing(registered),
     },
     mcp,
+    runs,
     notices: [...registered.notices, ...findUnknownVariables(environment, file.variables)],
   };
 }
@@ -94,6 +97,13 @@ async function readAccess(
   if ("keys" in access) return access;
   const where = source.locate(["access_keys_file"]);
   throw mistakes(access.problems.map((problem) => `${where}: ${problem}`));
+}
+
+/** How runs are kept. */
+async function readRunsOf(sources: readonly Source[]): Promise<RunsConfig> {
+  const runs = await readRuns(sources);
+  if ("value" in runs) return runs.value;
+  throw mistakes(runs.problem.split("\n"));
 }
 
 /** @throws ConfigurationError naming everything that `local_only` excludes. */

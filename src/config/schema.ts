@@ -34,6 +34,7 @@ import {
 } from "./leaves.ts";
 import { mcp } from "./mcp-schema.ts";
 import { middleware, ruleFields, splitRules } from "./middleware-schema.ts";
+import { runs } from "./runs-schema.ts";
 
 /** Levels of the log. */
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -265,6 +266,7 @@ export const settingsSchema = fields({
   middleware: z.optional(middleware),
   models: z.optional(list(model, "a list of models")),
   providers: z.optional(providers),
+  runs: z.optional(runs),
 });
 
 /** The settings of one source of the configuration. */

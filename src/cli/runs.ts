@@ -1,0 +1,47 @@
+import type { Logger } from "pino";
+import { type Config, openRunStore } from "../config/index.ts";
+import { SDKError } from "../core/errors.ts";
+import type { RunEngine } from "../runs/engine.ts";
+import { createLazyRunEngine } from "../runs/lazy-engine.ts";
+import type { Inference } from "../server/index.ts";
+import { describeFault } from "../server/telemetry/logging.ts";
+
+/** What the runs of a sidecar need. */
+export interface RunsOptions {
+  readonly config: Pick<Config, "runs" | "mcp">;
+  /** Calls the models. */
+  readonly client: Inference;
+  readonly logger: Logger;
+}
+
+/**
+ * The engine of a sidecar. One that keeps its runs in memory is loaded at the first run. Any other is opened at once:
+ * what is wrong with its store is to be known at the start, and runs of an earlier process may wait in it.
+ * @throws ConfigurationError where the store cannot be used as it is configured; ServerError where its database cannot
+ * be reached.
+ */
+export async function openRuns({ config, client, logger }: RunsOptions): Promise<RunEngine> {
+  const { runs, mcp } = config;
+  const report = (what: string, error: unknown) => {
+    // The messages of our own errors hold nothing of a run.
+    const problem = error instanceof SDKError ? { problem: error.message } : {};
+    logger.warn({ ...problem, fault: describeFault(error) }, `could not ${what}`);
+  };
+  const engine = createLazyRunEngine(async () => {
+    const [{ createRunEngine }, { createMcpTools }] = await Promise.all([
+      import("../runs/run-engine.ts"),
+      import("../runs/mcp/mcp-tools.ts"),
+    ]);
+    const store = await openRunStore(runs, (error) => report("reach the database of runs", error));
+    const observer = { failed: report };
+    return createRunEngine({
+      client,
+      store,
+      limits: runs.limits,
+      serverTools: createMcpTools(mcp),
+      observer,
+    });
+  });
+  if (runs.store.kind !== "memory") await engine.open();
+  return engine;
+}

@@ -1,0 +1,73 @@
+/** The fields of a configuration about runs that are kept. */
+import { isAbsolute } from "node:path";
+import * as z from "zod/mini";
+import { compact, fields, list } from "./fields.ts";
+import { count, duration, leaf, positiveDuration, size, text, wholeNumber } from "./leaves.ts";
+import { parseDuration } from "./units.ts";
+
+/** Where runs are kept, as one text. */
+export type StorePlace =
+  | { readonly kind: "memory" }
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "postgres"; readonly url: string };
+
+const EXPECTED_STORE =
+  '"memory", the absolute path of a file such as "/var/lib/outrigger/runs.db", or a URL that begins with "postgres://"';
+
+/** The place that a text names; undefined where it names none. */
+export function parseStorePlace(value: unknown): StorePlace | undefined {
+  if (typeof value !== "string") return undefined;
+  if (value === "memory") return { kind: "memory" };
+  if (/^postgres(?:ql)?:\/\/./.test(value)) return { kind: "postgres", url: value };
+  return isAbsolute(value) && !value.endsWith("/") ? { kind: "file", path: value } : undefined;
+}
+
+/** How long something is kept, as milliseconds. Longer than other durations, hence days. */
+const age = leaf('an age such as "30d" or "12h", or 0 for ever', (value) => {
+  const [, days] = (typeof value === "string" && /^(\d{1,6})d$/.exec(value)) || [];
+  return days === undefined ? parseDuration(value) : Number(days) * 24 * 3_600_000;
+});
+
+const postgres = fields({
+  schema: z.optional(text),
+  pool_size: z.optional(wholeNumber(1, 1000)),
+  listen_url: z.optional(text),
+  listen_url_file: z.optional(text),
+});
+
+/** The section `runs`. */
+export const runs = fields({
+  store: z.optional(leaf(EXPECTED_STORE, parseStorePlace)),
+  store_file: z.optional(text),
+  memory_size: z.optional(size),
+  max_body_bytes: z.optional(size),
+  encryption_key_files: z.optional(list(text, "a list of paths")),
+  postgres: z.optional(postgres),
+  retention: z.optional(age),
+  limits: z.optional(
+    z.pipe(
+      fields({
+        max_foreground_runs: z.optional(count),
+        max_background_runs: z.optional(count),
+        max_queued_runs: z.optional(count),
+        max_tool_executions: z.optional(count),
+        max_stream_readers: z.optional(count),
+        max_steps: z.optional(count),
+        thread_wait: z.optional(duration),
+        lease: z.optional(positiveDuration),
+      }),
+      z.transform((found) =>
+        compact({
+          maxForegroundRuns: found.max_foreground_runs,
+          maxBackgroundRuns: found.max_background_runs,
+          maxQueuedRuns: found.max_queued_runs,
+          maxToolExecutions: found.max_tool_executions,
+          maxStreamReaders: found.max_stream_readers,
+          maxSteps: found.max_steps,
+          threadWaitMs: found.thread_wait,
+          leaseMs: found.lease,
+        }),
+      ),
+    ),
+  ),
+});

@@ -1,0 +1,190 @@
+/** How runs are kept, from the section `runs` of a configuration and the files that it names. */
+import { resolve } from "node:path";
+import { ConfigurationError } from "../core/errors.ts";
+import type { RunLimits } from "../runs/limits.ts";
+import { type EncryptionKey, parseEncryptionKey } from "../runs/stores/encryption-key.ts";
+import { compact } from "./fields.ts";
+import { MAX_KEY_BYTES, parseKey } from "./key-files.ts";
+import type { Locate } from "./problems.ts";
+import { parseStorePlace, type StorePlace } from "./runs-schema.ts";
+import type { Settings } from "./schema.ts";
+import { readSmallFile, systemCodeOf } from "./small-file.ts";
+import type { Parsed } from "./watched-file.ts";
+
+/** How runs are kept. */
+export interface RunsConfig {
+  readonly store: StoreConfig;
+  /** Largest element of a run that is kept, in bytes. */
+  readonly maxBodyBytes: number;
+  /** The first one encrypts what is kept, all of them decrypt. Empty: it is not encrypted. */
+  readonly keys: readonly EncryptionKey[];
+  /** Changes to the limits of the engine. */
+  readonly limits: Partial<RunLimits>;
+}
+
+/** Where runs are kept. */
+export type StoreConfig =
+  | { readonly kind: "memory"; readonly maxBytes: number }
+  | { readonly kind: "file"; readonly path: string }
+  | PostgresConfig;
+
+/** A PostgreSQL database. */
+export interface PostgresConfig {
+  readonly kind: "postgres";
+  readonly url: string;
+  readonly listenUrl?: string;
+  readonly schema?: string;
+  readonly poolSize?: number;
+}
+
+/** The section `runs`, and where it is from. */
+export interface RunsSource {
+  readonly settings: Pick<Settings, "runs">;
+  /** Base of relative paths. Undefined: the working directory. */
+  readonly folder?: string | undefined;
+  readonly locate: Locate;
+}
+
+type Section = NonNullable<Settings["runs"]>;
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Responses of about 10 KB: some thousands of them. */
+const DEFAULT_MEMORY_BYTES = 64 * MEBIBYTE;
+
+/** As the largest message that the sidecar takes. */
+const DEFAULT_MAX_BODY_BYTES = 32 * MEBIBYTE;
+
+/** What a single element may take of a store in memory. */
+const MAX_MEMORY_SHARE = 1 / 4;
+
+/**
+ * The configuration of runs. The store of the first source that names one counts; everything else is in the last one,
+ * which is the file.
+ */
+export async function readRuns(sources: readonly RunsSource[]): Promise<Parsed<RunsConfig>> {
+  const file = sources.at(-1);
+  const section = file?.settings.runs ?? {};
+  const source = sources.find(({ settings }) => hasStore(settings.runs)) ?? file;
+  if (source === undefined) return { value: runsOf({}, { kind: "memory" }, [], {}) };
+  const problems = checkSection(source);
+  const place = await readPlace(source);
+  const listenUrl = await readListenUrl(section, file ?? source);
+  const keys = await readKeys(section, file ?? source);
+  const all = [...problems, ...problemsOf(place), ...problemsOf(listenUrl), ...problemsOf(keys)];
+  if (all.length > 0 || !("value" in place) || !("value" in listenUrl) || !("value" in keys)) {
+    return { problem: all.join("\n") };
+  }
+  return { value: runsOf(section, place.value, keys.value, compact({ listenUrl: listenUrl.value })) };
+}
+
+function hasStore(section: Section | undefined): boolean {
+  return section?.store !== undefined || section?.store_file !== undefined;
+}
+
+function runsOf(
+  section: Section,
+  place: StorePlace,
+  keys: readonly EncryptionKey[],
+  { listenUrl }: { readonly listenUrl?: string },
+): RunsConfig {
+  const { memory_size: maxBytes = DEFAULT_MEMORY_BYTES, retention, limits = {} } = section;
+  const { max_body_bytes: maxBodyBytes = DEFAULT_MAX_BODY_BYTES, postgres = {} } = section;
+  const { schema, pool_size: poolSize } = postgres;
+  return {
+    store: storeOf(place, maxBytes, compact({ listenUrl, schema, poolSize })),
+    maxBodyBytes:
+      place.kind === "memory" ? Math.min(maxBodyBytes, maxBytes * MAX_MEMORY_SHARE) : maxBodyBytes,
+    keys,
+    limits: { ...limits, ...compact({ retentionMs: retention }) },
+  };
+}
+
+function storeOf(
+  place: StorePlace,
+  maxBytes: number,
+  postgres: Omit<PostgresConfig, "kind" | "url">,
+): StoreConfig {
+  if (place.kind === "memory") return { ...place, maxBytes };
+  return place.kind === "postgres" ? { ...place, ...postgres } : place;
+}
+
+function checkSection({ settings: { runs = {} }, locate }: RunsSource): string[] {
+  const { store, store_file: file, postgres = {} } = runs;
+  const problems = [];
+  if (store !== undefined && file !== undefined) {
+    problems.push(`${locate(["runs", "store_file"])}: expected either store or store_file, found both`);
+  }
+  if (postgres.listen_url !== undefined && postgres.listen_url_file !== undefined) {
+    const where = locate(["runs", "postgres", "listen_url_file"]);
+    problems.push(`${where}: expected either listen_url or listen_url_file, found both`);
+  }
+  return problems;
+}
+
+async function readPlace({
+  settings: { runs = {} },
+  folder,
+  locate,
+}: RunsSource): Promise<Parsed<StorePlace>> {
+  if (runs.store !== undefined || runs.store_file === undefined)
+    return { value: runs.store ?? { kind: "memory" } };
+  const where = locate(["runs", "store_file"]);
+  const read = await readText(resolve(folder ?? "", runs.store_file));
+  if (!("value" in read)) return { problem: `${where}: ${read.problem}` };
+  const place = parseStorePlace(read.value);
+  return place === undefined
+    ? { problem: `${where}: expected "memory", an absolute path or a postgres:// URL in the file` }
+    : { value: place };
+}
+
+async function readListenUrl(
+  { postgres = {} }: Section,
+  { folder, locate }: RunsSource,
+): Promise<Parsed<string | undefined>> {
+  const { listen_url: url, listen_url_file: file } = postgres;
+  if (file === undefined) return { value: url };
+  const read = await readText(resolve(folder ?? "", file));
+  if ("value" in read) return read;
+  return { problem: `${locate(["runs", "postgres", "listen_url_file"])}: ${read.problem}` };
+}
+
+async function readKeys(
+  { encryption_key_files: paths = [] }: Section,
+  { folder, locate }: RunsSource,
+): Promise<Parsed<readonly EncryptionKey[]>> {
+  const keys: EncryptionKey[] = [];
+  const problems: string[] = [];
+  for (const [index, path] of paths.entries()) {
+    const read = await readEncryptionKey(resolve(folder ?? "", path));
+    if ("value" in read) keys.push(read.value);
+    else problems.push(`${locate(["runs", "encryption_key_files", index])}: ${read.problem}`);
+  }
+  return problems.length === 0 ? { value: keys } : { problem: problems.join("\n") };
+}
+
+async function readEncryptionKey(path: string): Promise<Parsed<EncryptionKey>> {
+  const read = await readText(path);
+  if (!("value" in read)) return read;
+  try {
+    return { value: parseEncryptionKey(read.value, path) };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return { problem: error.message };
+  }
+}
+
+async function readText(path: string): Promise<Parsed<string>> {
+  try {
+    const content = await readSmallFile(path, MAX_KEY_BYTES);
+    return content === undefined
+      ? { problem: `${path} is over ${MAX_KEY_BYTES} bytes` }
+      : parseKey(content, path);
+  } catch (error) {
+    return { problem: `cannot read ${path} (${systemCodeOf(error)})` };
+  }
+}
+
+function problemsOf(parsed: Parsed<unknown>): string[] {
+  return "value" in parsed ? [] : [parsed.problem];
+}
