@@ -7,6 +7,7 @@ import {
   createCatalogService,
   createGenerationService,
   createInferenceService,
+  createRunService,
   type RunningServer,
   type ShutdownPart,
   startServer,
@@ -42,6 +43,7 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
     services: [
       createInferenceService(client),
       createGenerationService(client, config.listeners.limits),
+      createRunService(runs, client),
       createCatalogService(client.catalog),
     ],
     observers: [metrics, createCallLog(logger), idleMemory],

@@ -6,6 +6,7 @@ export { type Catalog, createCatalogService } from "./services/catalog-service.t
 export { createGenerationService } from "./services/generation-service.ts";
 export type { Inference } from "./services/inference.ts";
 export { createInferenceService } from "./services/inference-service.ts";
+export { createRunService } from "./services/run-service.ts";
 export type { Service } from "./services/service.ts";
 export type { ShutdownPart } from "./shutdown.ts";
 export { startServer } from "./start-server.ts";
