@@ -225,11 +225,11 @@ class RequestReader {
     const fields = this.#fields;
     const options = create(GenerationOptionsSchema, { request, system: fields.string("instructions") ?? "" });
     const maxToolCalls = fields.integer("max_tool_calls", { min: 1 });
-    if (tools.servers.length > 0 || this.#inherits) {
-      options.maxToolRounds = MAX_TOOL_ROUNDS;
-      if (maxToolCalls !== undefined)
-        options.limits = { $typeName: "outrigger.v1.GenerationLimits", maxToolCalls };
-    }
+    // All other calls are the caller's, those of tools that it does not define too: the model is called once.
+    const executesTools = this.#echoedTools.some(({ type }) => type === "mcp");
+    options.maxToolRounds = executesTools ? MAX_TOOL_ROUNDS : 0;
+    if (executesTools && maxToolCalls !== undefined)
+      options.limits = { $typeName: "outrigger.v1.GenerationLimits", maxToolCalls };
     return create(CreateRunRequestSchema, {
       ...this.#state,
       options,

@@ -54,6 +54,7 @@ describe("the settings of a request", () => {
       }),
     ).toEqual({
       options: {
+        maxToolRounds: 0,
         request: {
           model: "gpt-5.2",
           temperature: 0.5,
@@ -208,6 +209,14 @@ describe("the settings of a request", () => {
 });
 
 describe("the tools of a request", () => {
+  it("are executed by the sidecar only where there are tools of MCP servers among them", async () => {
+    const server = { type: "mcp", server_label: "d", server_url: "https://d.test" };
+    const roundsWith = async (tools: object[]) =>
+      (await read({ model: "m", input: "hi", tools })).input.request.options?.maxToolRounds;
+    expect(await roundsWith([weather])).toBe(0);
+    expect(await roundsWith([weather, server])).toBe(1000);
+  });
+
   it("become tools of the contract, in their own spelling, and MCP servers of the sidecar", async () => {
     const body = `{"model":"gpt-5.2","input":"hi","tools":[
       {"type":"function","name":"f","parameters":{"type":"object","2":1,"1":1.0}},
