@@ -16,7 +16,7 @@ export interface RouteDefinition {
   readonly path: string;
   /** @param parts The parts of the path that differ. What it throws becomes the response. */
   serve(request: EndpointRequest, ...parts: string[]): Promise<EndpointResponse>;
-  /** Takes a WebSocket at the same path. */
+  /** Takes a WebSocket at the same path, whatever the method is that other requests have. */
   connect?(socket: EndpointSocket, request: EndpointRequest): Promise<void>;
 }
 
@@ -55,8 +55,7 @@ function routeOf(
     const response = await serveOrFail(request, () => definition.serve(request, ...parts.map(decoded)), fail);
     return method === "HEAD" ? { ...response, body: new Uint8Array() } : response;
   };
-  const { connect } = definition;
-  return { name: `${definition.method} ${definition.path}`, serve, ...(connect && { connect }) };
+  return { name: `${definition.method} ${definition.path}`, serve };
 }
 
 async function serveOrFail(
@@ -80,8 +79,10 @@ function otherMethod(definitions: readonly RouteDefinition[]): EndpointRoute {
     .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))
     .join(", ");
   const path = definitions[0]?.path ?? "";
+  const connect = definitions.find((definition) => definition.connect !== undefined)?.connect;
   return {
     name: `* ${path}`,
+    ...(connect && { connect }),
     serve: ({ method }) =>
       Promise.resolve(method === "OPTIONS" ? optionsOf(allow) : refusalOf(method, allow)),
   };

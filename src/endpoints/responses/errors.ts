@@ -5,7 +5,6 @@ import { ThreadBusyError } from "../../runs/errors.ts";
 import type { ErrorObject } from "../../wire/openai-responses/error.ts";
 import type { ResponseError } from "../../wire/openai-responses/response.ts";
 import type { FailedResponse } from "../endpoint.ts";
-import { paramOf } from "./params.ts";
 
 /** What the kind of an error means in OpenAI's API. */
 interface Meaning {
@@ -47,6 +46,11 @@ const JSON_HEADERS = { "content-type": "application/json" };
 /** Statuses that official SDKs send again unless a response says otherwise. */
 const SENT_AGAIN = (status: number): boolean => status === 409 || status === 429 || status >= 500;
 
+/** The HTTP status of a failure. */
+export function statusOf(error: SDKError): number {
+  return meaningOf(error).status;
+}
+
 /** The response to a request that failed. */
 export function failedResponse(error: SDKError): FailedResponse {
   const { status } = meaningOf(error);
@@ -59,8 +63,8 @@ export function failedResponse(error: SDKError): FailedResponse {
 export function errorObjectOf(error: SDKError): ErrorObject {
   const { type, code } = meaningOf(error);
   const [violation] = error.violations;
-  const param = violation === undefined ? null : paramOf(violation.field);
-  return { message: messageOf(error), type, param, code };
+  const param = violation?.field ?? null;
+  return { message: error.message, type, param, code };
 }
 
 /** The failure of a run, as its response has it. The codes are those of the API, never a provider's own. */
@@ -69,20 +73,14 @@ export function responseErrorOf({ kind, message }: InferenceError): ResponseErro
   return { code: code ?? (status < 500 ? "invalid_prompt" : "server_error"), message };
 }
 
-/** The message, with the fields that it names called as the caller called them. */
-function messageOf({ message, violations }: SDKError): string {
-  if (violations.length === 0) return message;
-  return violations.map(({ field, description }) => `${paramOf(field)}: ${description}`).join("; ");
-}
-
 function meaningOf(error: SDKError): Meaning {
   const meaning = error instanceof ThreadBusyError ? LOCKED : (MEANINGS.get(error.kind) ?? UNKNOWN);
   if (!(error instanceof ProviderError)) return meaning;
-  const { errorCode, httpStatusCode } = error;
-  if (error.provider === "") return { ...meaning, code: errorCode ?? meaning.code };
-  // What the provider calls a failure is more precise than its kind; a model that it does not have is no response.
-  if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: errorCode ?? "model_not_found" };
-  if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode ?? null };
+  const { provider, errorCode, httpStatusCode } = error;
+  if (provider === "") return { ...meaning, code: errorCode || meaning.code };
+  // What a provider calls a mistake is more precise; what it does not have is the model.
+  if (error.kind === ErrorKind.INVALID_REQUEST) return { ...meaning, code: errorCode || null };
+  if (error.kind === ErrorKind.NOT_FOUND) return { ...meaning, code: errorCode || "model_not_found" };
   // The provider is overloaded, or it failed.
   const isOverloaded = httpStatusCode === 503 || httpStatusCode === 529;
   return error.kind === ErrorKind.SERVER && !isOverloaded ? { ...meaning, status: 502 } : meaning;

@@ -1,0 +1,62 @@
+/** `POST /v1/responses`. */
+import { InternalError, toSdkError } from "../../core/errors.ts";
+import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
+import { jsonResponse } from "../json-response.ts";
+import { mistake } from "./fields.ts";
+import type { ResponsesParts } from "./parts.ts";
+import { readToEnd } from "./read-events.ts";
+import { failureOfRequest, type RequestedRun, startRun } from "./start-run.ts";
+import { writeRun } from "./write-run.ts";
+import { acceptedStreamResponse, type StreamSource, streamResponse } from "./write-stream.ts";
+
+/** Longest silence of a stream, in milliseconds: proxies close connections that are silent for a minute. */
+export const KEEP_ALIVE_MS = 15_000;
+
+/** Creates a response: as a stream, at once where it is in the background, or when it is over. */
+export async function createResponse(
+  request: EndpointRequest,
+  parts: ResponsesParts,
+): Promise<EndpointResponse> {
+  checkContentType(request.headers["content-type"]);
+  const requested = await startRun(await request.readBody(), parts, request);
+  const { read, started } = requested;
+  if (read.isStreamed) return await streamOf(requested, request, parts);
+  if (started.run.background) return jsonResponse(writeRun(started.run));
+  return await wholeResponse(requested);
+}
+
+function checkContentType(type: string | undefined): void {
+  if (type === undefined || /^application\/(.+\+)?json\s*(;|$)/i.test(type)) return;
+  const found = JSON.stringify(type.slice(0, 100));
+  throw mistake("", "invalid_value", `expected the content type application/json, found ${found}`);
+}
+
+async function streamOf(
+  { read, started }: RequestedRun,
+  request: EndpointRequest,
+  { keepAliveMs = KEEP_ALIVE_MS }: ResponsesParts,
+): Promise<EndpointResponse> {
+  const { run, events } = started;
+  const source: StreamSource = {
+    run,
+    events,
+    include: [],
+    keepAliveMs,
+    signal: request.signal,
+    startingAfter: -1,
+    pads: read.streamOptions.includeObfuscation === true,
+  };
+  if (run.background) return streamResponse(source);
+  try {
+    return await acceptedStreamResponse(source);
+  } catch (thrown) {
+    throw failureOfRequest(toSdkError(thrown), read);
+  }
+}
+
+async function wholeResponse({ read, started }: RequestedRun): Promise<EndpointResponse> {
+  const { failure, last } = await readToEnd(started.run, started.events);
+  if (failure !== undefined) throw failureOfRequest(failure, read);
+  if (last === undefined) throw new InternalError("a run that is over has no response");
+  return jsonResponse(last);
+}

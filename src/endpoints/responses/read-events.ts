@@ -1,0 +1,32 @@
+/** The response object of a run whose events are read. */
+import type { Batches } from "../../core/batches.ts";
+import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
+import type { EventOptions, EventSink } from "./event-output.ts";
+import type { ResponseSettings } from "./settings.ts";
+import { ResponseEvents } from "./write-events.ts";
+
+const NOWHERE: EventSink = { write: () => undefined };
+
+const UNWRITTEN: EventOptions = { startingAfter: Number.POSITIVE_INFINITY, pads: false };
+
+/** Reads the events of a run to their end. Its writer has the response object then, and why the run failed. */
+export async function readToEnd(run: Run, events: Batches<RunEvent>): Promise<ResponseEvents> {
+  const writer = new ResponseEvents(run, NOWHERE, UNWRITTEN);
+  for await (const batch of events) writer.push(batch);
+  writer.end();
+  return writer;
+}
+
+/** The response object of a run as it is kept, from its events up to the latest one that the run knows. */
+export async function objectFromEvents(
+  run: Run,
+  events: Batches<RunEvent>,
+  settings: ResponseSettings,
+): Promise<string> {
+  const writer = new ResponseEvents(run, NOWHERE, UNWRITTEN, settings);
+  for await (const batch of events) {
+    writer.push(batch.filter(({ sequence }) => sequence <= run.lastSequence));
+    if ((batch.at(-1)?.sequence ?? 0) >= run.lastSequence) break;
+  }
+  return writer.objectOf(run);
+}

@@ -1,0 +1,78 @@
+/** Starts the run of a request. */
+import { withFieldPaths } from "../../client/field-paths.ts";
+import {
+  AccessDeniedError,
+  InvalidRequestError,
+  invalidField,
+  NotFoundError,
+  type SDKError,
+  toSdkError,
+} from "../../core/errors.ts";
+import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
+import type { RunEngine, StartedRun } from "../../runs/engine.ts";
+import type { EndpointRequest } from "../endpoint.ts";
+import { responseIdOf } from "./ids.ts";
+import type { ResponsesParts } from "./parts.ts";
+import { type ReadRequest, readRequest } from "./read-request.ts";
+
+/** A run, and the request that started it. */
+export interface RequestedRun {
+  readonly read: ReadRequest;
+  readonly started: StartedRun;
+}
+
+/**
+ * Reads a request and starts its run.
+ * @param body The body of `POST /v1/responses`.
+ * @throws SDKError with the paths of the body.
+ */
+export async function startRun(
+  body: Uint8Array,
+  { engine, models }: ResponsesParts,
+  request: EndpointRequest,
+): Promise<RequestedRun> {
+  const { caller, signal, client } = request;
+  const owner = caller.name;
+  const read = await readRequest(body, { models, engine: ofRequest(engine), owner });
+  const { provider, model } = read.target.served;
+  // A run in the background calls the models after the request, without its caller.
+  if (read.input.request.background && !caller.allowsModel(provider, model))
+    throw new AccessDeniedError(`the access key may not use the model ${model} of ${provider}`);
+  try {
+    return { read, started: await engine.createRun(read.input, { owner, signal, client }) };
+  } catch (thrown) {
+    throw withBodyPaths(toSdkError(thrown), read);
+  }
+}
+
+/** The failure of a run as the answer to its request. */
+export function failureOfRequest(failure: SDKError, read: ReadRequest): SDKError {
+  const [, field, description] = /^(options\.[\w.[\]]+): (.*)$/s.exec(failure.message) ?? [];
+  const isOurs =
+    failure.kind === ErrorKind.INVALID_REQUEST && field !== undefined && description !== undefined;
+  return isOurs ? invalidField(read.bodyPathOf(field), description) : failure;
+}
+
+/** The error with the fields of the body. Errors that name none keep their class. */
+function withBodyPaths(error: SDKError, read: ReadRequest): SDKError {
+  return withFieldPaths(error, (field) => read.bodyPathOf(field));
+}
+
+/** What a request refers to. A response that is not there is a mistake of the request, as at OpenAI. */
+function ofRequest(engine: RunEngine): Pick<RunEngine, "getRun" | "getMessage"> {
+  return {
+    getMessage: (owner, id) => engine.getMessage(owner, id),
+    getRun: (owner, id) =>
+      engine.getRun(owner, id).catch((thrown: unknown) => {
+        throw thrown instanceof NotFoundError ? previousNotFound(id) : thrown;
+      }),
+  };
+}
+
+function previousNotFound(runId: string): InvalidRequestError {
+  const description = `Previous response with id '${responseIdOf(runId)}' not found.`;
+  return new InvalidRequestError(description, {
+    errorCode: "previous_response_not_found",
+    violations: [{ field: "previous_response_id", description }],
+  });
+}

@@ -1,0 +1,136 @@
+/** The responses that are kept: reading, deleting and cancelling them, and their input. */
+import { invalidField, NotFoundError } from "../../core/errors.ts";
+import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
+import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
+import { jsonResponse } from "../json-response.ts";
+import { KEEP_ALIVE_MS } from "./create-response.ts";
+import { quote } from "./fields.ts";
+import { runIdOf } from "./ids.ts";
+import { listItems, pageOf } from "./item-list.ts";
+import type { ResponsesParts } from "./parts.ts";
+import { objectFromEvents } from "./read-events.ts";
+import { type ResponseSettings, settingsOf } from "./settings.ts";
+import { ItemWriter } from "./write-items.ts";
+import { writeRun } from "./write-run.ts";
+import { streamResponse } from "./write-stream.ts";
+
+/** `GET /v1/responses/{id}`: the response as it is now, or its events from any of them on. */
+export async function getResponse(
+  request: EndpointRequest,
+  parts: ResponsesParts,
+  id: string,
+): Promise<EndpointResponse> {
+  const { query } = request;
+  const isStreamed = booleanIn(query, "stream");
+  const startingAfter = cursorIn(query);
+  const pads = booleanIn(query, "include_obfuscation");
+  if (startingAfter !== undefined && !isStreamed)
+    throw invalidField("starting_after", "is set without stream=true, expected both or none");
+  const run = await findRun(request, parts, id);
+  if (!isStreamed) return jsonResponse(await objectOf(run, request, parts));
+  const { engine, keepAliveMs = KEEP_ALIVE_MS } = parts;
+  const { signal, caller } = request;
+  const events = engine.streamRun(caller.name, run.id, -1, signal);
+  const include = includedIn(query);
+  return streamResponse({
+    run,
+    events,
+    include,
+    keepAliveMs,
+    signal,
+    pads,
+    startingAfter: startingAfter ?? -1,
+  });
+}
+
+/** `DELETE /v1/responses/{id}`. */
+export async function deleteResponse(
+  request: EndpointRequest,
+  { engine }: ResponsesParts,
+  id: string,
+): Promise<EndpointResponse> {
+  await orNotFound(id, () => engine.deleteRun(request.caller.name, runOf(id)));
+  return jsonResponse({ id, object: "response", deleted: true });
+}
+
+/** `POST /v1/responses/{id}/cancel`. Only a response in the background can be cancelled by others than its caller. */
+export async function cancelResponse(
+  request: EndpointRequest,
+  parts: ResponsesParts,
+  id: string,
+): Promise<EndpointResponse> {
+  const { background } = await findRun(request, parts, id);
+  if (!background) throw invalidField("response_id", "Cannot cancel a synchronous response.");
+  const run = await orNotFound(id, () => parts.engine.cancelRun(request.caller.name, runOf(id)));
+  return jsonResponse(await objectOf(run, request, parts));
+}
+
+/** `GET /v1/responses/{id}/input_items`. */
+export async function listInputItems(
+  request: EndpointRequest,
+  parts: ResponsesParts,
+  id: string,
+): Promise<EndpointResponse> {
+  const page = pageOf(request.query);
+  const run = await findRun(request, parts, id);
+  const settings = wantedSettings(run, request.query);
+  const query = { ...page, owner: request.caller.name, source: { inputOfRunId: run.id } };
+  return await listItems(parts.engine, query, new ItemWriter(settings));
+}
+
+function findRun({ caller }: EndpointRequest, { engine }: ResponsesParts, id: string): Promise<Run> {
+  return orNotFound(id, () => engine.getRun(caller.name, runOf(id)));
+}
+
+/** The response object of a run. That of one with tools that the sidecar executes is in its events. */
+async function objectOf(
+  run: Run,
+  { query, caller, signal }: EndpointRequest,
+  { engine }: ResponsesParts,
+): Promise<string> {
+  const settings = wantedSettings(run, query);
+  if (run.serverTools.length === 0) return writeRun(run, settings);
+  return await objectFromEvents(run, engine.streamRun(caller.name, run.id, -1, signal), settings);
+}
+
+function wantedSettings(run: Run, query: URLSearchParams): ResponseSettings {
+  const settings = settingsOf(run);
+  return { ...settings, include: [...settings.include, ...includedIn(query)] };
+}
+
+/** `include`, in the forms in which clients send lists. */
+function includedIn(query: URLSearchParams): readonly string[] {
+  return ["include", "include[]"].flatMap((name) => query.getAll(name).flatMap((value) => value.split(",")));
+}
+
+function booleanIn(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name);
+  if (value === null || value === "false") return false;
+  if (value === "true") return true;
+  throw invalidField(name, `expected true or false, found ${quote(value)}`);
+}
+
+function cursorIn(query: URLSearchParams): number | undefined {
+  const value = query.get("starting_after");
+  if (value === null) return undefined;
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  throw invalidField("starting_after", `expected the sequence number of an event, found ${quote(value)}`);
+}
+
+/** The run of a response; a name that no run has where the id is none of this API. */
+function runOf(id: string): string {
+  const runId = runIdOf(id);
+  if (runId === undefined) throw new NotFoundError("");
+  return runId;
+}
+
+/** What is not there, or belongs to another caller, is told in the words of the API. */
+async function orNotFound<T>(id: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (!(thrown instanceof NotFoundError)) throw thrown;
+    const description = `Response with id ${quote(id)} not found.`;
+    throw new NotFoundError(description, { violations: [{ field: "response_id", description }] });
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The WebSocket mode of `/v1/responses`: each `response.create` is a request, whose events are messages. Requests are
+ * answered one after the other.
+ */
+import { type SDKError, toSdkError } from "../../core/errors.ts";
+import { without } from "../../kit/json/json.ts";
+import type { EndpointRequest, EndpointSocket } from "../endpoint.ts";
+import { errorObjectOf, statusOf } from "./errors.ts";
+import { MessageSink } from "./event-output.ts";
+import { mistake, parseBody, quote } from "./fields.ts";
+import type { ResponsesParts } from "./parts.ts";
+import { startRun } from "./start-run.ts";
+import { ResponseEvents } from "./write-events.ts";
+
+/** Status of RFC 6455: the purpose of the connection is fulfilled. */
+const NORMAL_CLOSURE = 1000;
+
+/** Members of a message that are not those of a request. A socket always streams. */
+const OWN_MEMBERS = ["type", "stream_id", "stream", "generate"];
+
+/** Serves a socket until its caller closes it. */
+export async function serveSocket(
+  socket: EndpointSocket,
+  request: EndpointRequest,
+  parts: ResponsesParts,
+): Promise<void> {
+  for await (const text of socket.messages) await new Exchange(socket, request, parts).answer(text);
+  socket.close(NORMAL_CLOSURE, "");
+}
+
+/** One message and its answer. */
+class Exchange {
+  readonly #socket: EndpointSocket;
+  readonly #request: EndpointRequest;
+  readonly #parts: ResponsesParts;
+  /** Begins what is added to each event: the stream that the message names. */
+  #suffix = "}";
+
+  constructor(socket: EndpointSocket, request: EndpointRequest, parts: ResponsesParts) {
+    this.#socket = socket;
+    this.#request = request;
+    this.#parts = parts;
+  }
+
+  async answer(text: string): Promise<void> {
+    try {
+      await this.#run(this.#bodyOf(text));
+    } catch (thrown) {
+      if (this.#request.signal.aborted) return;
+      const error = toSdkError(thrown);
+      this.#request.noteFailure(error);
+      await this.#send(JSON.stringify(failureMessage(error)));
+    }
+  }
+
+  /** The body of the request that a message is. */
+  #bodyOf(text: string): Buffer {
+    const message = parseBody(Buffer.from(text));
+    const streamId = message.string("stream_id", { max: 128 });
+    if (streamId !== undefined) this.#suffix = `,"stream_id":${JSON.stringify(streamId)}}`;
+    const type = message.requireString("type");
+    if (type !== "response.create")
+      throw mistake("type", "unsupported_value", `expected "response.create", found ${quote(type)}`);
+    if (message.boolean("generate") === false)
+      throw mistake("generate", "unsupported_value", "expected true: there is nothing to prepare here");
+    return Buffer.from(JSON.stringify(without(message.value, ...OWN_MEMBERS)));
+  }
+
+  async #run(body: Uint8Array): Promise<void> {
+    const { read, started } = await startRun(body, this.#parts, this.#request);
+    const sink = new MessageSink();
+    const pads = read.streamOptions.includeObfuscation === true;
+    const writer = new ResponseEvents(started.run, sink, { startingAfter: -1, pads });
+    for await (const batch of started.events) {
+      writer.push(batch);
+      for (const message of sink.take()) await this.#send(message);
+    }
+    writer.end();
+    for (const message of sink.take()) await this.#send(message);
+    if (writer.failure !== undefined) this.#request.noteFailure(writer.failure);
+  }
+
+  #send(message: string): Promise<void> {
+    return this.#socket.send(message.slice(0, -1) + this.#suffix);
+  }
+}
+
+function failureMessage(error: SDKError): object {
+  return { type: "error", status: statusOf(error), error: errorObjectOf(error) };
+}

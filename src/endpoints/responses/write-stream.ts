@@ -1,0 +1,98 @@
+/** The stream of a response: of a run that its request started, or of one that is kept. */
+
+import type { Batches } from "../../core/batches.ts";
+import type { SDKError } from "../../core/errors.ts";
+import type { Run, RunEvent } from "../../gen/outrigger/v1/run_pb.ts";
+import { isUnderWay } from "../../runs/status.ts";
+import type { EndpointResponse } from "../endpoint.ts";
+import { type EventOptions, SseSink } from "./event-output.ts";
+import { settingsOf } from "./settings.ts";
+import { StreamBody } from "./stream-body.ts";
+import { ResponseEvents } from "./write-events.ts";
+
+/** What a stream is made of. */
+export interface StreamSource extends EventOptions {
+  readonly run: Run;
+  readonly events: Batches<RunEvent>;
+  /** Items that `include` asks for in addition to what the request asked for. */
+  readonly include: readonly string[];
+  readonly keepAliveMs: number;
+  /** Aborted when the caller is gone. */
+  readonly signal: AbortSignal;
+}
+
+const HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  // nginx would hold the events back.
+  "x-accel-buffering": "no",
+};
+
+/** The stream as a response, at once. */
+export function streamResponse(source: StreamSource): EndpointResponse {
+  return new OpenStream(source).response();
+}
+
+/**
+ * The stream of a run in the foreground as a response, once the provider has accepted its request: until then a failure
+ * has a status of its own, which is how clients know what a retry can bring.
+ * @throws SDKError what the run failed with.
+ */
+export async function acceptedStreamResponse(source: StreamSource): Promise<EndpointResponse> {
+  const stream = new OpenStream(source);
+  const failure = await stream.untilAccepted();
+  if (failure !== undefined) throw failure;
+  return stream.response();
+}
+
+class OpenStream {
+  readonly #source: StreamSource;
+  readonly #events: AsyncIterator<readonly RunEvent[]>;
+  readonly #sink = new SseSink();
+  readonly #writer: ResponseEvents;
+  #isOver = false;
+
+  constructor(source: StreamSource) {
+    const { run, include } = source;
+    const settings = settingsOf(run);
+    const wanted = { ...settings, include: [...settings.include, ...include] };
+    this.#source = source;
+    this.#events = source.events[Symbol.asyncIterator]();
+    this.#writer = new ResponseEvents(run, this.#sink, source, wanted);
+  }
+
+  /** Reads until the run does more than begin. What it failed with, where it does no more than that. */
+  async untilAccepted(): Promise<SDKError | undefined> {
+    for (let hasBegun = false; !hasBegun; ) {
+      const { done, value } = await this.#events.next();
+      this.#isOver = done === true;
+      if (value === undefined) return undefined;
+      this.#writer.push(value);
+      if (value.every(isBeginning)) continue;
+      hasBegun = true;
+      if (value.every(isOfRun)) return this.#failure();
+    }
+    return undefined;
+  }
+
+  async #failure(): Promise<SDKError | undefined> {
+    const { failure } = this.#writer;
+    if (failure !== undefined) await this.#events.return?.();
+    return failure;
+  }
+
+  response(): EndpointResponse {
+    const { keepAliveMs, signal } = this.#source;
+    const [events, writer, sink, isOver] = [this.#events, this.#writer, this.#sink, this.#isOver];
+    const body = new StreamBody({ events, writer, sink, isOver, keepAliveMs, signal });
+    return { status: 200, headers: HEADERS, body };
+  }
+}
+
+function isOfRun({ event }: RunEvent): boolean {
+  return event.case === "run";
+}
+
+function isBeginning({ event }: RunEvent): boolean {
+  return event.case === "run" && isUnderWay(event.value.status);
+}

@@ -1,0 +1,58 @@
+/** A server with the API, a simulator of the providers behind it, and the official SDK in front of it. */
+import OpenAI from "openai";
+import { Client } from "outrigger";
+import { defaultCatalog } from "../../../src/catalog/catalog.ts";
+import type { WireApi } from "../../../src/client/providers.ts";
+import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
+import { failedResponse } from "../../../src/endpoints/responses/errors.ts";
+import { responsesRoutes } from "../../../src/endpoints/responses/routes.ts";
+import { endpointOf } from "../../../src/endpoints/route-table.ts";
+import type { RunEngine } from "../../../src/runs/engine.ts";
+import { createRunEngine } from "../../../src/runs/run-engine.ts";
+import { MemoryStore } from "../../../src/runs/stores/memory-store.ts";
+import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
+import { type ColumnName, columns } from "../../providers/support/columns.ts";
+import type { TestServer, TestServerOptions, useTestServers } from "../../server/support/test-server.ts";
+
+/** What a test talks to. */
+export interface ApiServer {
+  readonly simulator: Simulator;
+  readonly engine: RunEngine;
+  readonly server: TestServer;
+  readonly openai: OpenAI;
+  /** Calls the API without an SDK. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+}
+
+/** What a test may change. */
+export interface ApiServerOptions extends TestServerOptions {
+  readonly keepAliveMs?: number;
+}
+
+const APIS: Readonly<Record<ColumnName, WireApi>> = {
+  openai: "openai-responses",
+  anthropic: "anthropic-messages",
+  gemini: "gemini",
+  compatible: "openai-chat",
+};
+
+/** Starts them; the hooks of the test servers close them. */
+export async function startApi(
+  servers: ReturnType<typeof useTestServers>,
+  { keepAliveMs, ...options }: ApiServerOptions = {},
+): Promise<ApiServer> {
+  const simulator = await startSimulator();
+  const adapters = columns.map(({ connect }) => connect(simulator.url, { apiKey: "any" }));
+  const providers = Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter]));
+  const client = new Client({ providers, fieldPaths: "contract" });
+  const engine = createRunEngine({ client, store: new MemoryStore() });
+  const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
+  const models = new ModelDirectory({ providers: apis, catalog: defaultCatalog });
+  const endpoint = endpointOf(responsesRoutes({ engine, models, keepAliveMs }), failedResponse);
+  servers.onEnd(() => simulator.close());
+  servers.onEnd(() => client.close());
+  servers.onEnd(() => engine.close());
+  const server = await servers.start({}, { ...options, inference: client, endpoints: [endpoint] });
+  const openai = new OpenAI({ apiKey: "any", baseURL: `${server.url}/v1`, maxRetries: 0 });
+  return { simulator, engine, server, openai, fetch: (path, init) => fetch(server.url + path, init) };
+}
