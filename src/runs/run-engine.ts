@@ -195,7 +195,9 @@ class Engine extends ThreadMethods implements RunEngine {
 
   async #read(input: RunInput, owner: string): Promise<RunDraft> {
     const previous = await this.#previousOf(input.request, owner);
-    return readRunInput(input, previous, this.#parts.limits);
+    const draft = await readRunInput(input, previous, this.#parts.limits);
+    this.#parts.serverTools.check(draft.servers, "mcp_servers");
+    return draft;
   }
 
   /** The run that is continued, where what it was matters to the one that continues it. */

@@ -236,5 +236,8 @@ function unansweredWarning(callId: string): Warning {
 
 /** For a sidecar without MCP servers: all are refused. */
 export const NO_SERVER_TOOLS: ServerTools = {
+  check: ([server], field) => {
+    if (server !== undefined) throw invalidField(field, "this sidecar allows no MCP servers");
+  },
   open: (_servers, field) => Promise.reject(invalidField(field, "this sidecar allows no MCP servers")),
 };

@@ -34,11 +34,16 @@ export interface ExecuteServerToolOptions {
 /** Opens the tools of remote servers for runs. One instance serves all runs. */
 export interface ServerTools {
   /**
+   * Checks servers before a run with them is created. Nothing is sent.
+   * @param field Path of the servers in the request, for errors: `mcp_servers`.
+   * @throws InvalidRequestError naming each server that is described wrongly or that the configuration does not allow.
+   */
+  check(servers: readonly McpServer[], field: string): void;
+
+  /**
    * Checks the servers, asks each for its tools, all at once, and names the tools for the model. A server that cannot
    * be reached, or does not answer as one, has a list with an error; the caller decides what that means to the run.
-   * @param field Path of the servers in the request, for errors: `mcp_servers`.
-   * @throws InvalidRequestError before anything is sent, naming each server that is described wrongly or that the
-   * configuration does not allow; AbortError where the signal aborts.
+   * @throws InvalidRequestError as `check`; AbortError where the signal aborts.
    */
   open(
     servers: readonly McpServer[],

@@ -35,9 +35,12 @@ import { freeToolName } from "./tool-names.ts";
 /** Makes the tools of the MCP servers that a configuration allows. */
 export function createMcpTools(settings: McpSettings): ServerTools {
   const limits = { ...DEFAULT_MCP_LIMITS, ...settings.limits };
+  const endpointsIn = (servers: readonly McpServer[], field: string) =>
+    endpointsOf(servers, field, settings, limits.maxServers);
   return {
+    check: (servers, field) => void endpointsIn(servers, field),
     async open(servers, field, options) {
-      const endpoints = endpointsOf(servers, field, settings, limits.maxServers);
+      const endpoints = endpointsIn(servers, field);
       if (options.signal.aborted) throw abortErrorOf(options.signal);
       const run = new McpRun(options, limits);
       if (endpoints.length > 0) await run.open(endpoints, settings);

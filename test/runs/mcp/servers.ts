@@ -126,13 +126,13 @@ export function toolOf(name: string): { name: string; description: string; input
 export const anyObject = fromJsonSchema<Record<string, unknown>>({ type: "object" });
 
 /** The settings that allow servers of this machine by their addresses. */
-function allowing(server: TestServer, settings: Partial<McpSettings> = {}): McpSettings {
+export function allowing(server: TestServer, settings: Partial<McpSettings> = {}): McpSettings {
   const pattern = { protocol: "http:", host: "127.0.0.1", port: String(server.port) };
   return { servers: new Map(), allowedUrls: [pattern], environment: {}, ...settings };
 }
 
 /** What a caller says about a server. */
-function describeServer(
+export function describeServer(
   server: RunningServer,
   fields: MessageInitShape<typeof McpServerSchema> = {},
 ): McpServerMessage {

@@ -25,6 +25,7 @@ export class FakeServerTools {
   }
 
   readonly serverTools: ServerTools = {
+    check: () => {},
     open: async (servers) => {
       this.open += 1;
       this.asked.push(servers.map(({ authorization }) => authorization));

@@ -4,6 +4,7 @@ import { join, relative } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type BundleFile, bundleProgram, writeBundle } from "../../../scripts/build/bundle.ts";
 import { killLeftovers, type Outrigger, spawnOutrigger } from "../../cli/support/spawn-outrigger.ts";
+import { serveByHand } from "../../runs/mcp/servers.ts";
 
 const anyPort = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
 
@@ -84,7 +85,7 @@ describe("the bundle", () => {
     const modules = modulesIn(await loaded());
     expect(modules).toContain("src/server/grpc/transport.ts");
     const unused =
-      /^src\/simulator\/|^src\/config\/yaml-file|^node_modules\/yaml\/|^src\/cli\/(demo|simulate)/;
+      /^src\/simulator\/|^src\/config\/yaml-file|^node_modules\/(yaml|@modelcontextprotocol)\/|^src\/cli\/(demo|simulate)/;
     expect(modules.filter((module) => unused.test(module))).toEqual([]);
     expect(files.flatMap((file) => file.modules).filter((module) => unused.test(module))).not.toEqual([]);
   });
@@ -109,6 +110,35 @@ describe("the bundle", () => {
     expect([await check.ended, check.stdout()]).toEqual([0, "ready\n"]);
     demo.child.kill("SIGTERM");
     expect(await demo.ended).toBe(0);
+  });
+
+  it("serves runs whose model is a program and whose tools are those of an MCP server", async () => {
+    const desk = await serveByHand({});
+    const config = join(folder, "outrigger.yaml");
+    const provider = "{ api: command, command: [/bin/cat], format: text }";
+    await writeFile(
+      config,
+      `providers: { echo: ${provider} }\nmcp: { servers: { desk: { url: ${desk.url} } } }\n`,
+    );
+    const serve = spawnBundle(["serve", "--config", config, ...anyPort]);
+    const [, address = ""] = await serve.printed(/"addresses":\["([^"]+)"/);
+    const response = await fetch(`http://${address}/outrigger.v1.RunService/CreateRun`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        options: {
+          request: { model: "m", messages: [{ role: "ROLE_USER", content: [{ text: "Say hello." }] }] },
+        },
+        mcpServers: [{ serverLabel: "desk" }],
+      }),
+    });
+    expect(await response.json()).toMatchObject({
+      status: "RUN_STATUS_COMPLETED",
+      serverTools: [{ name: "desk__work", serverLabel: "desk", toolName: "work" }],
+      steps: [{ response: { provider: "echo", message: { content: [{ text: "Say hello." }] } } }],
+    });
+    serve.child.kill("SIGTERM");
+    expect(await serve.ended).toBe(0);
   });
 
   it("runs the simulator alone without loading the server", async () => {
