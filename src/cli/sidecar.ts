@@ -2,6 +2,8 @@ import type { Logger } from "pino";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Client } from "../client/client.ts";
 import { type Config, middlewareTargets } from "../config/index.ts";
+import { ModelDirectory } from "../endpoints/models/model-directory.ts";
+import { createV1Api } from "../endpoints/v1.ts";
 import {
   type AccessControl,
   createCatalogService,
@@ -46,6 +48,10 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
       createRunService(runs, client),
       createCatalogService(client.catalog),
     ],
+    endpoints: {
+      endpoints: [createV1Api({ engine: runs, models: modelsOf(config, client) })],
+      inference: client,
+    },
     observers: [metrics, createCallLog(logger), idleMemory],
     metrics,
     shutdown: {
@@ -60,6 +66,15 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningServ
     },
     logger,
   });
+}
+
+/** The models that callers of the HTTP API may name. */
+function modelsOf(
+  { client: { providers, defaultProvider, middleware } }: Config,
+  { catalog }: Client,
+): ModelDirectory {
+  const apis = new Map([...providers].map(([name, { api }]) => [name, api]));
+  return new ModelDirectory({ providers: apis, defaultProvider, aliases: middleware.modelAliases, catalog });
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The models that callers may name, and where each name leads. */
 import type { Catalog } from "../../catalog/catalog.ts";
 import { ProviderModels } from "../../catalog/provider-models.ts";
-import type { WireApi } from "../../client/providers.ts";
+import type { ProviderApi } from "../../client/providers.ts";
 import type { ModelInfo } from "../../gen/outrigger/v1/catalog_service_pb.ts";
 
 /** Where a request to a model goes. */
@@ -21,7 +21,7 @@ export interface ServedModel {
   /** The provider's own id of the model. */
   readonly model: string;
   /** Wire API of the provider. Undefined where the provider is not known. */
-  readonly api: WireApi | undefined;
+  readonly api: ProviderApi | undefined;
 }
 
 /** A model that callers may name. */
@@ -35,8 +35,8 @@ export interface ListedModel {
 
 /** What a directory is made of. */
 export interface ModelDirectoryOptions {
-  /** The wire APIs of the registered providers, by their names, in the order of registration. */
-  readonly providers: ReadonlyMap<string, WireApi>;
+  /** The APIs of the registered providers, by their names, in the order of registration. */
+  readonly providers: ReadonlyMap<string, ProviderApi>;
   /** Undefined: the first provider. */
   readonly defaultProvider?: string | undefined;
   /** Models by the names that the configuration gives them. */
@@ -47,11 +47,12 @@ export interface ModelDirectoryOptions {
 }
 
 /** Provider in the shipped catalog whose models a wire API serves. Servers of one's own have those of the configuration. */
-const CATALOG_NAMES: Readonly<Record<WireApi, string | undefined>> = {
+const CATALOG_NAMES: Readonly<Record<ProviderApi, string | undefined>> = {
   "openai-responses": "openai",
   "anthropic-messages": "anthropic",
   gemini: "gemini",
   "openai-chat": undefined,
+  command: undefined,
 };
 
 /** Resolves names of models. */
