@@ -10,6 +10,9 @@ import { jsonResponse } from "../json-response.ts";
 import { readHistory } from "./read-history.ts";
 import { type ReadRequest, type RequestReading, readRequest } from "./read-request.ts";
 
+/** Says that a number is an estimate. */
+const ESTIMATE_HEADER = "outrigger-estimate";
+
 /** What counting needs. */
 export interface TokenCounting extends Omit<RequestReading, "engine"> {
   readonly engine: Pick<RunEngine, "getRun" | "getMessage" | "listMessages">;
@@ -23,7 +26,8 @@ export async function countTokens(body: Uint8Array, counting: TokenCounting): Pr
   const read = await readRequest(body, counting);
   const history = await readHistory(counting.engine, counting.owner, read.input.request);
   const { inputTokens } = estimateUsage(requestOf(read, history));
-  return jsonResponse({ object: "response.input_tokens", input_tokens: inputTokens, estimated: true });
+  const response = jsonResponse({ object: "response.input_tokens", input_tokens: inputTokens });
+  return { ...response, headers: { ...response.headers, [ESTIMATE_HEADER]: "true" } };
 }
 
 function requestOf({ input }: ReadRequest, history: readonly Message[]): Request {

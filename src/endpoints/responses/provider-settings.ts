@@ -16,7 +16,13 @@ export interface ProviderSettings {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-type Field = keyof CreateRequest | "client_metadata" | "stream";
+/** Fields of Open Responses, and of clients of OpenAI, are among them. */
+type Field = keyof CreateRequest | "stream" | Penalty;
+
+/** What Open Responses has and OpenAI's Responses API has not. */
+type Penalty = "frequency_penalty" | "presence_penalty";
+
+const PENALTIES: readonly Penalty[] = ["frequency_penalty", "presence_penalty"];
 
 /** Fields that are read elsewhere, and mean the same for every model. */
 const OWN_FIELDS: ReadonlySet<string> = new Set<Field>([
@@ -48,6 +54,8 @@ const WITHOUT_EFFECT: Readonly<Record<string, readonly unknown[]>> = {
   truncation: ["disabled"],
   top_logprobs: [0],
   verbosity: ["medium"],
+  frequency_penalty: [0],
+  presence_penalty: [0],
 };
 
 /** Values of `include` that ask for data of OpenAI's own tools, or of its tokens. Others the sidecar provides itself. */
@@ -72,18 +80,55 @@ export function readProviderSettings(
   notes: RequestNotes,
 ): ProviderSettings {
   const includes = fields.strings("include", { max: 64 }) ?? [];
-  if (served.api === "openai-responses")
+  if (served.api === "openai-responses") {
+    tellPenalties(fields, notes);
     return { optionsJson: optionsFor(served, nativeOptions(fields, includes)), metadata: {} };
+  }
   refuseVital(fields);
-  const metadata = served.api === "anthropic-messages" ? userOf(fields) : {};
-  const options = served.api === "anthropic-messages" ? tierOf(fields) : {};
-  const mapped = [
-    ...("user_id" in metadata ? ["safety_identifier", "user"] : []),
-    ...("service_tier" in options ? ["service_tier"] : []),
-  ];
-  tellLost(fields, mapped, notes);
+  const { options, metadata, read } = counterparts(fields, served);
+  tellLost(fields, read, notes);
   tellLostIncludes(includes, notes);
   return { optionsJson: optionsFor(served, options), metadata };
+}
+
+/** What a provider has in place of a setting. */
+interface Counterparts {
+  readonly options: JsonObject;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The fields that they were read from. */
+  readonly read: readonly string[];
+}
+
+function counterparts(fields: Fields, { api }: ServedModel): Counterparts {
+  switch (api) {
+    case "anthropic-messages": {
+      const [metadata, options] = [userOf(fields), tierOf(fields)];
+      const ofUser = "user_id" in metadata ? ["safety_identifier", "user"] : [];
+      const ofTier = "service_tier" in options ? ["service_tier"] : [];
+      return { options, metadata, read: [...ofUser, ...ofTier] };
+    }
+    case "gemini": {
+      const { frequency_penalty: frequencyPenalty, presence_penalty: presencePenalty } = penaltiesOf(fields);
+      const config = { frequencyPenalty, presencePenalty };
+      const isSet = frequencyPenalty !== undefined || presencePenalty !== undefined;
+      return { options: isSet ? { generationConfig: config } : {}, metadata: {}, read: PENALTIES };
+    }
+    case "openai-chat":
+      return { options: penaltiesOf(fields), metadata: {}, read: PENALTIES };
+    default:
+      return { options: {}, metadata: {}, read: [] };
+  }
+}
+
+/** The penalties of a request that are not 0, which is none. */
+function penaltiesOf(fields: Fields): { readonly [Name in Penalty]?: number } {
+  const found = PENALTIES.map((name) => [name, fields.number(name, { min: -2, max: 2 })] as const);
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined && value !== 0));
+}
+
+function tellPenalties(fields: Fields, notes: RequestNotes): void {
+  for (const name of Object.keys(penaltiesOf(fields)))
+    notes.warn(name, "unsupported_setting", "OpenAI's Responses API has no such setting; it was left out");
 }
 
 function optionsFor({ provider }: ServedModel, options: JsonObject): Readonly<Record<string, string>> {
@@ -93,7 +138,7 @@ function optionsFor({ provider }: ServedModel, options: JsonObject): Readonly<Re
 /** Everything that the sidecar does not do itself, fields included that it does not know: OpenAI may have added them. */
 function nativeOptions(fields: Fields, includes: readonly string[]): JsonObject {
   const passed = Object.entries(fields.value).filter(
-    ([name, value]) => value !== null && !OWN_FIELDS.has(name),
+    ([name, value]) => value !== null && !OWN_FIELDS.has(name) && !isPenalty(name),
   );
   // The sidecar decides about `reasoning.encrypted_content` itself.
   const include = includes.filter((value) => !OWN_INCLUDES.includes(value));
@@ -104,6 +149,10 @@ function nativeOptions(fields: Fields, includes: readonly string[]): JsonObject 
     ...textOptions(fields.object("text")),
     ...(fields.has("max_tool_calls") ? { max_tool_calls: fields.integer("max_tool_calls", { min: 1 }) } : {}),
   };
+}
+
+function isPenalty(name: string): boolean {
+  return PENALTIES.some((each) => each === name);
 }
 
 /** What `reasoning` has beside the effort. */
@@ -157,10 +206,10 @@ function tierOf(fields: Fields): JsonObject {
   }
 }
 
-function tellLost(fields: Fields, mapped: readonly string[], notes: RequestNotes): void {
+function tellLost(fields: Fields, read: readonly string[], notes: RequestNotes): void {
   const nested = { ...fields.value, verbosity: fields.object("text")?.get("verbosity") };
   for (const [name, value] of Object.entries(nested)) {
-    if (value === null || value === undefined || OWN_FIELDS.has(name) || mapped.includes(name)) continue;
+    if (value === null || value === undefined || OWN_FIELDS.has(name) || read.includes(name)) continue;
     if (WITHOUT_EFFECT[name]?.includes(value) === true) continue;
     const param = name === "verbosity" ? "text.verbosity" : name;
     notes.warn(

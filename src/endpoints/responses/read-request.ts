@@ -127,9 +127,6 @@ function conversationOf(fields: Fields): string {
   return readId(conversation, "id", threadIdOf, "conversation");
 }
 
-/** Rounds of tools that the sidecar executes in one run. Limits on steps, tokens and calls end it before. */
-const MAX_TOOL_ROUNDS = 1000;
-
 class RequestReader {
   readonly #fields: Fields;
   readonly #state: ConversationState;
@@ -140,6 +137,8 @@ class RequestReader {
   readonly #inherits: boolean;
   readonly #echoedTools: readonly JsonObject[];
   readonly #names: ToolNames;
+  /** Whether there are tools that the sidecar executes. */
+  readonly #executesTools: boolean;
 
   constructor(fields: Fields, state: ConversationState, previous: Run | undefined, reading: RequestReading) {
     this.#fields = fields;
@@ -150,11 +149,14 @@ class RequestReader {
     this.#echoedTools =
       this.#inherits && previous !== undefined ? settingsOf(previous).echoed.tools : echoedTools(fields);
     this.#names = new ToolNames(this.#echoedTools);
+    // The tools of a run that was created over gRPC are not among those that it repeats.
+    const inherited = this.#inherits ? (previous?.serverTools.length ?? 0) : 0;
+    this.#executesTools = inherited > 0 || this.#echoedTools.some(({ type }) => type === "mcp");
   }
 
   async read(): Promise<ReadRequest> {
     const fields = this.#fields;
-    const read = readTools(fields, this.#names, this.#notes);
+    const read = readTools(fields, { names: this.#names, notes: this.#notes, served: this.#target.served });
     const use = readToolChoice(fields, read, this.#names, this.#inherits);
     const input = await this.#readInput();
     const request = this.#requestOf(use);
@@ -226,9 +228,8 @@ class RequestReader {
     const options = create(GenerationOptionsSchema, { request, system: fields.string("instructions") ?? "" });
     const maxToolCalls = fields.integer("max_tool_calls", { min: 1 });
     // All other calls are the caller's, those of tools that it does not define too: the model is called once.
-    const executesTools = this.#echoedTools.some(({ type }) => type === "mcp");
-    options.maxToolRounds = executesTools ? MAX_TOOL_ROUNDS : 0;
-    if (executesTools && maxToolCalls !== undefined)
+    if (!this.#executesTools) options.maxToolRounds = 0;
+    else if (maxToolCalls !== undefined)
       options.limits = { $typeName: "outrigger.v1.GenerationLimits", maxToolCalls };
     return create(CreateRunRequestSchema, {
       ...this.#state,
@@ -256,11 +257,13 @@ class RequestReader {
       store,
       background,
       conversation: id === undefined ? null : { id },
+      frequency_penalty: fields.number("frequency_penalty") ?? echoed.frequency_penalty,
       instructions: fields.string("instructions") ?? null,
       max_output_tokens: fields.integer("max_output_tokens") ?? null,
       max_tool_calls: fields.integer("max_tool_calls") ?? null,
       metadata: readMetadata(fields),
       parallel_tool_calls: fields.boolean("parallel_tool_calls") ?? echoed.parallel_tool_calls,
+      presence_penalty: fields.number("presence_penalty") ?? echoed.presence_penalty,
       previous_response_id: fields.string("previous_response_id") ?? null,
       prompt: fields.object("prompt")?.value ?? null,
       prompt_cache_key: fields.string("prompt_cache_key") ?? null,

@@ -8,19 +8,21 @@ import {
   McpToolFilterSchema,
 } from "../../gen/outrigger/v1/run_pb.ts";
 import {
+  type Tool as ContractTool,
   type CustomToolSchema,
   Grammar_Syntax,
-  type Tool,
   ToolSchema,
 } from "../../gen/outrigger/v1/tool_pb.ts";
 import { asObject, type JsonObject, without } from "../../kit/json/json.ts";
+import type { Tool } from "../../wire/openai-responses/request.ts";
+import type { ServedModel } from "../models/model-directory.ts";
 import { type Element, Fields, mistake } from "./fields.ts";
 import type { RequestNotes } from "./request-notes.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** The tools of a request. */
 export interface ReadTools {
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ContractTool[];
   /** Paths of these tools in the body. */
   readonly toolPaths: readonly string[];
   readonly servers: readonly McpServer[];
@@ -41,24 +43,51 @@ export function echoedTools(fields: Fields): readonly JsonObject[] {
 /** What OpenAI's responses have in every function. */
 const FUNCTION_DEFAULTS = { description: null, parameters: null, strict: false };
 
-/** Reads `tools`. @param names The names under which the model will see them. */
-export function readTools(fields: Fields, names: ToolNames, notes: RequestNotes): ReadTools {
-  const reader = new ToolReader(names, notes);
+/** What the reading of tools needs. */
+export interface ToolReading {
+  /** The names under which the model will see them. */
+  readonly names: ToolNames;
+  readonly notes: RequestNotes;
+  /** The model that will see them. */
+  readonly served: ServedModel;
+}
+
+/** Tools that OpenAI executes, or whose calls only its models write. */
+const OPENAI_TOOLS = [
+  "apply_patch",
+  "code_interpreter",
+  "computer",
+  "computer_use_preview",
+  "file_search",
+  "image_generation",
+  "local_shell",
+  "programmatic_tool_calling",
+  "shell",
+  "tool_search",
+  "web_search",
+  "web_search_2025_08_26",
+  "web_search_preview",
+  "web_search_preview_2025_03_11",
+] satisfies Tool["type"][];
+
+const openAiTools: ReadonlySet<string> = new Set(OPENAI_TOOLS);
+
+/** Reads `tools`. */
+export function readTools(fields: Fields, reading: ToolReading): ReadTools {
+  const reader = new ToolReader(reading);
   for (const element of fields.list("tools") ?? []) reader.add(element, undefined);
   return reader;
 }
 
 class ToolReader implements ReadTools {
-  readonly tools: Tool[] = [];
+  readonly tools: ContractTool[] = [];
   readonly toolPaths: string[] = [];
   readonly servers: McpServer[] = [];
   readonly serverPaths: string[] = [];
-  readonly #names: ToolNames;
-  readonly #notes: RequestNotes;
+  readonly #reading: ToolReading;
 
-  constructor(names: ToolNames, notes: RequestNotes) {
-    this.#names = names;
-    this.#notes = notes;
+  constructor(reading: ToolReading) {
+    this.#reading = reading;
   }
 
   /** @param group The namespace that the tool is in, and what the caller says of it to the first of its tools. */
@@ -73,15 +102,11 @@ class ToolReader implements ReadTools {
       case "namespace":
         return this.#addGroup(tool, group);
       case "mcp":
-        this.servers.push(serverOf(tool, this.#notes));
+        this.servers.push(serverOf(tool, this.#reading.notes));
         this.serverPaths.push(tool.path);
         return;
       default:
-        // Adapters of other APIs leave it out with a warning.
-        return this.#addTool(tool, {
-          case: "hosted",
-          value: { provider: "openai", configJson: tool.text() },
-        });
+        return this.#addTool(tool, { case: "hosted", value: this.#hostedOf(tool, type) });
     }
   }
 
@@ -122,8 +147,15 @@ class ToolReader implements ReadTools {
     return grammar === undefined ? head : { ...head, grammar };
   }
 
+  /** A tool that the provider has. The adapter of another one leaves it out with a warning. */
+  #hostedOf(tool: Fields, type: string) {
+    const { provider, api } = this.#reading.served;
+    const isOpenAi = openAiTools.has(type) || api === "openai-responses" || provider === "";
+    return { provider: isOpenAi ? "openai" : provider, configJson: tool.text() };
+  }
+
   #nameOf(tool: Fields, group: Group | undefined): string {
-    return this.#names.nameOf(tool.requireString("name", { min: 1 }), group?.name);
+    return this.#reading.names.nameOf(tool.requireString("name", { min: 1 }), group?.name);
   }
 }
 

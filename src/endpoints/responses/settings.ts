@@ -21,14 +21,13 @@ export interface ResponseSettings {
 export interface EchoedSettings {
   readonly background: boolean;
   readonly conversation: { readonly id: string } | null;
-  /** Always 0: the API takes no penalties, but Open Responses has the field. */
+  /** Of Open Responses, as `presence_penalty`: OpenAI's API has neither. */
   readonly frequency_penalty: number;
   readonly instructions: string | null;
   readonly max_output_tokens: number | null;
   readonly max_tool_calls: number | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly parallel_tool_calls: boolean;
-  /** Always 0, as `frequency_penalty`. */
   readonly presence_penalty: number;
   readonly previous_response_id: string | null;
   readonly prompt: JsonObject | null;

@@ -28,8 +28,12 @@ export function itemsOfMessage(kept: ThreadMessage, writer: ItemWriter): readonl
 /** An item that has no unified form, as the caller sent it. */
 function receivedItem(messageId: string, item: object): WrittenItem {
   const type = "type" in item && typeof item.type === "string" ? item.type : "message";
-  return { ...item, type, id: itemIdOf(type, messageId, 0) };
+  const status = WITH_STATUS.has(type) ? { status: "completed" } : {};
+  return { ...status, ...item, type, id: itemIdOf(type, messageId, 0) };
 }
+
+/** Items whose status callers leave out and an answer must have. */
+const WITH_STATUS: ReadonlySet<string> = new Set(["computer_call_output", "shell_call_output"]);
 
 const ROLES: ReadonlyMap<Role, string> = new Map([
   [Role.USER, "user"],

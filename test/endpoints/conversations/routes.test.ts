@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { conversationRoutes } from "../../../src/endpoints/conversations/routes.ts";
 import { createTestEngine } from "../../runs/support/test-engine.ts";
+import { expectValid } from "../schemas/validate.ts";
 import { call, keyHolder } from "../support/call.ts";
 
 let close: (() => Promise<void>)[] = [];
@@ -50,6 +51,7 @@ describe("a conversation", () => {
     const created = await call(routes, "POST /v1/conversations", { body: { metadata: { a: "b" } } });
     expect(created).toMatchObject({ status: 200, body: { object: "conversation", metadata: { a: "b" } } });
     const path = `/v1/conversations/${created.body.id}`;
+    expectValid("ConversationResource", created.body);
     expect(created.body.id).toMatch(/^conv_[0-9a-f]{32}$/);
     expect(await call(routes, `GET ${path}`)).toEqual(created);
     const changed = await call(routes, `POST ${path}`, { body: { metadata: { c: "d" } } });
@@ -87,7 +89,9 @@ describe("a conversation", () => {
 describe("the items of a conversation", () => {
   it("come back as they were given", async () => {
     const routes = open();
-    const { data } = await listed(routes, await createWith(routes));
+    const list = await listed(routes, await createWith(routes));
+    expectValid("ConversationItemList", list);
+    const { data } = list;
     expect(data).toMatchObject([
       { type: "message", role: "developer", content: [{ type: "input_text", text: "Be brief." }] },
       { type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { createCatalog, defaultCatalog } from "../../../src/catalog/catalog.ts";
-import type { WireApi } from "../../../src/client/providers.ts";
+import type { ProviderApi } from "../../../src/client/providers.ts";
 import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 
-const providers = new Map<string, WireApi>([
+const providers = new Map<string, ProviderApi>([
   ["openai", "openai-responses"],
   ["anthropic", "anthropic-messages"],
   ["router", "openai-chat"],
@@ -71,7 +71,7 @@ describe("the list of models", () => {
 
   it("names the provider where the plain id leads to another", () => {
     const two = new ModelDirectory({
-      providers: new Map<string, WireApi>([
+      providers: new Map<string, ProviderApi>([
         ["openai", "openai-responses"],
         ["openai-eu", "openai-responses"],
       ]),

@@ -1,12 +1,13 @@
 import type { Model } from "openai/resources/models";
 import { describe, expect, it } from "vitest";
 import { createCatalog } from "../../../src/catalog/catalog.ts";
-import type { WireApi } from "../../../src/client/providers.ts";
+import type { ProviderApi } from "../../../src/client/providers.ts";
 import { ModelDirectory } from "../../../src/endpoints/models/model-directory.ts";
 import { modelRoutes } from "../../../src/endpoints/models/routes.ts";
+import { expectValid } from "../schemas/validate.ts";
 import { call, keyHolder } from "../support/call.ts";
 
-const providers = new Map<string, WireApi>([
+const providers = new Map<string, ProviderApi>([
   ["openai", "openai-responses"],
   ["router", "openai-chat"],
 ]);
@@ -49,6 +50,7 @@ describe("GET /v1/models/{id}", () => {
   ])("finds %s", async (id, owned_by) => {
     const { status, body } = await call(routes, `GET /v1/models/${id}`);
     expect(status).toBe(200);
+    expectValid("Model", body);
     expect(body).toMatchObject({ id: decodeURIComponent(id), object: "model", owned_by });
   });
 

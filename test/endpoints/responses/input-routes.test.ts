@@ -7,6 +7,7 @@ import { inputRoutes } from "../../../src/endpoints/responses/input-routes.ts";
 import { FinishReason_Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
 import { ScriptedModel, type Turn } from "../../generation/support/scripted-model.ts";
 import { createTestEngine, run, runRequest } from "../../runs/support/test-engine.ts";
+import { expectValid, expectValidOpenResponses } from "../schemas/validate.ts";
 import { call } from "../support/call.ts";
 import { inputOf } from "./support/reading.ts";
 
@@ -32,19 +33,17 @@ describe("POST /v1/responses/input_tokens", () => {
   it("estimates the input with instructions and tools, and says that it is an estimate", async () => {
     const { routes } = open();
     const target = "POST /v1/responses/input_tokens";
-    const count = async (body: object) =>
-      (await call(routes, target, { body: { model: "m", ...body } })).body;
-    expect(await count({ input: text })).toEqual({
-      object: "response.input_tokens",
-      input_tokens: 500,
-      estimated: true,
-    });
+    const count = (body: object) => call(routes, target, { body: { model: "m", ...body } });
+    const { headers, body } = await count({ input: text });
+    expect(headers["outrigger-estimate"]).toBe("true");
+    expect(body).toEqual({ object: "response.input_tokens", input_tokens: 500 });
+    expectValid("TokenCountsResource", body);
     const more = await count({
       input: text,
       instructions: text,
       tools: [{ type: "function", name: "f", description: text }],
     });
-    expect(more.input_tokens).toBe(1500);
+    expect(more.body.input_tokens).toBe(1500);
   });
 
   it("counts the conversation that is continued", async () => {
@@ -72,6 +71,8 @@ describe("POST /v1/responses/compact", () => {
       client,
     });
     expect(status).toBe(200);
+    expectValid("CompactResource", body);
+    expectValidOpenResponses("CompactResource", body);
     expect(body).toMatchObject({
       object: "response.compaction",
       usage: { input_tokens: 10, output_tokens: 5 },

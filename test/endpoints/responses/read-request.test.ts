@@ -153,6 +153,18 @@ describe("the settings of a request", () => {
     expect(await warningsOf({ service_tier: "flex" })).toEqual(["service_tier"]);
   });
 
+  it("pass the penalties of Open Responses on where the provider has them", async () => {
+    const body = { frequency_penalty: 0.5, presence_penalty: 0 };
+    const optionsOf = async (model: string) => (await requestOf({ model, ...body })).providerOptionsJson;
+    expect(await optionsOf("local/m")).toEqual({ local: '{"frequency_penalty":0.5}' });
+    expect(await optionsOf("gemini/m")).toEqual({ gemini: '{"generationConfig":{"frequencyPenalty":0.5}}' });
+    expect(await optionsOf("openai/m")).toBeUndefined();
+    expect(await warningsOf({ ...body, model: "openai/m" })).toEqual(["frequency_penalty"]);
+    expect(await warningsOf(body)).toEqual(["frequency_penalty"]);
+    const { settings } = await read({ model: "m", input: "hi", ...body });
+    expect(settings.echoed).toMatchObject(body);
+  });
+
   it.each(["prompt", "moderation"])("refuse %s where OpenAI does not serve the model", async (name) => {
     const value = { id: "pmpt_1", model: "m" };
     await expect(read({ model: CLAUDE, input: "hi", [name]: value })).rejects.toMatchObject({
@@ -214,7 +226,8 @@ describe("the tools of a request", () => {
     const roundsWith = async (tools: object[]) =>
       (await read({ model: "m", input: "hi", tools })).input.request.options?.maxToolRounds;
     expect(await roundsWith([weather])).toBe(0);
-    expect(await roundsWith([weather, server])).toBe(1000);
+    // As many as the engine allows.
+    expect(await roundsWith([weather, server])).toBeUndefined();
   });
 
   it("become tools of the contract, in their own spelling, and MCP servers of the sidecar", async () => {
@@ -231,7 +244,6 @@ describe("the tools of a request", () => {
     const run = toJson(CreateRunRequestSchema, input.request);
     expect(run).toMatchObject({
       options: {
-        maxToolRounds: 1000,
         request: {
           tools: [
             { function: { name: "f", parametersJson: '{"type":"object","2":1,"1":1.0}' } },
@@ -267,6 +279,25 @@ describe("the tools of a request", () => {
         },
       ],
     });
+  });
+
+  it("may be those of the model's own provider, in its own form", async () => {
+    const tool = { type: "web_search_20250305", name: "web_search", max_uses: 2 };
+    const request = await requestOf({ model: CLAUDE, tools: [tool, { type: "web_search" }] } as never);
+    expect(request.tools).toEqual([
+      { hosted: { provider: "anthropic", configJson: JSON.stringify(tool) } },
+      { hosted: { provider: "openai", configJson: '{"type":"web_search"}' } },
+    ]);
+  });
+
+  it("are counted where the sidecar executes them", async () => {
+    const mcp = { type: "mcp", server_label: "docs", server_url: "https://d.test" };
+    const limitsOf = async (tools: readonly object[]) => {
+      const { options } = await runOf({ max_tool_calls: 3, tools: tools as never });
+      return (options as { limits?: object }).limits;
+    };
+    expect(await limitsOf([mcp])).toEqual({ maxToolCalls: 3 });
+    expect(await limitsOf([weather])).toBeUndefined();
   });
 
   const named = (toolName: string) => ({ mode: "MODE_NAMED", toolName });

@@ -14,6 +14,7 @@ export interface CallOptions {
 /** An answer with a JSON body. */
 export interface Answer {
   readonly status: number;
+  readonly headers: EndpointResponse["headers"];
   readonly body: Record<string, unknown>;
 }
 
@@ -39,7 +40,8 @@ export async function call(
     readBody: async () => (body === undefined ? new Uint8Array() : Buffer.from(text)),
     noteFailure: () => {},
   });
-  return { status: response.status, body: JSON.parse(Buffer.from(bytesIn(response)).toString()) };
+  const { status, headers } = response;
+  return { status, headers, body: JSON.parse(Buffer.from(bytesIn(response)).toString()) };
 }
 
 function bytesIn({ body }: EndpointResponse): Uint8Array {
