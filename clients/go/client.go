@@ -43,14 +43,21 @@ type Client struct {
 type Option func(*settings)
 
 type settings struct {
-	address string
-	tls     *tls.Config
-	dial    []grpc.DialOption
+	address   string
+	accessKey string
+	tls       *tls.Config
+	dial      []grpc.DialOption
 }
 
 // WithAddress sets the sidecar's address: host:port, or unix:///path for a Unix socket.
 func WithAddress(address string) Option {
 	return func(s *settings) { s.address = address }
+}
+
+// WithAccessKey sets the key for a sidecar that asks its callers for one. Without it the environment
+// variable OUTRIGGER_ACCESS_KEY is used, if it is set. Without TLS the key travels in the clear.
+func WithAccessKey(key string) Option {
+	return func(s *settings) { s.accessKey = key }
 }
 
 // WithTLS encrypts the connection. Without it the connection is plaintext, which is right for a
@@ -68,7 +75,7 @@ func WithDialOptions(options ...grpc.DialOption) Option {
 // NewClient makes a Client. It does not connect yet, so if no sidecar is
 // listening, the first call fails with ErrNetwork.
 func NewClient(options ...Option) (*Client, error) {
-	s := settings{address: os.Getenv("OUTRIGGER_ADDRESS")}
+	s := settings{address: os.Getenv("OUTRIGGER_ADDRESS"), accessKey: os.Getenv("OUTRIGGER_ACCESS_KEY")}
 	for _, option := range options {
 		option(&s)
 	}
@@ -109,7 +116,7 @@ func (s *settings) dialOptions() []grpc.DialOption {
 	if s.tls != nil {
 		transport = credentials.NewTLS(s.tls)
 	}
-	return append([]grpc.DialOption{
+	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithUserAgent("outrigger-go/" + Version),
 		grpc.WithDefaultCallOptions(
@@ -124,8 +131,22 @@ func (s *settings) dialOptions() []grpc.DialOption {
 			},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-	}, s.dial...)
+	}
+	if s.accessKey != "" {
+		options = append(options, grpc.WithPerRPCCredentials(accessKey(s.accessKey)))
+	}
+	return append(options, s.dial...)
 }
+
+// accessKey sends itself with every call.
+type accessKey string
+
+func (k accessKey) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(k)}, nil
+}
+
+// RequireTransportSecurity is false: a sidecar on the same machine needs no TLS.
+func (k accessKey) RequireTransportSecurity() bool { return false }
 
 // Conn returns the connection, for stubs of other services: the catalog, health.
 func (c *Client) Conn() *grpc.ClientConn {

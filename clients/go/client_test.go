@@ -51,6 +51,39 @@ func TestAddressIsThatOfTheSidecarByDefault(t *testing.T) {
 	check(t, "target", newClient(t).Conn().Target(), "localhost:6190")
 }
 
+func TestAccessKeyIsSentWithEveryCall(t *testing.T) {
+	t.Setenv("OUTRIGGER_ACCESS_KEY", "of-the-environment")
+	var got []string
+	address := listen(t, "tcp", "127.0.0.1:0", &fakeSidecar{
+		complete: func(ctx context.Context, _ *pb.Request) (*pb.Response, error) {
+			got = append(got, metadata.ValueFromIncomingContext(ctx, "authorization")...)
+			return answer("fine"), nil
+		},
+	})
+	for _, options := range [][]outrigger.Option{{}, {outrigger.WithAccessKey("of-the-argument")}} {
+		client := newClient(t, append(options, outrigger.WithAddress(address))...)
+		if _, err := client.Complete(t.Context(), &outrigger.Request{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(t, "authorization", strings.Join(got, ", "), "Bearer of-the-environment, Bearer of-the-argument")
+}
+
+func TestNoAccessKeyIsSentWhereThereIsNone(t *testing.T) {
+	t.Setenv("OUTRIGGER_ACCESS_KEY", "")
+	var got []string
+	address := listen(t, "tcp", "127.0.0.1:0", &fakeSidecar{
+		complete: func(ctx context.Context, _ *pb.Request) (*pb.Response, error) {
+			got = metadata.ValueFromIncomingContext(ctx, "authorization")
+			return answer("fine"), nil
+		},
+	})
+	if _, err := newClient(t, outrigger.WithAddress(address)).Complete(t.Context(), &outrigger.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "headers", len(got), 0)
+}
+
 func TestUnixSocketIsAnAddress(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sidecar.sock")
 	listen(t, "unix", path, completing("over a socket"))

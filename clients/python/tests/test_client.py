@@ -92,6 +92,23 @@ class ChannelTest(unittest.IsolatedAsyncioTestCase):
             async with AsyncClient(target) as other:
                 return [first, await other.generate(**arguments)]
 
+    async def test_the_access_key_is_sent_with_every_call(self) -> None:
+        seen: list[str] = []
+
+        def play(peer: Peer) -> Iterator[RunToolsResponse]:
+            metadata = peer.context.invocation_metadata()
+            seen.extend(str(value) for name, value in metadata if name == "authorization")
+            return finished(step_of(assistant("hi")))
+
+        with mock.patch.dict(os.environ, {"OUTRIGGER_ACCESS_KEY": "of-the-environment"}):
+            await self.results(play)
+            await self.results(play, access_key="of-the-argument")
+        with mock.patch.dict(os.environ):
+            os.environ.pop("OUTRIGGER_ACCESS_KEY", None)
+            await self.results(play)
+        sent = ["Bearer of-the-environment"] * 2 + ["Bearer of-the-argument", "Bearer of-the-environment"]
+        self.assertEqual(seen, sent)
+
     async def test_a_unix_socket_is_an_address(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             found = await self.results(

@@ -28,6 +28,11 @@ export interface ClientOptions {
   readonly address?: string | undefined;
   /** Certificate authority of a sidecar behind `https://`, in PEM. Default: those that Node trusts. */
   readonly ca?: string | Buffer | undefined;
+  /**
+   * Access key, for a sidecar that asks for one. Without TLS it travels in the clear. Default: the variable
+   * `OUTRIGGER_ACCESS_KEY`, else none.
+   */
+  readonly accessKey?: string | undefined;
 }
 
 /** Largest message, in bytes: that of the sidecar's default. */
@@ -45,7 +50,11 @@ export class Client {
   readonly #generation: ServiceClient<typeof GenerationService>;
 
   /** @throws ConfigurationError where the address has another form than those that `targetOf` reads. */
-  constructor({ address = process.env.OUTRIGGER_ADDRESS || DEFAULT_ADDRESS, ca }: ClientOptions = {}) {
+  constructor({
+    address = process.env.OUTRIGGER_ADDRESS || DEFAULT_ADDRESS,
+    ca,
+    accessKey = process.env.OUTRIGGER_ACCESS_KEY || undefined,
+  }: ClientOptions = {}) {
     const { origin, connect } = targetOf(address);
     this.#sessions = new Http2SessionManager(origin, KEEPALIVE, {
       ...(connect === undefined ? {} : { createConnection: connect }),
@@ -54,7 +63,7 @@ export class Client {
     const transport = createGrpcTransport({
       baseUrl: origin,
       sessionManager: this.#sessions,
-      interceptors: [nameProgram],
+      interceptors: accessKey === undefined ? [nameProgram] : [nameProgram, sendKey(accessKey)],
       readMaxBytes: MAX_MESSAGE_BYTES,
       writeMaxBytes: MAX_MESSAGE_BYTES,
     });
@@ -62,7 +71,7 @@ export class Client {
     this.#generation = createClient(GenerationService, transport);
   }
 
-  /** The Client of the address in `OUTRIGGER_ADDRESS`. */
+  /** The Client of the address in `OUTRIGGER_ADDRESS`, with the key in `OUTRIGGER_ACCESS_KEY`. */
   static fromEnv(): Client {
     return new Client();
   }
@@ -116,6 +125,13 @@ export class Client {
 
 function callOptionsOf({ signal }: CallOptions): ConnectCallOptions {
   return signal === undefined ? {} : { signal };
+}
+
+function sendKey(accessKey: string): Interceptor {
+  return (next) => (request) => {
+    request.header.set("authorization", `Bearer ${accessKey}`);
+    return next(request);
+  };
 }
 
 const nameProgram: Interceptor = (next) => (request) => {

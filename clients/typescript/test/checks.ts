@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createServer as createHttp2Server } from "node:http2";
 import { createServer } from "node:net";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { createClient, createRouterTransport } from "@connectrpc/connect";
@@ -42,6 +43,7 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["field_violations", fieldViolations],
   ["no_sidecar", noSidecar],
   ["wrong_address", wrongAddress],
+  ["access_key", accessKey],
   ["cut_stream", cutStream],
   ["leaving_a_stream", leavingAStream],
   ["many_calls_at_once", manyCallsAtOnce],
@@ -56,6 +58,35 @@ export const checks: readonly (readonly [name: string, check: () => Promise<void
   ["retries", retries],
   ["no_object", noObject],
 ];
+
+/** The keys with which a call of a client arrives at a server, which refuses it. */
+async function sentKeys(options: { accessKey?: string }): Promise<(string | undefined)[]> {
+  const keys: (string | undefined)[] = [];
+  const server = createHttp2Server();
+  server.on("stream", (opened, headers) => {
+    keys.push(headers.authorization);
+    opened.respond({ "content-type": "application/grpc", "grpc-status": "16" }, { endStream: true });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const bound = server.address();
+  const client = new Client({
+    ...options,
+    address: `127.0.0.1:${typeof bound === "object" ? bound?.port : ""}`,
+  });
+  await assert.rejects(client.complete({ model: "m", messages }), AuthenticationError);
+  await client.close();
+  server.close();
+  return keys;
+}
+
+async function accessKey(): Promise<void> {
+  process.env.OUTRIGGER_ACCESS_KEY = "";
+  assert.deepEqual(await sentKeys({}), [undefined]);
+  assert.deepEqual(await sentKeys({ accessKey: "of-the-option" }), ["Bearer of-the-option"]);
+  process.env.OUTRIGGER_ACCESS_KEY = "of-the-environment";
+  assert.deepEqual(await sentKeys({}), ["Bearer of-the-environment"]);
+  delete process.env.OUTRIGGER_ACCESS_KEY;
+}
 
 async function errorClass(): Promise<void> {
   await using client = new Client();

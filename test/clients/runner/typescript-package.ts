@@ -15,6 +15,7 @@ export const typescriptPackage: TestClient = {
     "field_violations",
     "no_sidecar",
     "wrong_address",
+    "access_key",
     "cut_stream",
     "leaving_a_stream",
     "many_calls_at_once",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import grpc
 
+from outrigger.access_key import access_key_of, async_interceptors
 from outrigger.async_streams import AsyncCompletionStream, AsyncGenerationStream, AsyncObjectStream
 from outrigger.channel import channel_options, target_of
 from outrigger.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
@@ -58,6 +59,8 @@ class AsyncClient:
 
     Args:
         address: `host:port` or `unix:///path`. By default OUTRIGGER_ADDRESS, else `localhost:6190`.
+        access_key: The key for a sidecar that asks its callers for one. By default OUTRIGGER_ACCESS_KEY, else
+            none. Without TLS it travels in the clear.
         tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
         interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
         max_concurrent_tools: How many tools of one loop run at once, at most.
@@ -67,13 +70,15 @@ class AsyncClient:
         self,
         address: str | None = None,
         *,
+        access_key: str | None = None,
         tls: bool | grpc.ChannelCredentials = False,
         interceptors: Sequence[Any] = (),
         max_concurrent_tools: int = MAX_CONCURRENT_TOOLS,
     ) -> None:
         self._target = target_of(address)
         self._tls = tls
-        self._interceptors = interceptors
+        key = access_key_of(access_key)
+        self._interceptors = [*([] if key is None else async_interceptors(key)), *interceptors]
         self._max_concurrent_tools = max_concurrent_tools
 
     async def __aenter__(self) -> Self:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import grpc
 
+from outrigger.access_key import AccessKeyInterceptor, access_key_of
 from outrigger.channel import channel_options, target_of
 from outrigger.decoders import CompletionDecoder, GenerationDecoder, ObjectDecoder, object_result
 from outrigger.errors import error_of_call, local_error
@@ -50,6 +51,8 @@ class Client:
 
     Args:
         address: `host:port` or `unix:///path`. By default OUTRIGGER_ADDRESS, else `localhost:6190`.
+        access_key: The key for a sidecar that asks its callers for one. By default OUTRIGGER_ACCESS_KEY, else
+            none. Without TLS it travels in the clear.
         tls: True for TLS with the machine's certificates, or credentials. Default: no TLS.
         interceptors: Interceptors of gRPC, for instance those of OpenTelemetry.
         max_concurrent_tools: How many tools of one loop run at once, at most.
@@ -59,6 +62,7 @@ class Client:
         self,
         address: str | None = None,
         *,
+        access_key: str | None = None,
         tls: bool | grpc.ChannelCredentials = False,
         interceptors: Sequence[Any] = (),
         max_concurrent_tools: int = MAX_CONCURRENT_TOOLS,
@@ -69,7 +73,9 @@ class Client:
         else:
             credentials = grpc.ssl_channel_credentials() if tls is True else tls
             channel = grpc.secure_channel(target, credentials, options)
-        self._channel = grpc.intercept_channel(channel, *interceptors)
+        key = access_key_of(access_key)
+        own = () if key is None else (AccessKeyInterceptor(key),)
+        self._channel = grpc.intercept_channel(channel, *own, *interceptors)
         self._inference = InferenceServiceStub(self._channel)
         self._generation = GenerationServiceStub(self._channel)
         self._max_concurrent_tools = max_concurrent_tools

@@ -5,7 +5,9 @@ import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
 import io.grpc.TlsChannelCredentials;
+import io.grpc.stub.MetadataUtils;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -16,6 +18,12 @@ public final class OutriggerClientBuilder {
   /** The variable that names the sidecar's address. */
   private static final String ADDRESS_VARIABLE = "OUTRIGGER_ADDRESS";
 
+  /** The variable that holds the access key. */
+  private static final String ACCESS_KEY_VARIABLE = "OUTRIGGER_ACCESS_KEY";
+
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
   private static final String DEFAULT_ADDRESS = "localhost:6190";
 
   /** The sidecar's own limit, 32 MiB, and room for what it adds to a message. */
@@ -25,6 +33,7 @@ public final class OutriggerClientBuilder {
   private static final int KEEP_ALIVE_TIMEOUT_SECONDS = 10;
 
   private String address;
+  private String accessKey;
   private ChannelCredentials credentials = InsecureChannelCredentials.create();
   private int maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES;
   private Duration keepAlive = DEFAULT_KEEP_ALIVE;
@@ -40,6 +49,15 @@ public final class OutriggerClientBuilder {
    */
   public OutriggerClientBuilder address(String address) {
     this.address = address;
+    return this;
+  }
+
+  /**
+   * The key for a sidecar that asks its callers for one. Default: {@code OUTRIGGER_ACCESS_KEY}, or
+   * none where that is not set. Without TLS the key travels in the clear.
+   */
+  public OutriggerClientBuilder accessKey(String key) {
+    accessKey = key;
     return this;
   }
 
@@ -108,15 +126,32 @@ public final class OutriggerClientBuilder {
       // Otherwise it is the socket's path, percent-encoded, which HTTP/2 servers reject.
       builder.overrideAuthority("localhost");
     }
+    sendAccessKey(builder);
     channelSettings.accept(builder);
     return new OutriggerClient(new Connection(builder.build(), toolExecutor), callOptions);
+  }
+
+  private void sendAccessKey(ManagedChannelBuilder<?> builder) {
+    String key = accessKey == null ? variable(ACCESS_KEY_VARIABLE) : accessKey;
+    if (key == null) {
+      return;
+    }
+    Metadata headers = new Metadata();
+    headers.put(AUTHORIZATION, "Bearer " + key);
+    builder.intercept(MetadataUtils.newAttachHeadersInterceptor(headers));
   }
 
   private String target() {
     if (address != null) {
       return address;
     }
-    String variable = System.getenv(ADDRESS_VARIABLE);
-    return variable == null || variable.isBlank() ? DEFAULT_ADDRESS : variable.strip();
+    String variable = variable(ADDRESS_VARIABLE);
+    return variable == null ? DEFAULT_ADDRESS : variable;
+  }
+
+  /** The value of a variable, or null where it is not set or empty. */
+  private static String variable(String name) {
+    String value = System.getenv(name);
+    return value == null || value.isBlank() ? null : value.strip();
   }
 }

@@ -2,6 +2,7 @@ package io.github.outriggerinference;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -61,6 +62,17 @@ class ConnectionTest {
     client.complete(REQUEST);
     String expected = "outrigger-java/" + Version.VALUE + " grpc-java-netty/";
     assertTrue(sidecar.userAgent.startsWith(expected), sidecar.userAgent);
+  }
+
+  @Test
+  void sendsItsAccessKeyWithEveryCall() {
+    client.complete(REQUEST);
+    assertNull(sidecar.authorization);
+    try (OutriggerClient named =
+        OutriggerClient.builder().address(sidecar.address()).accessKey("a-key").connect()) {
+      named.complete(REQUEST);
+      assertEquals("Bearer a-key", sidecar.authorization);
+    }
   }
 
   @Test

@@ -103,6 +103,9 @@ final class FakeSidecar implements AutoCloseable {
   /** The user agent of the last call. */
   volatile String userAgent;
 
+  /** The header with the access key of the last call, or null. */
+  volatile String authorization;
+
   /** The host to which the last call was addressed. */
   volatile String authority;
 
@@ -240,6 +243,8 @@ final class FakeSidecar implements AutoCloseable {
     public <Q, A> ServerCall.Listener<Q> interceptCall(
         ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
       userAgent = headers.get(Metadata.Key.of("user-agent", Metadata.ASCII_STRING_MARSHALLER));
+      authorization =
+          headers.get(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER));
       authority = call.getAuthority();
       return next.startCall(call, headers);
     }
