@@ -3,7 +3,7 @@ import { type Config, openRunStore } from "../config/index.ts";
 import { SDKError } from "../core/errors.ts";
 import type { RunEngine } from "../runs/engine.ts";
 import { createLazyRunEngine } from "../runs/lazy-engine.ts";
-import type { Inference } from "../server/index.ts";
+import type { AccessControl, Inference } from "../server/index.ts";
 import { describeFault } from "../server/telemetry/logging.ts";
 
 /** What the runs of a sidecar need. */
@@ -11,6 +11,8 @@ export interface RunsOptions {
   readonly config: Pick<Config, "runs" | "mcp">;
   /** Calls the models. */
   readonly client: Inference;
+  /** Whose models a run in the background may use. Undefined: everybody may use all. */
+  readonly access?: AccessControl | undefined;
   readonly logger: Logger;
 }
 
@@ -20,7 +22,7 @@ export interface RunsOptions {
  * @throws ConfigurationError where the store cannot be used as it is configured; ServerError where its database cannot
  * be reached.
  */
-export async function openRuns({ config, client, logger }: RunsOptions): Promise<RunEngine> {
+export async function openRuns({ config, client, access, logger }: RunsOptions): Promise<RunEngine> {
   const { runs, mcp } = config;
   const report = (what: string, error: unknown) => {
     // The messages of our own errors hold nothing of a run.
@@ -36,6 +38,7 @@ export async function openRuns({ config, client, logger }: RunsOptions): Promise
     const observer = { failed: report };
     return createRunEngine({
       client,
+      callerNamed: access && ((name) => access.callerNamed(name)),
       store,
       limits: runs.limits,
       serverTools: createMcpTools(mcp),

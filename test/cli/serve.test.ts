@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { userMessage } from "outrigger";
-import { InferenceService } from "outrigger/proto";
+import { InferenceService, RunService, RunStatus } from "outrigger/proto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import {
@@ -192,6 +192,29 @@ describe("outrigger serve", () => {
     expect(await call("wrong-access-key-1")).toBe("Unauthenticated");
     expect(await call("first-access-key-1")).toBe("openai");
     expect(await call("first-access-key-1", "sim-tools")).toBe("PermissionDenied");
+    const runs = createClient(
+      RunService,
+      createGrpcTransport({
+        baseUrl: `http://${data.replace("0.0.0.0", "127.0.0.1")}`,
+        interceptors: [
+          (next) => (request) => {
+            request.header.set("authorization", "Bearer first-access-key-1");
+            return next(request);
+          },
+        ],
+      }),
+    );
+    const endOf = async (model: string) => {
+      const options = { request: { model, messages: [userMessage("hi")] } };
+      const { id: runId } = await runs.createRun({ options, background: true });
+      for await (const _event of runs.streamRun({ runId }));
+      return runs.getRun({ runId });
+    };
+    expect(await endOf("sim-text")).toMatchObject({ status: RunStatus.COMPLETED });
+    expect(await endOf("sim-tools")).toMatchObject({
+      status: RunStatus.FAILED,
+      error: { message: 'the access key checkout may not use the model "sim-tools" of "openai"' },
+    });
     await writeFile(keys, entry("second-access-key"));
     outrigger.child.kill("SIGHUP");
     await outrigger.printed(/"names":\["checkout"\],"msg":"using the changed access keys"/);
