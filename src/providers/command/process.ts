@@ -45,6 +45,9 @@ const EXIT_MS = 5_000;
 /** How long others may hold its output open without a word once it has ended, in milliseconds. */
 const HELD_MS = 1_000;
 
+/** How long the end of standard error is waited for once the program has ended, in milliseconds. */
+const STDERR_MS = 200;
+
 /** Bytes of standard error that are kept. */
 const MAX_STDERR_BYTES = 8 * 1024;
 
@@ -184,13 +187,21 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
 
   #onExit(code: number | undefined, signal: string | undefined): void {
     clearTimeout(this.#killer);
-    // What it wrote last to standard error may still be in the pipe.
-    setImmediate(() => {
+    const { stderr } = this.#child;
+    let isOver = false;
+    const finish = () => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
       this.#exit = { code, signal, stderr: this.#stderr.toString("utf8") };
       this.#exited.resolve(this.#exit);
       if (this.#isReading) this.#watchSilence();
       this.#killRest();
-    });
+    };
+    // What it wrote last may still be in the pipe, which others may hold open.
+    const timer = setTimeout(finish, STDERR_MS);
+    if (stderr.closed) finish();
+    else stderr.once("close", finish);
   }
 
   /** Ends what the program started and left behind, after a while where that may still write to its output. */

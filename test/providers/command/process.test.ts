@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -38,12 +38,24 @@ describe("a program", () => {
   });
 
   it("is streamed as it writes", async () => {
-    const adapter = await adapterOf(
-      `for (const part of ["one ", "two ", "thrée"]) { print(part); await sleep(150); }`,
-    );
+    const file = join(await testFolder(), "go-on");
+    const adapter = await adapterOf(`
+      print("one ");
+      while (!existsSync(${JSON.stringify(file)})) await sleep(5);
+      print("thrée");`);
+    const deltas: string[] = [];
+    for await (const { event } of adapter.stream(requestOf())) {
+      if (event.case !== "textDelta") continue;
+      deltas.push(event.value.delta);
+      writeFileSync(file, "");
+    }
+    expect(deltas).toEqual(["one ", "thrée"]);
+  });
+
+  it("obeys the laws of a stream", async () => {
+    const adapter = await adapterOf(`print("one "); await sleep(20); print("two");`);
     const events = await eventsOf(adapter);
-    const deltas = events.flatMap(({ event }) => (event.case === "textDelta" ? [event.value.delta] : []));
-    expect(deltas).toEqual(["one ", "two ", "thrée"]);
+    expect(events.at(-1)?.event.case).toBe("finish");
   });
 
   it("gets nothing of the sidecar's environment, and runs in an empty folder that is removed afterwards", async () => {

@@ -26,7 +26,7 @@ export async function adapterOf(
 ): Promise<CommandAdapter> {
   const path = join(await testFolder(), "program.mjs");
   const prelude = `
-    import { readFileSync, writeFileSync } from "node:fs";
+    import { existsSync, readFileSync, writeFileSync } from "node:fs";
     import { spawn } from "node:child_process";
     const print = (text) => process.stdout.write(text);
     const input = () => readFileSync(0, "utf8");
