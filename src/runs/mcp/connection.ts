@@ -1,6 +1,12 @@
 /** A session with one MCP server. Loaded, with the MCP client package, when a run first uses such a server. */
 import { create } from "@bufbuild/protobuf";
-import { Client, StreamableHTTPClientTransport, type Tool } from "@modelcontextprotocol/client";
+import {
+  Client,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Tool,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { AbortError, InternalError, ServerError } from "../../core/errors.ts";
 import { type ServerTool, ServerToolSchema } from "../../gen/outrigger/v1/run_pb.ts";
 import { LinkedSignal, type SignalLimit, untilAborted } from "../../generation/linked-signal.ts";
@@ -9,6 +15,7 @@ import { createHttpTransport, type HttpTransport } from "../../kit/http/transpor
 import type { JsonObject } from "../../kit/json/json.ts";
 import { McpCall } from "./current-call.ts";
 import type { McpEndpoint } from "./endpoint.ts";
+import { mayBeOlder } from "./failure.ts";
 import { createMcpFetch } from "./mcp-fetch.ts";
 import type { McpLimits, McpSettings } from "./settings.ts";
 
@@ -30,18 +37,20 @@ const NO_VALIDATION = {
 
 /** One session, over HTTP. It connects when it is first needed. */
 export class McpConnection {
-  readonly #label: string;
   readonly #limits: McpLimits;
   readonly #http: HttpTransport;
+  readonly #endpoint: McpEndpoint;
   readonly #transport: StreamableHTTPClientTransport;
-  readonly #client: Client;
+  #client = createClient("auto");
+  /** Whether answers come over one stream of the whole session. */
+  #hasOneStream = false;
   readonly #definitions = new Map<string, Tool>();
   readonly #closed = new AbortController();
   readonly #abandoned = new AbortController();
   #connected: Promise<void> | undefined;
 
   constructor(endpoint: McpEndpoint, limits: McpLimits, { environment, localOnly }: McpSettings) {
-    this.#label = endpoint.server.serverLabel;
+    this.#endpoint = endpoint;
     this.#limits = limits;
     // The calls keep their own time.
     const timeouts = { requestMs: 0, betweenBytesMs: 0 };
@@ -49,12 +58,6 @@ export class McpConnection {
     this.#transport = new StreamableHTTPClientTransport(endpoint.url, {
       fetch: createMcpFetch(this.#http, endpoint, limits),
       onInsufficientScope: "throw",
-    });
-    this.#client = new Client(CLIENT, {
-      capabilities: {},
-      versionNegotiation: { mode: "auto" },
-      inputRequired: { autoFulfill: false },
-      jsonSchemaValidator: NO_VALIDATION,
     });
   }
 
@@ -110,11 +113,32 @@ export class McpConnection {
 
   /** Connects once for all calls, none of which can give it up for the others. */
   #connect(signal: AbortSignal): Promise<void> {
-    const limit = { ms: this.#limits.listMs, what: "connecting" };
-    this.#connected ??= this.#run(undefined, limit, ({ signal: within }) =>
-      this.#client.connect(this.#transport, this.#optionsOf(within)),
-    );
+    this.#connected ??= this.#open();
     return untilAborted(this.#connected, signal);
+  }
+
+  async #open(): Promise<void> {
+    try {
+      await this.#openWith(this.#transport);
+    } catch (failure) {
+      if (!mayBeOlder(failure) || this.#closed.signal.aborted) throw failure;
+      await this.#openOlder().catch(() => Promise.reject(failure));
+    }
+  }
+
+  /** The transport of the protocol's first revision: requests over POST, all answers over one stream of events. */
+  async #openOlder(): Promise<void> {
+    this.#client = createClient("legacy");
+    this.#hasOneStream = true;
+    const session = { onAnswerEnd: (failure: unknown) => this.#closed.abort(failure) };
+    const fetch = createMcpFetch(this.#http, this.#endpoint, this.#limits, session);
+    await this.#openWith(new SSEClientTransport(this.#endpoint.url, { fetch }));
+  }
+
+  #openWith(transport: Transport): Promise<void> {
+    const limit = { ms: this.#limits.listMs, what: "connecting" };
+    const client = this.#client;
+    return this.#run(undefined, limit, ({ signal }) => client.connect(transport, this.#optionsOf(signal)));
   }
 
   #optionsOf(signal: AbortSignal) {
@@ -130,7 +154,7 @@ export class McpConnection {
       const params = cursor === undefined ? {} : { cursor };
       const page = await this.#client.request({ method: "tools/list", params }, this.#optionsOf(signal));
       for (const definition of page.tools) {
-        const tool = toolOf(definition, this.#label);
+        const tool = toolOf(definition, this.#endpoint.server.serverLabel);
         bytes += sizeOf(tool);
         if (bytes > this.#limits.maxListingBytes)
           throw tooMany(`${this.#limits.maxListingBytes} bytes of tools`);
@@ -156,6 +180,8 @@ export class McpConnection {
     work: (call: McpCall) => Promise<Value>,
   ): Promise<Value> {
     const call = new McpCall(signal, limit);
+    // The end of an exchange is then none of the answer.
+    call.isResumable = this.#hasOneStream;
     const { signal: closed } = this.#closed;
     const stop = () => call.stop(closed.reason);
     if (closed.aborted) stop();
@@ -166,6 +192,15 @@ export class McpConnection {
       closed.removeEventListener("abort", stop);
     }
   }
+}
+
+function createClient(mode: "auto" | "legacy"): Client {
+  return new Client(CLIENT, {
+    capabilities: {},
+    versionNegotiation: { mode },
+    inputRequired: { autoFulfill: false },
+    jsonSchemaValidator: NO_VALIDATION,
+  });
 }
 
 function toolOf({ name, description = "", inputSchema, annotations }: Tool, serverLabel: string): ServerTool {

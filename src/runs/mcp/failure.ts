@@ -33,10 +33,15 @@ function protocolFailure({ code, message }: ProtocolError): SDKError {
   return new ServerError(`${text} (JSON-RPC error ${code})`, { retryable: false });
 }
 
+/** Whether a server that failed so may speak the protocol's first revision, which had another transport. */
+export function mayBeOlder(failure: unknown): boolean {
+  return failure instanceof InvalidRequestError && ![401, 403].includes(failure.httpStatusCode ?? 401);
+}
+
 /** Status 401 and 403 are the request's as well: it, or the configuration for it, has the credentials. */
 function statusFailure(status: number): SDKError {
   if (status >= 500 || status === 429) return new ServerError(`the server failed (status ${status})`);
-  if (status === 401 || status === 403)
-    return new InvalidRequestError(`the server wants other credentials (status ${status})`);
-  return new InvalidRequestError(`the server refused the request (status ${status})`);
+  const isDenied = status === 401 || status === 403;
+  const what = isDenied ? "the server wants other credentials" : "the server refused the request";
+  return new InvalidRequestError(`${what} (status ${status})`, { httpStatusCode: status });
 }

@@ -1,7 +1,7 @@
 /** The `fetch` of the MCP client package, over the transport that all calls to providers take. */
 import { NetworkError, StreamError } from "../../core/errors.ts";
 import type { HttpAnswer, HttpTransport } from "../../kit/http/transport.ts";
-import { currentCall, type McpCall } from "./current-call.ts";
+import { currentCall } from "./current-call.ts";
 import type { McpEndpoint } from "./endpoint.ts";
 import { JsonGauge } from "./json-gauge.ts";
 import type { McpLimits } from "./settings.ts";
@@ -18,31 +18,42 @@ const MAX_FAILURE_BYTES = 64 * 1024;
  */
 const MAX_EXCHANGES = 10_000;
 
+/** What happens at the end of an answer's body. */
+interface EndObserver {
+  onAnswerEnd(failure: unknown): void;
+}
+
 /**
  * Makes a fetch that speaks with one server alone, follows no redirect, adds the server's headers, ends with the call
  * that it belongs to, and gives up answers that are over the limits.
+ * @param session Allows a stream of events that belongs to the whole session. Servers need not have one, and where it is
+ * not their only way to answer, no call needs it.
  */
-export function createMcpFetch(transport: HttpTransport, endpoint: McpEndpoint, limits: McpLimits): McpFetch {
+export function createMcpFetch(
+  transport: HttpTransport,
+  endpoint: McpEndpoint,
+  limits: McpLimits,
+  session?: EndObserver,
+): McpFetch {
   let exchanges = 0;
   return async (address, init = {}) => {
     const { origin, pathname, search } = new URL(address);
     if (origin !== endpoint.url.origin) throw new NetworkError("the MCP server leads to another address");
     const headers = Object.fromEntries(new Headers(init.headers));
     const method = init.method ?? "GET";
-    // A stream of messages that nobody asked for. Servers need not have it, and no call needs it.
-    if (method === "GET" && headers["last-event-id"] === undefined)
-      return new Response(null, { status: 405 });
+    const isStream = method === "GET" && (session !== undefined || headers["last-event-id"] === undefined);
+    if (isStream && session === undefined) return new Response(null, { status: 405 });
     exchanges += 1;
     if (exchanges > MAX_EXCHANGES)
       throw new NetworkError(`the MCP server took more than ${MAX_EXCHANGES} exchanges`);
-    const call = currentCall.getStore();
+    const call = isStream ? undefined : currentCall.getStore();
     call?.onExchange();
     // A call that was cancelled tells the server so.
     const signal = call?.signal.aborted === false ? call.signal : undefined;
     const request = { headers: { ...endpoint.headers, ...headers }, signal };
     const answer = await send(transport, method, pathname + search, request, init.body);
     call?.onAnswer(answer);
-    return responseOf(answer, call, limits);
+    return responseOf(answer, call ?? session, limits);
   };
 }
 
@@ -58,7 +69,7 @@ function send(
   return transport.post(path, { ...request, body: typeof body === "string" ? body : "" });
 }
 
-function responseOf(answer: HttpAnswer, call: McpCall | undefined, limits: McpLimits): Response {
+function responseOf(answer: HttpAnswer, observer: EndObserver | undefined, limits: McpLimits): Response {
   const { status } = answer;
   const isSuccess = status >= 200 && status < 300;
   if (status >= 300 && status < 400) {
@@ -73,26 +84,26 @@ function responseOf(answer: HttpAnswer, call: McpCall | undefined, limits: McpLi
     return new Response(null, { status, headers });
   }
   const bounds = isSuccess ? limits : { ...limits, maxAnswerBytes: MAX_FAILURE_BYTES };
-  return new Response(bodyOf(answer, new JsonGauge(bounds), call), { status, headers });
+  return new Response(bodyOf(answer, new JsonGauge(bounds), observer), { status, headers });
 }
 
 /** The body of an answer as a web stream, read as it is needed. */
 function bodyOf(
   answer: HttpAnswer,
   gauge: JsonGauge,
-  call: McpCall | undefined,
+  observer: EndObserver | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = answer.body[Symbol.asyncIterator]();
   const fail = (controller: ReadableStreamDefaultController, failure: unknown) => {
     answer.destroy();
-    call?.onAnswerEnd(failure);
+    observer?.onAnswerEnd(failure);
     controller.error(failure);
   };
   const pull = async (controller: ReadableStreamDefaultController) => {
     try {
       const { done, value } = await reader.next();
       if (done === true) {
-        call?.onAnswerEnd(new StreamError("the MCP server ended its answer without a result"));
+        observer?.onAnswerEnd(new StreamError("the MCP server ended its answer without a result"));
         return controller.close();
       }
       gauge.push(value);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { create } from "@bufbuild/protobuf";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
@@ -5,13 +6,14 @@ import { AbortError, InvalidToolCallError } from "../../../src/core/errors.ts";
 import { type ToolCall, ToolCallSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { ApprovalPolicy } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import type { OpenedServerTools, ServerToolResult } from "../../../src/runs/server-tools.ts";
-import { waitUntil } from "../../kit/http/servers.ts";
+import { pause, waitUntil } from "../../kit/http/servers.ts";
 import {
   answerByHand,
   anyObject,
   openTools,
   type Rpc,
   type RunningServer,
+  resultOf,
   sendJson,
   serveByHand,
   serveMcp,
@@ -163,6 +165,47 @@ describe.each(["modern", "legacy"] as const)("tools of a server of the %s revisi
     controller.abort();
     expect(await waiting).toBeInstanceOf(AbortError);
     await waitUntil(() => openSockets(server) === 0);
+  });
+});
+
+describe("tools of a server with the transport of the first revision", () => {
+  /** Requests come over POST, all answers over one stream of events. */
+  async function serveOlder(answers: Parameters<typeof serveByHand>[0] = {}) {
+    let events: ServerResponse | undefined;
+    const server = await serveMcp((request, body, response) => {
+      if (request.method === "GET" && request.url === "/mcp") {
+        events = response.writeHead(200, { "content-type": "text/event-stream" });
+        return void response.write("event: endpoint\ndata: /messages?session=1\n\n");
+      }
+      if (request.url !== "/messages?session=1") return void response.writeHead(405).end();
+      const rpc: Rpc = JSON.parse(body);
+      response.writeHead(202).end("Accepted");
+      const result = rpc.id === undefined ? undefined : resultOf(rpc, response, answers);
+      if (result === undefined) return;
+      events?.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id: rpc.id, result })}\n\n`);
+    });
+    return { server, cut: () => events?.destroy() };
+  }
+
+  it("are listed and called", async () => {
+    const result = { content: [{ type: "text", text: "done" }] };
+    const { server } = await serveOlder({ "tools/call": () => result });
+    const opened = await openTools(server, { authorization: "token-1" });
+    expect(opened.lists[0]).toMatchObject({ tools: [{ name: "desk__work" }] });
+    expect(await execute(opened, "desk__work")).toMatchObject({ isError: false, text: "done" });
+    for (const { headers } of server.seen) expect(headers.authorization).toBe("Bearer token-1");
+    await opened.close();
+    await waitUntil(() => openSockets(server) === 0);
+  });
+
+  it("may take their time, and fail when the stream of events breaks", async () => {
+    const { server, cut } = await serveOlder({ "tools/call": () => undefined });
+    const opened = await openTools(server);
+    const waiting = execute(opened, "desk__work");
+    await waitUntil(() => server.seen.some(({ rpc }) => rpc === "tools/call"));
+    expect(await Promise.race([waiting, pause(1500)])).toBeUndefined();
+    cut();
+    expect(await waiting).toMatchObject({ isError: true });
   });
 });
 

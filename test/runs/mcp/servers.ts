@@ -106,10 +106,15 @@ export function serveByHand(answers: RpcAnswers): Promise<RunningServer> {
 /** Answers one request as a hand-written server does. */
 export function answerByHand(rpc: Rpc, response: ServerResponse, answers: RpcAnswers = {}): void {
   if (rpc.id === undefined) return void response.writeHead(202).end();
-  const answer = { ...HANDSHAKE, ...answers }[rpc.method];
-  if (answer === undefined) return void response.writeHead(400).end("unknown method");
-  const result = answer(rpc, response);
+  if (!Object.hasOwn({ ...HANDSHAKE, ...answers }, rpc.method))
+    return void response.writeHead(400).end("unknown method");
+  const result = resultOf(rpc, response, answers);
   if (result !== undefined) sendJson(response, { jsonrpc: "2.0", id: rpc.id, result });
+}
+
+/** What a hand-written server answers. Undefined: nothing, or it answers itself. */
+export function resultOf(rpc: Rpc, response: ServerResponse, answers: RpcAnswers): unknown {
+  return { ...HANDSHAKE, ...answers }[rpc.method]?.(rpc, response);
 }
 
 /** Answers with JSON. */
