@@ -60,6 +60,11 @@ export interface FailedResponse extends EndpointResponse {
 export interface EndpointSocket {
   /** Text messages of the caller, within the limits of the server, until it closes. */
   readonly messages: AsyncIterable<string>;
+  /**
+   * Counts a message as a request of the caller, and what it will take in memory. To be called once for each, before it
+   * is read. Throws SDKError where it is over a limit.
+   */
+  admit(text: string): void;
   /** Resolves when the text is flushed. */
   send(text: string): Promise<void>;
   /** @param code Status of RFC 6455. */

@@ -8,7 +8,7 @@ import { createAdminApi } from "./http/admin-api.ts";
 import { createHostCheck, type HostCheck } from "./http/host.ts";
 import type { HttpApi } from "./http/http-api.ts";
 import { createOriginCheck } from "./http/origin.ts";
-import { createRequestHandler } from "./http/request-handler.ts";
+import { createRequestHandler, RequestChecks } from "./http/request-handler.ts";
 import { UnsentResponses } from "./http/unsent-responses.ts";
 import { type Listener, openListener } from "./listen/listener.ts";
 import { createRefusalReport } from "./listen/refusal-report.ts";
@@ -28,6 +28,8 @@ import type { Service } from "./services/service.ts";
 import { Shutdown, type ShutdownPart } from "./shutdown.ts";
 import { connectErrorOf } from "./status/status.ts";
 import type { CallObserver } from "./telemetry/call-observer.ts";
+import { createUpgrades } from "./websocket/upgrades.ts";
+import { WebSockets } from "./websocket/web-sockets.ts";
 
 const DEFAULT_DRAIN_TIMEOUT_MS = 30_000;
 
@@ -90,9 +92,10 @@ function hostCheckOf({ data, admin, allowedHosts = [] }: ListenersOptions): Host
   return createHostCheck(allowedHosts, addresses);
 }
 
-/** The data listener, and what ends the calls that are left where a drain ran out. */
+/** The data listener, what ends its WebSockets, and what ends the calls that are left where a drain ran out. */
 interface DataListener {
   readonly listener: Listener;
+  drain(): void;
   cutOff(): void;
 }
 
@@ -107,8 +110,9 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
   const unsent = new UnsentResponses(limits.maxUnsentBytes);
   const connect = createConnectApi({ services, intake, unsent, compressions: ["gzip", "br"] });
   const signals = new CallSignals();
-  const endpoints = endpointApis(options.endpoints, { intake, unsent, signals });
-  const handler = createRequestHandler({
+  const sockets = new WebSockets(limits);
+  const endpoints = endpointApis(options.endpoints, { intake, unsent, signals, sockets });
+  const checks = new RequestChecks({
     apis: [connect, ...endpoints, ...(options.apis ?? [])],
     checkHost,
     checkOrigin: createOriginCheck(cors),
@@ -123,13 +127,16 @@ async function openData(options: ServerOptions, shared: Shared): Promise<DataLis
       addresses,
       unixSocketMode,
       intake,
-      handler,
+      handler: createRequestHandler(checks),
       streams,
+      upgrades: createUpgrades({ limits, checks, sockets }),
       onRefused,
     }),
+    drain: () => sockets.drain(),
     cutOff() {
       for (const service of services) service.cutOff?.();
       signals.cutOff();
+      sockets.cutOff();
       intake.arrivals.endAll(() => connectErrorOf(new CutOffError()));
     },
   };
@@ -167,12 +174,9 @@ async function openAdmin(
   // Probes and scrapes have no reason to compress.
   const connect = createConnectApi({ services: [healthService], intake, unsent, compressions: [] });
   const addresses = [listeners.admin.address];
-  const handler = createRequestHandler({
-    apis: [pages, connect],
-    checkHost,
-    checkOrigin: createOriginCheck(undefined),
-    observers,
-  });
+  const apis = [pages, connect];
+  const checkOrigin = createOriginCheck(undefined);
+  const handler = createRequestHandler(new RequestChecks({ apis, checkHost, checkOrigin, observers }));
   const { unixSocketMode } = listeners;
   const onRefused = createRefusalReport("admin", intake.limits.maxConnections, options);
   return openListener({ field: "admin_listen", addresses, unixSocketMode, intake, handler, onRefused });
@@ -185,12 +189,13 @@ const CUT_OFF_GRACE_MS = 1000;
  * The data listener. Before it ends, the server is no longer ready and health watches end. Where a drain ran out, the
  * calls that are left get their status first.
  */
-function dataPart({ listener, cutOff }: DataListener, health: Health): ShutdownPart {
+function dataPart({ listener, drain, cutOff }: DataListener, health: Health): ShutdownPart {
   let drained: Promise<void> | undefined;
   return {
     name: "data listener",
     drain() {
       health.shutDown();
+      drain();
       drained = listener.drain();
       return drained;
     },

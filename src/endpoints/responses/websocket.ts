@@ -44,6 +44,7 @@ class Exchange {
 
   async answer(text: string): Promise<void> {
     try {
+      this.#socket.admit(text);
       await this.#run(this.#bodyOf(text));
     } catch (thrown) {
       if (this.#request.signal.aborted) return;

@@ -5,6 +5,7 @@ import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { HttpApi, HttpRoute } from "../http/http-api.ts";
 import type { Rejection } from "../status/rejection.ts";
 import { type EndpointParts, serveEndpoint } from "./exchange.ts";
+import { serveEndpointSocket } from "./socket-exchange.ts";
 
 /** Serves an HTTP API on a listener. */
 export function createEndpointApi(endpoint: Endpoint, parts: EndpointParts): HttpApi {
@@ -24,10 +25,14 @@ export function createEndpointApi(endpoint: Endpoint, parts: EndpointParts): Htt
 }
 
 function routeOf(route: EndpointRoute, endpoint: Endpoint, parts: EndpointParts): HttpRoute {
+  const { connect } = route;
   return {
     name: route.name,
     isObserved: true,
     protocol: "http",
+    ...(connect && {
+      serveSocket: (upgraded) => serveEndpointSocket({ ...parts, route: { ...route, connect }, upgraded }),
+    }),
     serve: (request, response, recorder) =>
       serveEndpoint({ ...parts, endpoint, route, request, response, recorder }),
   };

@@ -15,6 +15,7 @@ import { createRecordedClient } from "../services/recorded-calls.ts";
 import { codeOf } from "../status/status-code.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
 import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
+import type { WebSockets } from "../websocket/web-sockets.ts";
 import { endpointRequestOf, errorOfRefusal } from "./request.ts";
 import { BodyResponse } from "./response.ts";
 
@@ -26,6 +27,7 @@ export interface EndpointParts {
   readonly unsent: UnsentResponses;
   /** The signals of the requests under way. */
   readonly signals: CallSignals;
+  readonly sockets: WebSockets;
 }
 
 /** A request, and what serves it. */

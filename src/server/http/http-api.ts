@@ -1,3 +1,6 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
 import type { HttpRequest, HttpResponse } from "../listen/http-types.ts";
 import type { Rejection } from "../status/rejection.ts";
 import type { CallRecorder } from "../telemetry/call-recorder.ts";
@@ -26,6 +29,19 @@ export interface HttpRoute {
   readonly isOpen?: boolean;
   /** Serves one request to its end. Never rejects. */
   serve(request: HttpRequest, response: HttpResponse, recorder: CallRecorder): Promise<TransportOutcome>;
+  /** Serves a WebSocket to its end. Absent: its path takes none. Never rejects. */
+  serveSocket?(upgraded: UpgradedConnection): Promise<TransportOutcome>;
+}
+
+/** A connection of HTTP/1.1 that is a WebSocket now. */
+export interface UpgradedConnection {
+  readonly socket: WebSocket;
+  readonly connection: Duplex;
+  /** The request that it began with. */
+  readonly request: IncomingMessage;
+  readonly recorder: CallRecorder;
+  /** Counts a further request of the same caller. Throws SDKError where it is one too many, or its key is gone. */
+  readonly admit: () => void;
 }
 
 /** The path of a request, without the query. */

@@ -22,20 +22,40 @@ export interface RequestHandlerOptions {
   readonly observers: readonly CallObserver[];
 }
 
-/**
- * Handles every request of a listener: finds its route, checks its host, its origin and its access key, serves it, and
- * reports it to observers.
- */
-export function createRequestHandler(options: RequestHandlerOptions): HttpHandler {
-  const { apis, observers } = options;
+export function createRequestHandler(checks: RequestChecks): HttpHandler {
   return (request, response) => {
     // Writers get errors by a callback; without a listener the event would end the process.
     response.on("error", () => {});
-    const { api, route } = findRoute(apis, request);
+    const checked = checks.check(request, response);
+    if (checked === "answered") return;
+    const { found, recorder, rejection } = checked;
+    const { api, route } = found;
+    if (rejection !== undefined) recorder.end(api.reject(request, response, rejection));
+    else void route.serve(request, response, recorder).then((outcome) => recorder.end(outcome));
+  };
+}
+
+/** What every request of a listener passes before it is served: its route, and whether it may go on. */
+export class RequestChecks {
+  readonly #options: RequestHandlerOptions;
+
+  constructor(options: RequestHandlerOptions) {
+    this.#options = options;
+  }
+
+  /** The route of a request. */
+  find(request: HttpRequest): FoundRoute {
+    return findRoute(this.#options.apis, request);
+  }
+
+  /** Checks the host, the origin and the access key of a request, and begins to report it to observers. */
+  check(request: HttpRequest, response: HttpResponse): CheckedRequest | "answered" {
+    const found = this.find(request);
+    const { route } = found;
     const requestId = requestIdOf(request.headers[REQUEST_ID_HEADER]);
     response.setHeader(REQUEST_ID_HEADER, requestId);
-    const verdict = check(options, route, request, response);
-    if (verdict === "answered") return;
+    const verdict = check(this.#options, route, request, response);
+    if (verdict === "answered") return verdict;
     const call = createCall({
       rpc: route.name,
       requestId,
@@ -43,10 +63,23 @@ export function createRequestHandler(options: RequestHandlerOptions): HttpHandle
       protocol: route.protocol ?? protocolOf(request),
       caller: verdict.caller,
     });
-    const recorder = new CallRecorder(call, route.isObserved ? observers : []);
-    if (verdict.rejection !== undefined) recorder.end(api.reject(request, response, verdict.rejection));
-    else void route.serve(request, response, recorder).then((outcome) => recorder.end(outcome));
-  };
+    const recorder = new CallRecorder(call, route.isObserved ? this.#options.observers : []);
+    return { found, recorder, rejection: verdict.rejection };
+  }
+
+  /** Counts a further request of the caller of a request. Throws SDKError where it may not go on. */
+  admitAgain({ headers }: HttpRequest): void {
+    const refusal = this.#options.access?.admit(headers).refusal;
+    if (refusal !== undefined) throw refusal;
+  }
+}
+
+/** A request whose checks are done. */
+export interface CheckedRequest {
+  readonly found: FoundRoute;
+  readonly recorder: CallRecorder;
+  /** Why it is not served. */
+  readonly rejection: Rejection | undefined;
 }
 
 /** Whether a request may be served, and for whom. */
@@ -71,7 +104,8 @@ function check(
   return refusal === undefined ? { caller } : { caller, rejection: rejectionOfError(refusal) };
 }
 
-interface FoundRoute {
+/** A route, and the API that has it. */
+export interface FoundRoute {
   readonly api: HttpApi;
   readonly route: HttpRoute;
 }

@@ -1,12 +1,13 @@
 /** The two HTTP servers behind a listener. Both get their connections from it; neither listens itself. */
 import { createServer as createHttp1Server, type Server as Http1Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server } from "node:http2";
+import { Socket } from "node:net";
 import { injectStream, startConnectionChecks } from "../internals/node-http.ts";
 import type { Limits } from "../options.ts";
-import type { HttpHandler, StreamHandler } from "./http-types.ts";
+import type { HttpHandler, StreamHandler, UpgradeHandler } from "./http-types.ts";
 
 /** An HTTP/1.1 server. To be closed when its last connection is closed. */
-export function createHttp1(limits: Limits, handler: HttpHandler): Http1Server {
+export function createHttp1(limits: Limits, handler: HttpHandler, upgrades?: UpgradeHandler): Http1Server {
   const server = createHttp1Server(
     {
       maxHeaderSize: limits.maxHeaderListBytes,
@@ -14,9 +15,18 @@ export function createHttp1(limits: Limits, handler: HttpHandler): Http1Server {
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.idleTimeoutMs,
       connectionsCheckingInterval: Math.min(limits.headersTimeoutMs, MAX_CHECK_INTERVAL_MS),
+      // Clients that offer HTTP/2 by `Upgrade: h2c` get their answer over HTTP/1.1.
+      shouldUpgradeCallback: (request) => upgrades?.takes(request) ?? false,
     },
     handler,
   );
+  // Before Node 24.9 every request with an `Upgrade` would come here.
+  if (upgrades !== undefined && "shouldUpgradeCallback" in server) {
+    server.on("upgrade", (request, connection, head) => {
+      if (connection instanceof Socket) upgrades.serve(request, connection, head);
+      else connection.destroy();
+    });
+  }
   startConnectionChecks(server);
   return server;
 }

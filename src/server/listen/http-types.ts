@@ -5,6 +5,7 @@ import type {
   IncomingHttpHeaders,
   ServerHttp2Stream,
 } from "node:http2";
+import type { Socket } from "node:net";
 
 /** A request of HTTP/1.1 or HTTP/2. */
 export type HttpRequest = IncomingMessage | Http2ServerRequest;
@@ -24,5 +25,13 @@ export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void
 
 /** Serves HTTP/2 streams directly. Returns false for streams that it does not take. Must not throw. */
 export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+
+/** Takes over connections of HTTP/1.1. */
+export interface UpgradeHandler {
+  /** Whether the request is to be upgraded. Otherwise it is answered like one that does not ask for it. */
+  takes(request: IncomingMessage): boolean;
+  /** Serves the connection to its end. Must not throw. @param head Bytes that came behind the request. */
+  serve(request: IncomingMessage, connection: Socket, head: Buffer): void;
+}
 
 type OverloadedMethod = "write" | "writeHead" | "end";

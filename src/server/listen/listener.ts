@@ -11,7 +11,7 @@ import { limitConnection } from "./connection-limits.ts";
 import { readFairly } from "./fair-reading.ts";
 import { closeGracefully } from "./goaway.ts";
 import { createHttp1, createHttp2 } from "./http-servers.ts";
-import type { HttpHandler, HttpRequest, HttpResponse, StreamHandler } from "./http-types.ts";
+import type { HttpHandler, HttpRequest, HttpResponse, StreamHandler, UpgradeHandler } from "./http-types.ts";
 import { startKeepalive } from "./keepalive.ts";
 import { sniff } from "./sniff.ts";
 
@@ -28,6 +28,8 @@ export interface ListenerOptions {
   readonly handler: HttpHandler;
   /** Asked before the handler for every stream of HTTP/2. */
   readonly streams?: StreamHandler | undefined;
+  /** Takes over connections of HTTP/1.1. Undefined: none are upgraded. */
+  readonly upgrades?: UpgradeHandler | undefined;
   /** Called for a connection that is closed at once because too many are open. */
   readonly onRefused?: (() => void) | undefined;
 }
@@ -79,11 +81,15 @@ class ConnectionHandler {
   #closed: Promise<void> | undefined;
 
   constructor(options: ListenerOptions) {
-    const { intake, handler, streams } = options;
+    const { intake, handler, streams, upgrades } = options;
     const { limits } = intake;
     this.#options = options;
     this.#limits = limits;
-    this.#http1 = createHttp1(limits, (request, response) => this.#handle(handler, request, response));
+    this.#http1 = createHttp1(
+      limits,
+      (request, response) => this.#handle(handler, request, response),
+      upgrades,
+    );
     this.#http2 = createHttp2(
       limits,
       (request, response) => this.#handle(handler, request, response),

@@ -8,7 +8,7 @@ import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { createConnectApi } from "../../../src/server/connect/connect-api.ts";
 import { createGrpcTransport } from "../../../src/server/grpc/transport.ts";
 import { createOriginCheck } from "../../../src/server/http/origin.ts";
-import { createRequestHandler } from "../../../src/server/http/request-handler.ts";
+import { createRequestHandler, RequestChecks } from "../../../src/server/http/request-handler.ts";
 import { UnsentResponses } from "../../../src/server/http/unsent-responses.ts";
 import { openListener } from "../../../src/server/listen/listener.ts";
 import { DEFAULT_LIMITS } from "../../../src/server/options.ts";
@@ -42,12 +42,14 @@ async function open() {
     field: "listen",
     addresses: ["127.0.0.1:0"],
     intake,
-    handler: createRequestHandler({
-      apis: [connect],
-      checkHost: () => true,
-      checkOrigin: createOriginCheck(undefined),
-      observers: [],
-    }),
+    handler: createRequestHandler(
+      new RequestChecks({
+        apis: [connect],
+        checkHost: () => true,
+        checkOrigin: createOriginCheck(undefined),
+        observers: [],
+      }),
+    ),
     streams: createGrpcTransport({ services, intake, unsent, observers: [] }),
   });
   servers.onEnd(() => listener.close());

@@ -1,0 +1,79 @@
+/** Serves one WebSocket of an HTTP API, from its handshake to its end. */
+import { Code } from "@connectrpc/connect";
+import type { SDKError } from "../../core/errors.ts";
+import type { EndpointRoute } from "../../endpoints/endpoint.ts";
+import type { UpgradedConnection } from "../http/http-api.ts";
+import { PeerClosedError } from "../http/peer-closed-error.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
+import type { CallSignal } from "../services/call-signal.ts";
+import { InferenceRecord } from "../services/inference-record.ts";
+import { createRecordedClient } from "../services/recorded-calls.ts";
+import { codeOf } from "../status/status-code.ts";
+import type { TransportOutcome } from "../telemetry/outcome.ts";
+import { closeCodes } from "../websocket/close-codes.ts";
+import { SocketChannel } from "../websocket/socket-channel.ts";
+import type { EndpointParts } from "./exchange.ts";
+import { endpointRequestOf } from "./request.ts";
+
+/** A socket, and what serves it. */
+export interface SocketExchangeOptions extends EndpointParts {
+  readonly route: EndpointRoute & Required<Pick<EndpointRoute, "connect">>;
+  readonly upgraded: UpgradedConnection;
+}
+
+/** Serves a socket. Resolves with its outcome when it is closed; never rejects. */
+export async function serveEndpointSocket(options: SocketExchangeOptions): Promise<TransportOutcome> {
+  const { upgraded, intake, signals } = options;
+  let share: RequestShare;
+  try {
+    share = intake.memory.begin();
+  } catch {
+    upgraded.socket.close(closeCodes.tryAgainLater, "as many calls are under way as may be");
+    return { code: Code.ResourceExhausted, disconnected: false };
+  }
+  const peer = new AbortController();
+  const call = signals.open(peer.signal);
+  const outcome = await serve(options, { share, call, peer });
+  share.release();
+  call.release();
+  return outcome;
+}
+
+async function serve(
+  { route, upgraded, intake, unsent, inference, sockets }: SocketExchangeOptions,
+  parts: { readonly share: RequestShare; readonly call: CallSignal; readonly peer: AbortController },
+): Promise<TransportOutcome> {
+  const { socket, connection, request, recorder, admit } = upgraded;
+  const { share, call, peer } = parts;
+  const { limits } = intake;
+  const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
+  const onClose = () => {
+    peer.abort();
+    onClosed();
+  };
+  const channel = new SocketChannel({ socket, connection, limits, unsent, share, admit, onClose });
+  const record = new InferenceRecord(inference, recorder);
+  let outcome: TransportOutcome = { code: undefined, disconnected: false };
+  const noteFailure = (error: SDKError) => {
+    record.fail(error);
+    outcome = { code: codeOf(error.kind), disconnected: false };
+  };
+  const client = createRecordedClient(record, inference);
+  const { caller } = recorder.call;
+  const { signal } = call;
+  sockets.add(channel);
+  try {
+    await route.connect(
+      channel,
+      endpointRequestOf(request, { caller, client, signal, intake, share, noteFailure }),
+    );
+  } catch (thrown) {
+    if (!(thrown instanceof PeerClosedError))
+      outcome = { code: Code.Internal, disconnected: false, fault: thrown };
+    channel.close(closeCodes.internalError, "internal error");
+  }
+  if (socket.readyState !== socket.CLOSED) await closed;
+  sockets.remove(channel);
+  record.end(signal);
+  return outcome;
+}

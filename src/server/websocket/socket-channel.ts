@@ -1,0 +1,203 @@
+import type { Duplex } from "node:stream";
+import type { RawData, WebSocket } from "ws";
+import type { EndpointSocket } from "../../endpoints/endpoint.ts";
+import { errorOfRefusal } from "../endpoints/request.ts";
+import { FlushedResponse } from "../http/flushed-response.ts";
+import { PeerClosedError } from "../http/peer-closed-error.ts";
+import type { UnsentResponses } from "../http/unsent-responses.ts";
+import type { Limits } from "../options.ts";
+import { countJsonElements, isArgumentsKey } from "../requests/json-element-counter.ts";
+import type { RequestShare } from "../requests/request-memory.ts";
+import { closeCodes } from "./close-codes.ts";
+
+/** What a channel is made of. */
+export interface SocketChannelOptions {
+  readonly socket: WebSocket;
+  /** The connection below it. */
+  readonly connection: Duplex;
+  readonly limits: Limits;
+  readonly unsent: UnsentResponses;
+  /** Pays for what arrives. */
+  readonly share: RequestShare;
+  /** Counts a further request of the caller. Throws SDKError where it is one too many. */
+  readonly admit: () => void;
+  /** The caller is gone. Called once. */
+  readonly onClose: () => void;
+}
+
+/** Messages that may wait while another one is answered. A caller that sends more does not wait for answers. */
+const MAX_WAITING = 16;
+
+/** Bytes around the content of a small frame of a client. */
+const FRAME_HEADER_BYTES = 6;
+
+/** A message that has arrived. */
+interface Arrived {
+  readonly text: string;
+  /** Bytes of the request memory that it uses. */
+  readonly bytes: number;
+}
+
+interface Ending {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/**
+ * The messages of a WebSocket, one after the other. It goes on reading while a message is answered, so that it sees a
+ * caller that leaves; what waits is limited.
+ */
+export class SocketChannel extends FlushedResponse implements EndpointSocket {
+  readonly messages: AsyncIterable<string>;
+  readonly #options: SocketChannelOptions;
+  readonly #waiting: Arrived[] = [];
+  #wake: (() => void) | undefined;
+  /** Bytes of a message that is not complete. */
+  #arriving = 0;
+  #lastByteAt = performance.now();
+  /** Bytes of the message that is being answered. */
+  #answering = 0;
+  /** Since when no message is being answered. Undefined while one is. */
+  #idleSince: number | undefined = performance.now();
+  #isAlive = true;
+  #ending: Ending | undefined;
+  /** Whether the request that was counted at the handshake is used up. */
+  #hasBegun = false;
+
+  constructor(options: SocketChannelOptions) {
+    super(options.unsent);
+    this.#options = options;
+    this.messages = { [Symbol.asyncIterator]: () => ({ next: () => this.#next() }) };
+    const { socket, connection } = options;
+    // Before the listener of the library, which may already have the message when it returns.
+    connection.prependListener("data", (chunk: Buffer) => this.#countBytes(chunk.byteLength));
+    socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
+    socket.on("ping", (data) => this.#give(data.byteLength + FRAME_HEADER_BYTES));
+    socket.on("pong", (data) => {
+      this.#isAlive = true;
+      this.#give(data.byteLength + FRAME_HEADER_BYTES);
+    });
+    // The library closes the connection itself, with the status that fits.
+    socket.on("error", () => {});
+    socket.once("close", () => this.#end());
+  }
+
+  /** Whether the connection has ended. */
+  get isClosed(): boolean {
+    return this.disconnected;
+  }
+
+  admit(text: string): void {
+    const { limits, share, admit } = this.#options;
+    if (this.#hasBegun) admit();
+    this.#hasBegun = true;
+    try {
+      const json = Buffer.from(text);
+      const elements = countJsonElements(json, limits.maxMessageElements, isArgumentsKey);
+      this.#answering += share.takeElements(elements);
+    } catch (thrown) {
+      throw errorOfRefusal(thrown);
+    }
+  }
+
+  send(text: string): Promise<void> {
+    const { socket } = this.#options;
+    if (this.disconnected || socket.readyState !== socket.OPEN) return Promise.reject(new PeerClosedError());
+    this.beginWrite(text.length);
+    socket.send(text, this.onFlush);
+    return this.flushed();
+  }
+
+  close(code: number, reason: string): void {
+    // What waits is not answered any more.
+    this.#ending ??= { code, reason };
+    this.#options.socket.close(code, reason);
+    this.#wake?.();
+  }
+
+  cutOff(): void {
+    this.#options.socket.terminate();
+  }
+
+  /** Closes the socket when the message that is being answered is: at once where there is none. */
+  finish(code: number, reason: string): void {
+    this.#ending ??= { code, reason };
+    this.#wake?.();
+  }
+
+  /** To be called at each interval: finds out whether the peer is there, and whether it is idle or too slow. */
+  check(now: number): void {
+    const { socket, limits } = this.#options;
+    if (!this.#isAlive) return this.cutOff();
+    this.#isAlive = false;
+    if (socket.readyState === socket.OPEN) socket.ping();
+    if (this.#arriving > 0 && now - this.#lastByteAt > limits.stallTimeoutMs) {
+      this.close(closeCodes.policyViolation, "the rest of a message did not arrive");
+    }
+    if (this.#idleSince !== undefined && now - this.#idleSince > limits.maxConnectionIdleMs) {
+      this.finish(closeCodes.goingAway, "the connection was idle");
+    }
+  }
+
+  async #next(): Promise<IteratorResult<string>> {
+    this.#settle();
+    if (this.#waiting.length === 0 && !this.disconnected && this.#ending === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+    }
+    if (this.#ending !== undefined) this.close(this.#ending.code, this.#ending.reason);
+    const next = this.disconnected || this.#ending !== undefined ? undefined : this.#waiting.shift();
+    if (next === undefined) return { done: true, value: undefined };
+    this.#idleSince = undefined;
+    this.#answering = next.bytes;
+    return { done: false, value: next.text };
+  }
+
+  /** The message before has been answered. */
+  #settle(): void {
+    this.#options.share.give(this.#answering);
+    this.#answering = 0;
+    this.#idleSince = performance.now();
+  }
+
+  #countBytes(bytes: number): void {
+    this.#lastByteAt = performance.now();
+    try {
+      this.#options.share.take(bytes);
+      this.#arriving += bytes;
+    } catch {
+      this.close(closeCodes.tryAgainLater, "there is no memory for the message");
+    }
+  }
+
+  #give(bytes: number): void {
+    const given = Math.min(bytes, this.#arriving);
+    this.#arriving -= given;
+    this.#options.share.give(given);
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    const bytes = this.#arriving;
+    this.#arriving = 0;
+    if (isBinary) return this.#refuse(bytes, closeCodes.unsupportedData, "expected messages of text");
+    if (this.#waiting.length >= MAX_WAITING) {
+      return this.#refuse(bytes, closeCodes.policyViolation, `more than ${MAX_WAITING} messages wait`);
+    }
+    this.#waiting.push({ text: data.toString(), bytes });
+    this.#wake?.();
+  }
+
+  #refuse(bytes: number, code: number, reason: string): void {
+    this.#options.share.give(bytes);
+    this.close(code, reason);
+  }
+
+  #end(): void {
+    this.disconnect();
+    this.#waiting.length = 0;
+    this.#wake?.();
+    this.#options.onClose();
+  }
+}

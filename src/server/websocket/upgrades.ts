@@ -1,0 +1,126 @@
+/** WebSockets on HTTP/1.1: the check of a request to upgrade its connection, and the handshake. */
+import { type IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { Code } from "@connectrpc/connect";
+import type { WebSocket, WebSocketServer } from "ws";
+import type { UpgradedConnection } from "../http/http-api.ts";
+import { REQUEST_ID_HEADER } from "../http/id-headers.ts";
+import type { FoundRoute, RequestChecks } from "../http/request-handler.ts";
+import type { UpgradeHandler } from "../listen/http-types.ts";
+import type { Limits } from "../options.ts";
+import type { Rejection } from "../status/rejection.ts";
+import type { CallRecorder } from "../telemetry/call-recorder.ts";
+import { disconnectedOutcome, type TransportOutcome } from "../telemetry/outcome.ts";
+import type { WebSockets } from "./web-sockets.ts";
+
+/** What upgrades are made with. */
+export interface UpgradesOptions {
+  readonly limits: Limits;
+  readonly checks: RequestChecks;
+  readonly sockets: WebSockets;
+}
+
+/** Upgrades connections for the routes that take WebSockets. */
+export function createUpgrades({ limits, checks, sockets }: UpgradesOptions): UpgradeHandler {
+  const handshake = new Handshake(limits.maxMessageBytes);
+  return {
+    takes(request) {
+      const isWebSocket = request.headers.upgrade?.toLowerCase() === "websocket";
+      return isWebSocket && !sockets.isDraining && checks.find(request).route.serveSocket !== undefined;
+    },
+    serve(request, connection, head) {
+      connection.on("error", () => {});
+      void serveUpgrade(request, connection, head, { checks, handshake });
+    },
+  };
+}
+
+async function serveUpgrade(
+  request: IncomingMessage,
+  connection: Socket,
+  head: Buffer,
+  { checks, handshake }: { readonly checks: RequestChecks; readonly handshake: Handshake },
+): Promise<void> {
+  const response = new ServerResponse(request);
+  const checked = checks.check(request, response);
+  if (checked === "answered") return answerOn(connection, response);
+  const { found, recorder, rejection } = checked;
+  const refusal = rejection ?? (isHandshake(request) ? undefined : NO_HANDSHAKE);
+  if (refusal !== undefined) {
+    answerOn(connection, response);
+    return recorder.end(found.api.reject(request, response, refusal));
+  }
+  const socket = await handshake.accept(request, connection, head, recorder);
+  if (socket === undefined) return recorder.end(disconnectedOutcome());
+  const admit = () => checks.admitAgain(request);
+  recorder.end(await serveSocket(found, { socket, connection, request, recorder, admit }));
+}
+
+async function serveSocket({ route }: FoundRoute, upgraded: UpgradedConnection): Promise<TransportOutcome> {
+  if (route.serveSocket === undefined) throw new TypeError(`${route.name} takes no WebSockets`);
+  return route.serveSocket(upgraded);
+}
+
+/** Sends a response on a connection that is not upgraded after all, and ends it. */
+function answerOn(connection: Socket, response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  response.assignSocket(connection);
+  response.once("finish", () => connection.destroySoon());
+}
+
+const NO_HANDSHAKE: Rejection = {
+  status: 400,
+  code: Code.InvalidArgument,
+  message:
+    "this is no handshake of a WebSocket: expected a Sec-WebSocket-Key, and 13 as Sec-WebSocket-Version",
+  headers: { "sec-websocket-version": "13" },
+};
+
+/** Loaded at the first handshake: most sidecars never have one. */
+class Handshake {
+  readonly #maxMessageBytes: number;
+  #server: Promise<WebSocketServer> | undefined;
+
+  constructor(maxMessageBytes: number) {
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  /** Undefined where the peer has left. */
+  async accept(
+    request: IncomingMessage,
+    connection: Duplex,
+    head: Buffer,
+    { call }: CallRecorder,
+  ): Promise<WebSocket | undefined> {
+    this.#server ??= this.#load();
+    const server = await this.#server;
+    return new Promise((resolve) => {
+      const addHeaders = (headers: string[], answered: IncomingMessage) => {
+        if (answered === request) headers.push(`${REQUEST_ID_HEADER}: ${call.requestId}`);
+      };
+      connection.once("close", () => resolve(undefined));
+      server.on("headers", addHeaders);
+      server.handleUpgrade(request, connection, head, resolve);
+      server.off("headers", addHeaders);
+    });
+  }
+
+  async #load(): Promise<WebSocketServer> {
+    const { WebSocketServer: Server } = await import("ws");
+    return new Server({
+      noServer: true,
+      clientTracking: false,
+      maxPayload: this.#maxMessageBytes,
+      // A small message could become a large one, and each connection would hold a window for each direction.
+      perMessageDeflate: false,
+      handleProtocols: () => false,
+    });
+  }
+}
+
+/** What the library would refuse in its own words. */
+function isHandshake({ method, headers }: IncomingMessage): boolean {
+  const { "sec-websocket-key": key = "", "sec-websocket-version": version } = headers;
+  return method === "GET" && /^[+/0-9A-Za-z]{22}==$/.test(key) && (version === "13" || version === "8");
+}
