@@ -1,3 +1,4 @@
+import { DEFAULT_RUN_LIMITS } from "../runs/limits.ts";
 import type { RunStore } from "../runs/store.ts";
 import { BodyCodec } from "../runs/stores/body-codec.ts";
 import type { RunsConfig } from "./runs.ts";
@@ -9,12 +10,15 @@ import type { RunsConfig } from "./runs.ts";
  * reached.
  */
 export async function openRunStore(
-  { store, maxBodyBytes, keys }: RunsConfig,
+  { store, maxBodyBytes, keys, limits }: RunsConfig,
   onProblem: (error: unknown) => void,
 ): Promise<RunStore> {
   if (store.kind === "postgres") {
     const { openPostgresStore } = await import("../runs/stores/postgres/store.ts");
-    return openPostgresStore({ ...store, codec: new BodyCodec({ maxBodyBytes, keys }), onProblem });
+    const { leaseMs = DEFAULT_RUN_LIMITS.leaseMs } = limits;
+    const codec = new BodyCodec({ maxBodyBytes, keys });
+    // A process that has lost its runs has also lost what was delivered to it.
+    return openPostgresStore({ ...store, codec, heartbeatSeconds: leaseMs / 1000, onProblem });
   }
   const { SqliteStore } = await import("../runs/stores/sqlite/store.ts");
   return SqliteStore.open({ location: store, maxBodyBytes, keys });

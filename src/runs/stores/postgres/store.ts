@@ -43,7 +43,7 @@ export interface PostgresStoreOptions {
   readonly schema?: string | undefined;
   /** Maximum number of connections for statements; one more listens. Default 10. */
   readonly poolSize?: number | undefined;
-  /** After how many seconds of silence a process counts as dead, whose deliveries others get. At least 10. Default 30. */
+  /** After how many seconds of silence a process counts as dead, whose deliveries others get. 10 at least. Default 30. */
   readonly heartbeatSeconds?: number | undefined;
   readonly codec: BodyCodec;
   /** Told of what fails in the background. */
@@ -53,6 +53,9 @@ export interface PostgresStoreOptions {
 const DEFAULT_SCHEMA = "outrigger";
 const DEFAULT_POOL_SIZE = 10;
 const DEFAULT_HEARTBEAT_SECONDS = 30;
+
+/** The shortest that the library of the queue allows. */
+const MIN_HEARTBEAT_SECONDS = 10;
 
 /** What can stand in SQL unquoted, and leaves room for what is derived from it. */
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,39}$/;
@@ -68,7 +71,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   checkOptions(url, listenUrl, schema);
   const database = new Database({ url, schema, poolSize });
   const notices = new Notices(database, listenUrl);
-  const queue = new RunQueue(database, { heartbeatSeconds, onProblem });
+  const queue = new RunQueue(database, {
+    heartbeatSeconds: Math.max(MIN_HEARTBEAT_SECONDS, Math.ceil(heartbeatSeconds)),
+    onProblem,
+  });
   const store = new PostgresStore(database, notices, queue, new Bodies(options.codec));
   try {
     await migrate(database);

@@ -1,0 +1,45 @@
+/** A sidecar in a process of its own, with runs that are kept. */
+import { type Client, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { RunService } from "../../src/gen/outrigger/v1/run_service_pb.ts";
+import { type Outrigger, spawnOutrigger } from "../cli/support/spawn-outrigger.ts";
+
+/** A sidecar that serves. */
+export interface Sidecar {
+  /** Calls its RunService. */
+  readonly runs: Client<typeof RunService>;
+  /** Ends it without a word. */
+  kill(): Promise<void>;
+  /** Ends it as an orchestrator does. Its exit code. */
+  stop(): Promise<number | NodeJS.Signals | null>;
+  /** What it has logged. */
+  log(): string;
+}
+
+/**
+ * Starts a sidecar.
+ * @param config Path of its configuration file.
+ * @param environment Its variables.
+ */
+export async function startSidecarProcess(
+  config: string,
+  environment: Record<string, string>,
+): Promise<Sidecar> {
+  const listen = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+  const outrigger = spawnOutrigger(["serve", "--config", config, ...listen], environment);
+  await outrigger.printed(/"msg":"serving"/);
+  const [line] = await outrigger.printed(/\{[^\n]*"msg":"listening"\}/);
+  const address: string = JSON.parse(line).addresses[0];
+  const transport = createGrpcTransport({ baseUrl: `http://${address}` });
+  return {
+    runs: createClient(RunService, transport),
+    kill: () => end(outrigger, "SIGKILL").then(() => undefined),
+    stop: () => end(outrigger, "SIGTERM"),
+    log: () => outrigger.stdout(),
+  };
+}
+
+function end(outrigger: Outrigger, signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+  outrigger.child.kill(signal);
+  return outrigger.ended;
+}
