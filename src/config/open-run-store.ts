@@ -1,6 +1,5 @@
 import { DEFAULT_RUN_LIMITS } from "../runs/limits.ts";
 import type { RunStore } from "../runs/store.ts";
-import { BodyCodec } from "../runs/stores/body-codec.ts";
 import type { RunsConfig } from "./runs.ts";
 
 /**
@@ -16,9 +15,8 @@ export async function openRunStore(
   if (store.kind === "postgres") {
     const { openPostgresStore } = await import("../runs/stores/postgres/store.ts");
     const { leaseMs = DEFAULT_RUN_LIMITS.leaseMs } = limits;
-    const codec = new BodyCodec({ maxBodyBytes, keys });
     // A process that has lost its runs has also lost what was delivered to it.
-    return openPostgresStore({ ...store, codec, heartbeatSeconds: leaseMs / 1000, onProblem });
+    return openPostgresStore({ ...store, maxBodyBytes, keys, heartbeatSeconds: leaseMs / 1000, onProblem });
   }
   const { SqliteStore } = await import("../runs/stores/sqlite/store.ts");
   return SqliteStore.open({ location: store, maxBodyBytes, keys });

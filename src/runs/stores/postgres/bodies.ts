@@ -44,13 +44,13 @@ export class Bodies {
     return this.#codec.read(CreateRunRequestSchema, body, `request ${runId}`);
   }
 
-  /** The steps of a run have one place: the database numbers them. */
-  writeStep(runId: string, step: StepResult): Uint8Array {
-    return this.#codec.write(StepResultSchema, step, `step ${runId}`);
+  /** @param number Number of the step in the run, from 1. */
+  writeStep(runId: string, number: number, step: StepResult): Uint8Array {
+    return this.#codec.write(StepResultSchema, step, `step ${runId} ${number}`);
   }
 
-  readStep(runId: string, body: Uint8Array): StepResult {
-    return this.#codec.read(StepResultSchema, body, `step ${runId}`);
+  readStep(runId: string, number: number, body: Uint8Array): StepResult {
+    return this.#codec.read(StepResultSchema, body, `step ${runId} ${number}`);
   }
 
   writeThread(thread: Thread): Uint8Array {

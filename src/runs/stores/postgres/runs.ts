@@ -29,7 +29,7 @@ export const COUNT_QUEUED: Statement = {
 
 const READ_STEPS: Statement = {
   name: "read_steps",
-  text: "SELECT body FROM :schema.steps WHERE run_id = $1 ORDER BY number",
+  text: "SELECT number, body FROM :schema.steps WHERE run_id = $1 ORDER BY number",
 };
 
 /** Whatever the status: it may have changed since the page before. */
@@ -69,8 +69,8 @@ function listStatement(name: string, condition: string): Statement {
 
 /** The steps of a run, in order. */
 export async function readSteps(queries: Queries, runId: string, bodies: Bodies): Promise<StepResult[]> {
-  const rows = await queries.query<{ body: Uint8Array }>(READ_STEPS, [runId]);
-  return rows.map(({ body }) => bodies.readStep(runId, body));
+  const rows = await queries.query<{ number: number; body: Uint8Array }>(READ_STEPS, [runId]);
+  return rows.map(({ number, body }) => bodies.readStep(runId, number, body));
 }
 
 /** A page of the runs of an owner, the latest first. */

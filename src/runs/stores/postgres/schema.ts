@@ -4,6 +4,12 @@
  */
 export const migrations: readonly string[] = [
   `
+  -- Ids of the keys that bodies are encrypted with, each with a body that only this key decrypts.
+  CREATE TABLE :schema.key_checks (
+    key_id TEXT PRIMARY KEY,
+    body BYTEA NOT NULL
+  );
+
   CREATE TABLE :schema.threads (
     id TEXT COLLATE "C" PRIMARY KEY,
     owner TEXT NOT NULL,

@@ -16,11 +16,13 @@ import type {
   RunWrite,
   StoredRun,
 } from "../../store.ts";
-import type { BodyCodec } from "../body-codec.ts";
+import { BodyCodec } from "../body-codec.ts";
+import type { EncryptionKey } from "../encryption-key.ts";
 import { Bodies } from "./bodies.ts";
 import { beginsThread, createRun } from "./create-run.ts";
 import { connectionSettings, Database, type Statement, type Value } from "./database.ts";
 import { readEvents } from "./events.ts";
+import { checkKeys } from "./keys.ts";
 import { RENEW, TAKE, TAKE_ABANDONED } from "./leases.ts";
 import { GET_MESSAGE, listMessages, type MessageRow, messagesOf, READ_HISTORY_OF_RUN } from "./messages.ts";
 import { migrate } from "./migrate.ts";
@@ -45,7 +47,10 @@ export interface PostgresStoreOptions {
   readonly poolSize?: number | undefined;
   /** After how many seconds of silence a process counts as dead, whose deliveries others get. 10 at least. Default 30. */
   readonly heartbeatSeconds?: number | undefined;
-  readonly codec: BodyCodec;
+  /** Largest body, in bytes. */
+  readonly maxBodyBytes: number;
+  /** Keys for encryption at rest: the first one encrypts, all of them decrypt. Default: bodies are not encrypted. */
+  readonly keys?: readonly EncryptionKey[] | undefined;
   /** Told of what fails in the background. */
   readonly onProblem: (error: unknown) => void;
 }
@@ -67,7 +72,7 @@ const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,39}$/;
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<RunStore> {
   const { url, listenUrl = url, schema = DEFAULT_SCHEMA, poolSize = DEFAULT_POOL_SIZE } = options;
-  const { heartbeatSeconds = DEFAULT_HEARTBEAT_SECONDS, onProblem } = options;
+  const { heartbeatSeconds = DEFAULT_HEARTBEAT_SECONDS, maxBodyBytes, keys = [], onProblem } = options;
   checkOptions(url, listenUrl, schema);
   const database = new Database({ url, schema, poolSize });
   const notices = new Notices(database, listenUrl);
@@ -75,9 +80,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     heartbeatSeconds: Math.max(MIN_HEARTBEAT_SECONDS, Math.ceil(heartbeatSeconds)),
     onProblem,
   });
-  const store = new PostgresStore(database, notices, queue, new Bodies(options.codec));
+  const codec = new BodyCodec({ maxBodyBytes, keys });
+  const store = new PostgresStore(database, notices, queue, new Bodies(codec));
   try {
     await migrate(database);
+    await checkKeys(database, codec, keys);
     await queue.open();
     await notices.open();
     return store;

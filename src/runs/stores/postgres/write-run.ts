@@ -36,11 +36,10 @@ const WRITE: Statement = {
       UPDATE :schema.steps AS step SET body = $11
       FROM written
       WHERE $11::bytea IS NOT NULL AND step.run_id = written.id
-        AND step.number = (SELECT max(number) FROM :schema.steps WHERE run_id = $1)
+        AND step.number = $20
     ), steps AS (
       INSERT INTO :schema.steps (run_id, number, body)
-      SELECT written.id,
-        coalesce((SELECT max(number) FROM :schema.steps WHERE run_id = $1), 0) + step.number, step.body
+      SELECT written.id, $20::integer + step.number, step.body
       FROM written, unnest($12::bytea[]) WITH ORDINALITY AS step (body, number)
     ), events AS (
       INSERT INTO :schema.events (run_id, last_sequence, body)
@@ -57,6 +56,11 @@ const WRITE: Statement = {
       FROM written, thread, unnest($13::text[]) WITH ORDINALITY AS message (id, number)
     )
     SELECT id FROM written`,
+};
+
+const COUNT_STEPS: Statement = {
+  name: "count_steps",
+  text: "SELECT count(*)::integer AS count FROM :schema.steps WHERE run_id = $1",
 };
 
 const LAST_SEQUENCE: Statement = {
@@ -90,6 +94,7 @@ export function endsLease({ run }: Pick<RunWrite, "run">): boolean {
 export async function writeRun(queries: Queries, write: FencedWrite, bodies: Bodies): Promise<boolean> {
   const events = eventColumns(write.runId, write.events ?? [], bodies);
   const messages = messageColumns(write.messages ?? [], bodies);
+  const count = await countSteps(queries, write);
   const values: Value[] = [
     write.runId,
     write.holder,
@@ -98,8 +103,8 @@ export async function writeRun(queries: Queries, write: FencedWrite, bodies: Bod
     events.last,
     events.lastOfRows,
     events.bodies,
-    write.latestStep === undefined ? null : bodies.writeStep(write.runId, write.latestStep),
-    (write.steps ?? []).map((step) => bodies.writeStep(write.runId, step)),
+    write.latestStep === undefined ? null : bodies.writeStep(write.runId, count, write.latestStep),
+    (write.steps ?? []).map((step, index) => bodies.writeStep(write.runId, count + index + 1, step)),
     messages.ids,
     messages.runIds,
     messages.areOutput,
@@ -107,10 +112,18 @@ export async function writeRun(queries: Queries, write: FencedWrite, bodies: Bod
     messages.latest,
     endsLease(write),
     write.durationMs,
+    count,
   ];
   if ((await queries.query(WRITE, values)).length > 0) return true;
   await checkSequence(queries, write, events.first);
   return false;
+}
+
+/** The number of steps that are there. Only who holds the run adds to them, and only then anything is written. */
+async function countSteps(queries: Queries, { runId, latestStep, steps = [] }: FencedWrite): Promise<number> {
+  if (latestStep === undefined && steps.length === 0) return 0;
+  const [row] = await queries.query<{ count: number }>(COUNT_STEPS, [runId]);
+  return row?.count ?? 0;
 }
 
 function runValues({ run }: FencedWrite, bodies: Bodies): Value[] {

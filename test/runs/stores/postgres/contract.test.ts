@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { BodyCodec } from "../../../src/runs/stores/body-codec.ts";
-import { openPostgresStore } from "../../../src/runs/stores/postgres/store.ts";
-import { Postgres } from "../../support/postgres/start-postgres.ts";
-import { describeRunStore } from "../store-contract.ts";
+import { openPostgresStore } from "../../../../src/runs/stores/postgres/store.ts";
+import { Postgres } from "../../../support/postgres/start-postgres.ts";
+import { describeRunStore } from "../../store-contract.ts";
 
 const postgres = await Postgres.start();
 /** What went wrong in the background. */
@@ -22,7 +21,7 @@ if (postgres === undefined) {
   const open = () =>
     openPostgresStore({
       url: postgres.url(),
-      codec: new BodyCodec({ maxBodyBytes: 16 * 1024 * 1024 }),
+      maxBodyBytes: 16 * 1024 * 1024,
       onProblem: (problem) => problems.push(problem),
     });
   describeRunStore("a PostgreSQL store", {

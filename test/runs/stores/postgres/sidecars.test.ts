@@ -5,12 +5,17 @@ import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Run, type RunEvent, RunEventSchema, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
-import { type Simulator, startSimulator } from "../../../src/simulator/index.ts";
-import { killLeftovers } from "../../cli/support/spawn-outrigger.ts";
-import { Postgres } from "../../support/postgres/start-postgres.ts";
-import { randomOf } from "../../support/random.ts";
-import { type Sidecar, startSidecarProcess } from "../../support/sidecar.ts";
+import {
+  type Run,
+  type RunEvent,
+  RunEventSchema,
+  RunStatus,
+} from "../../../../src/gen/outrigger/v1/run_pb.ts";
+import { type Simulator, startSimulator } from "../../../../src/simulator/index.ts";
+import { killLeftovers } from "../../../cli/support/spawn-outrigger.ts";
+import { Postgres } from "../../../support/postgres/start-postgres.ts";
+import { randomOf } from "../../../support/random.ts";
+import { type Sidecar, startSidecarProcess } from "../../../support/sidecar.ts";
 
 const found = await Postgres.start();
 
@@ -194,9 +199,7 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     expect(ids.length).toBeGreaterThan(30);
     const open = async () => {
       const runs = await Promise.all(ids.map((runId) => sidecar.runs.getRun({ runId })));
-      return runs
-        .filter(({ status }) => !TERMINAL.has(status))
-        .map(({ id, status }) => `${id} ${status}`);
+      return runs.filter(({ status }) => !TERMINAL.has(status)).map(({ id, status }) => `${id} ${status}`);
     };
     await expect.poll(open, { timeout: 120_000, interval: 500 }).toEqual([]);
     for (const [text, id] of acknowledged) {
