@@ -1,6 +1,7 @@
 /** The responses that are kept: reading, deleting and cancelling them, and their input. */
 import { invalidField, NotFoundError } from "../../core/errors.ts";
 import type { Run } from "../../gen/outrigger/v1/run_pb.ts";
+import { asObject, tryParseJson } from "../../kit/json/json.ts";
 import type { EndpointRequest, EndpointResponse } from "../endpoint.ts";
 import { jsonResponse } from "../json-response.ts";
 import { KEEP_ALIVE_MS } from "./create-response.ts";
@@ -21,7 +22,7 @@ export async function getResponse(
   id: string,
 ): Promise<EndpointResponse> {
   const { query } = request;
-  const isStreamed = booleanIn(query, "stream");
+  const isStreamed = booleanIn(query, "stream") || (await isStreamWantedInBody(request));
   const startingAfter = cursorIn(query);
   const pads = booleanIn(query, "include_obfuscation");
   if (startingAfter !== undefined && !isStreamed)
@@ -108,6 +109,12 @@ function booleanIn(query: URLSearchParams, name: string): boolean {
   if (value === null || value === "false") return false;
   if (value === "true") return true;
   throw invalidField(name, `expected true or false, found ${quote(value)}`);
+}
+
+/** OpenAI's SDK for Go sends `stream` in a body, although the request is a GET. */
+async function isStreamWantedInBody({ readBody }: EndpointRequest): Promise<boolean> {
+  const body = await readBody();
+  return body.byteLength > 0 && asObject(tryParseJson(Buffer.from(body).toString("utf8")))?.stream === true;
 }
 
 function cursorIn(query: URLSearchParams): number | undefined {

@@ -1,5 +1,7 @@
 /** OpenAI's official SDK against the API over real sockets, with a simulator of each provider behind it. */
+import { request } from "node:http";
 import { connect } from "node:http2";
+import { text } from "node:stream/consumers";
 import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
 import { columns } from "../../providers/support/columns.ts";
@@ -78,6 +80,25 @@ describe.each(columns)("With $title behind it, the API", ({ name }) => {
     for (const cursor of [0, 1, Math.floor(events.length / 2), events.length - 2, events.length - 1])
       expect(await read(`&starting_after=${cursor}`)).toBe(each.slice(cursor + 1).join(""));
     expect(await (await api.fetch(`/v1/responses/${id}`)).json()).toEqual(events.at(-1)?.response);
+  });
+
+  it("streams the events where a GET says so in its body, as OpenAI's SDK for Go does", async () => {
+    const api = await startApi(servers);
+    const body = await streamed(api, { model: model("sim-text"), input: "Hello" });
+    const [, id = ""] = /"id":"(resp_\w+)"/.exec(body) ?? [];
+    const rest = await getWithBody(
+      `${api.server.url}/v1/responses/${id}?starting_after=3`,
+      '{"stream":true}',
+    );
+    expect(rest).toBe(
+      body
+        .split(/(?<=\n\n)/)
+        .slice(4)
+        .join(""),
+    );
+    expect(await getWithBody(`${api.server.url}/v1/responses/${id}`, "no JSON")).toContain(
+      '"object":"response"',
+    );
   });
 
   it("gives the SDK's accumulator the final response", async () => {
@@ -229,4 +250,14 @@ it("The API is the same over HTTP/2.", async () => {
 /** The SDK adds these to what it reads. */
 function withoutHelpers(response: object): object {
   return Object.fromEntries(Object.entries(response).filter(([name]) => !name.startsWith("_")));
+}
+
+/** `fetch` sends no body with a GET. */
+function getWithBody(url: string, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const sent = request(url, { headers }, (response) => text(response).then(resolve, reject));
+    sent.on("error", reject);
+    sent.end(body);
+  });
 }
