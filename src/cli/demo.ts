@@ -1,7 +1,6 @@
 import { Client } from "../client/client.ts";
-import { createAdapter } from "../client/providers.ts";
+import { createAdapter, type ProviderSettings } from "../client/providers.ts";
 import { loadConfig } from "../config/index.ts";
-import type { ProviderAdapter } from "../core/adapter.ts";
 import { createLogger } from "../server/telemetry/logging.ts";
 import { type Simulator, startSimulator } from "../simulator/index.ts";
 import { demoText } from "./demo-text.ts";
@@ -20,16 +19,19 @@ const FLAGS = {
 /** `outrigger demo`: runs the sidecar with the simulator behind it until a signal stops it. */
 export async function demo(args: readonly string[], { env, stdout }: Terminal): Promise<number> {
   const flags = parseFlags(args, FLAGS);
-  const config = await loadConfig({
+  const loaded = await loadConfig({
     environment: demoEnvironment(env),
     flags: { listen: flags.listen, adminListen: flags["admin-listen"], logLevel: flags["log-level"] },
   });
   // The simulator is on loopback: the proxy of this machine must not be used for it.
   process.env.no_proxy = "*";
   const simulator = await startSimulator();
+  const providers = providersOf(simulator);
+  const defaultProvider = "openai";
+  const config = { ...loaded, client: { ...loaded.client, providers, defaultProvider } };
   const client = new Client({
-    providers: providersOf(simulator),
-    defaultProvider: "openai",
+    providers: Object.fromEntries([...providers].map(([name, each]) => [name, createAdapter(name, each)])),
+    defaultProvider,
     fieldPaths: "contract",
   });
   const sidecar = await startSidecar({
@@ -49,24 +51,23 @@ export async function demo(args: readonly string[], { env, stdout }: Terminal): 
 }
 
 /** The simulator by each of its wire formats. Its models are the same in all of them. */
-function providersOf(simulator: Simulator): Record<string, ProviderAdapter> {
+function providersOf(simulator: Simulator): ReadonlyMap<string, ProviderSettings> {
   const apiKey = "demo-key";
-  return {
-    openai: createAdapter("openai", { api: "openai-responses", apiKey, baseUrl: simulator.openaiBaseUrl }),
-    anthropic: createAdapter("anthropic", {
-      api: "anthropic-messages",
-      apiKey,
-      baseUrl: simulator.anthropicBaseUrl,
-    }),
-    gemini: createAdapter("gemini", { api: "gemini", apiKey, baseUrl: simulator.geminiBaseUrl }),
-    compatible: createAdapter("compatible", {
-      api: "openai-chat",
-      apiKey,
-      baseUrl: simulator.openaiBaseUrl,
-      // The simulator has OpenAI's rules for schemas.
-      profile: { strictSchemas: "openai" },
-    }),
-  };
+  return new Map<string, ProviderSettings>([
+    ["openai", { api: "openai-responses", apiKey, baseUrl: simulator.openaiBaseUrl }],
+    ["anthropic", { api: "anthropic-messages", apiKey, baseUrl: simulator.anthropicBaseUrl }],
+    ["gemini", { api: "gemini", apiKey, baseUrl: simulator.geminiBaseUrl }],
+    [
+      "compatible",
+      {
+        api: "openai-chat",
+        apiKey,
+        baseUrl: simulator.openaiBaseUrl,
+        // The simulator has OpenAI's rules for schemas.
+        profile: { strictSchemas: "openai" },
+      },
+    ],
+  ]);
 }
 
 /** The variables that a demo reads. Its admin port is not open to the network. */

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
+import OpenAI from "openai";
 import { userMessage } from "outrigger";
 import { InferenceService } from "outrigger/proto";
 import { afterEach, describe, expect, it } from "vitest";
@@ -19,6 +20,16 @@ function commandBelow(heading: string, text: string): string {
 }
 
 describe("outrigger demo", () => {
+  it("serves its providers under /v1 by their names", async () => {
+    const outrigger = spawnOutrigger(["demo", ...anyPort]);
+    const [, address] = await outrigger.printed(/calls +(\S+)[\s\S]*Ctrl-C/);
+    const openai = new OpenAI({ apiKey: "any", baseURL: `http://${address}/v1` });
+    for (const provider of ["openai", "anthropic", "gemini", "compatible"]) {
+      const request = { model: `${provider}/sim-echo`, input: provider };
+      expect((await openai.responses.create(request)).output_text).toBe(provider);
+    }
+  });
+
   it("answers without a key, regardless of the providers in the environment", async () => {
     const environment = {
       OPENAI_API_KEY: "sk-real",
