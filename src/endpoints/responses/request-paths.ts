@@ -1,4 +1,5 @@
 /** The paths of a request to the engine -> those of the body that it was read from. */
+import { type JsonObject, objectsIn } from "../../kit/json/json.ts";
 import type { MessagePaths } from "./message-drafts.ts";
 
 /** Where the parts of a request come from. */
@@ -6,6 +7,18 @@ export interface RequestPaths {
   readonly messages: readonly MessagePaths[];
   readonly tools: readonly string[];
   readonly servers: readonly string[];
+}
+
+/**
+ * Where the tools of the contract are in `tools` of the body, as far as that tells: a namespace is as many tools as it
+ * has, and an MCP server none.
+ */
+export function toolPathsOf(tools: readonly JsonObject[]): readonly string[] {
+  return tools.flatMap(({ type, tools: members }, index) => {
+    if (type === "mcp") return [];
+    if (type !== "namespace") return [`tools[${index}]`];
+    return objectsIn(members).map((_, member) => `tools[${index}].tools[${member}]`);
+  });
 }
 
 /** Fields of the contract that have one counterpart, by the beginning of their paths. */

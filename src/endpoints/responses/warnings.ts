@@ -3,10 +3,10 @@ import type { Warning } from "../../gen/outrigger/v1/response_pb.ts";
 import { bodyPathOf } from "./request-paths.ts";
 import type { RequestWarning } from "./settings.ts";
 
-/** A warning of the contract, with the path of the field in the API's own request. */
-export function warningOf({ code, field, message }: Warning): RequestWarning {
-  return { code, param: bodyPathOf(field, NO_PATHS), message };
+/**
+ * A warning of the contract, with the path of the field in the API's own request.
+ * @param tools Paths of the tools. Those of messages are not known any more: the warning names `input`.
+ */
+export function warningOf({ code, field, message }: Warning, tools: readonly string[]): RequestWarning {
+  return { code, param: bodyPathOf(field, { messages: [], tools, servers: [] }), message };
 }
-
-/** The elements of the lists are not known any more: their paths keep the numbers that the contract gives them. */
-const NO_PATHS = { messages: [], tools: [], servers: [] };

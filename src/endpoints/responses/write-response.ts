@@ -16,6 +16,7 @@ import type {
 } from "../../wire/openai-responses/response.ts";
 import { responseErrorOf } from "./errors.ts";
 import { responseIdOf } from "./ids.ts";
+import { toolPathsOf } from "./request-paths.ts";
 import type { RequestWarning, ResponseSettings } from "./settings.ts";
 import { warningOf } from "./warnings.ts";
 
@@ -32,12 +33,14 @@ export interface RunOutput {
 /** Writes the response objects of one run. What does not change is written once. */
 export class ResponseWriter {
   readonly #warnings: readonly RequestWarning[];
+  readonly #toolPaths: readonly string[];
   readonly #head: string;
   readonly #tail: string;
 
   /** @param run The run as it was created, or later. */
   constructor(run: Run, { echoed, warnings }: ResponseSettings) {
     this.#warnings = warnings;
+    this.#toolPaths = toolPathsOf(echoed.tools);
     const created_at = secondsOf(run.createdAt) ?? 0;
     const head = { id: responseIdOf(run.id), object: "response", created_at } as const;
     this.#head = `{${membersOf(head satisfies Partial<ResponseObject>)}`;
@@ -47,7 +50,10 @@ export class ResponseWriter {
   /** The response object of a run, as JSON text. */
   write(run: Run, { model, items, warnings }: RunOutput): string {
     const state = membersOf(stateOf(run, model));
-    const told = [...this.#warnings, ...[...run.warnings, ...warnings].map(warningOf)];
+    const told = [
+      ...this.#warnings,
+      ...[...run.warnings, ...warnings].map((each) => warningOf(each, this.#toolPaths)),
+    ];
     return `${this.#head},${state},"output":[${items.join(",")}],${warningsText(told)}${this.#tail}`;
   }
 }
