@@ -3,11 +3,12 @@
  * answered one after the other.
  */
 import { type SDKError, toSdkError } from "../../core/errors.ts";
-import { without } from "../../kit/json/json.ts";
+import { type JsonObject, without } from "../../kit/json/json.ts";
 import type { EndpointRequest, EndpointSocket } from "../endpoint.ts";
 import { errorObjectOf, statusOf } from "./errors.ts";
 import { MessageSink } from "./event-output.ts";
 import { mistake, parseBody, quote } from "./fields.ts";
+import { LatestResponse } from "./latest-response.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { startRun } from "./start-run.ts";
 import { ResponseEvents } from "./write-events.ts";
@@ -24,7 +25,8 @@ export async function serveSocket(
   request: EndpointRequest,
   parts: ResponsesParts,
 ): Promise<void> {
-  for await (const text of socket.messages) await new Exchange(socket, request, parts).answer(text);
+  const latest = new LatestResponse();
+  for await (const text of socket.messages) await new Exchange(socket, request, parts, latest).answer(text);
   socket.close(NORMAL_CLOSURE, "");
 }
 
@@ -33,13 +35,20 @@ class Exchange {
   readonly #socket: EndpointSocket;
   readonly #request: EndpointRequest;
   readonly #parts: ResponsesParts;
+  readonly #latest: LatestResponse;
   /** Begins what is added to each event: the stream that the message names. */
   #suffix = "}";
 
-  constructor(socket: EndpointSocket, request: EndpointRequest, parts: ResponsesParts) {
+  constructor(
+    socket: EndpointSocket,
+    request: EndpointRequest,
+    parts: ResponsesParts,
+    latest: LatestResponse,
+  ) {
     this.#socket = socket;
     this.#request = request;
     this.#parts = parts;
+    this.#latest = latest;
   }
 
   async answer(text: string): Promise<void> {
@@ -55,7 +64,7 @@ class Exchange {
   }
 
   /** The body of the request that a message is. */
-  #bodyOf(text: string): Buffer {
+  #bodyOf(text: string): JsonObject {
     const message = parseBody(Buffer.from(text));
     const streamId = message.string("stream_id", { max: 128 });
     if (streamId !== undefined) this.#suffix = `,"stream_id":${JSON.stringify(streamId)}}`;
@@ -64,21 +73,30 @@ class Exchange {
       throw mistake("type", "unsupported_value", `expected "response.create", found ${quote(type)}`);
     if (message.boolean("generate") === false)
       throw mistake("generate", "unsupported_value", "expected true: there is nothing to prepare here");
-    return Buffer.from(JSON.stringify(without(message.value, ...OWN_MEMBERS)));
+    return this.#latest.expand(without(message.value, ...OWN_MEMBERS));
   }
 
-  async #run(body: Uint8Array): Promise<void> {
-    const { read, started } = await startRun(body, this.#parts, this.#request);
+  async #run(body: JsonObject): Promise<void> {
+    const bytes = Buffer.from(JSON.stringify(body));
+    const { read, started } = await startRun(bytes, this.#parts, this.#request);
     const sink = new MessageSink();
     const pads = read.streamOptions.includeObfuscation === true;
     const writer = new ResponseEvents(started.run, sink, { startingAfter: -1, pads });
+    let last: string | undefined;
     for await (const batch of started.events) {
       writer.push(batch);
-      for (const message of sink.take()) await this.#send(message);
+      last = (await this.#sendAll(sink.take())) ?? last;
     }
     writer.end();
-    for (const message of sink.take()) await this.#send(message);
+    last = (await this.#sendAll(sink.take())) ?? last;
+    this.#latest.replace(body, bytes.byteLength, last);
     if (writer.failure !== undefined) this.#request.noteFailure(writer.failure);
+  }
+
+  /** Returns the last one. */
+  async #sendAll(messages: readonly string[]): Promise<string | undefined> {
+    for (const message of messages) await this.#send(message);
+    return messages.at(-1);
   }
 
   #send(message: string): Promise<void> {

@@ -1,0 +1,185 @@
+/** The WebSocket mode through OpenAI's official SDK, with a simulator of each provider behind it. */
+
+import { create } from "@bufbuild/protobuf";
+import type {
+  ResponseInput,
+  ResponsesClientEvent,
+  ResponsesServerEvent,
+} from "openai/resources/responses/responses";
+import { ResponsesWS } from "openai/resources/responses/ws";
+import { describe, expect, it } from "vitest";
+import { RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import { ListRunsRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
+import { columns } from "../../providers/support/columns.ts";
+import { useTestServers } from "../../server/support/test-server.ts";
+import { type ApiServer, startApi } from "../support/api-server.ts";
+
+const servers = useTestServers();
+
+type Request = Omit<ResponsesClientEvent.ResponseCreate, "type">;
+
+/** A connection of the SDK that collects what it gets. */
+class Connection {
+  readonly socket: ResponsesWS;
+  readonly #events: ResponsesServerEvent[] = [];
+  #wake: (() => void) | undefined;
+
+  constructor({ openai }: ApiServer) {
+    this.socket = new ResponsesWS(openai);
+    this.socket.on("event", (event) => {
+      this.#events.push(event);
+      this.#wake?.();
+    });
+    this.socket.on("error", () => {});
+    servers.onEnd(() => this.socket.close());
+  }
+
+  /** Sends a request and waits for its last event. */
+  create(request: Request): Promise<ResponsesServerEvent[]> {
+    return this.sendRaw(JSON.stringify({ type: "response.create", ...request }));
+  }
+
+  /** Sends a message and waits for the last event of its answer. */
+  async sendRaw(text: string): Promise<ResponsesServerEvent[]> {
+    this.#events.length = 0;
+    this.socket.sendRaw(text);
+    const isLast = ({ type }: ResponsesServerEvent) =>
+      ["response.completed", "response.incomplete", "response.failed", "error"].includes(type ?? "");
+    while (!this.#events.some(isLast)) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return [...this.#events];
+  }
+}
+
+/** The final response of a stream. */
+function responseOf(events: readonly ResponsesServerEvent[]) {
+  const last = events.at(-1);
+  if (last?.type !== "response.completed")
+    throw new Error(`expected a response, found ${JSON.stringify(last)}`);
+  return last.response;
+}
+
+function textOf(events: readonly ResponsesServerEvent[]): string {
+  return responseOf(events)
+    .output.flatMap((item) => (item.type === "message" ? item.content : []))
+    .map((part) => (part.type === "output_text" ? part.text : ""))
+    .join("");
+}
+
+describe.each(columns)("With $title behind it, a WebSocket of the API", ({ name }) => {
+  const model = `${name}/sim-echo`;
+
+  it("gives the events of a stream over HTTP, for one response after the other", async () => {
+    const api = await startApi(servers);
+    const connection = new Connection(api);
+    const http: string[] = [];
+    const stream = await api.openai.responses.create({ model, input: "Grüße 👋", stream: true });
+    for await (const { type } of stream) http.push(type);
+    for (const input of ["Grüße 👋", "again"]) {
+      const events = await connection.create({ model, input });
+      expect(textOf(events)).toBe(input);
+      expect(events.map((event) => ("sequence_number" in event ? event.sequence_number : -1))).toEqual(
+        events.map((_, index) => index),
+      );
+      if (input !== "again") expect(events.map(({ type }) => type)).toEqual(http);
+    }
+  });
+
+  it("continues a stored response of another connection", async () => {
+    const api = await startApi(servers);
+    const first = responseOf(await new Connection(api).create({ model, input: "one" }));
+    const second = responseOf(
+      await new Connection(api).create({ model, input: "two", previous_response_id: first.id }),
+    );
+    expect(second.previous_response_id).toBe(first.id);
+    expect(await api.openai.responses.retrieve(second.id)).toMatchObject({
+      id: second.id,
+      status: "completed",
+    });
+  });
+
+  it("continues its latest response where that was not stored, and only on the same connection", async () => {
+    const api = await startApi(servers);
+    const connection = new Connection(api);
+    const first = responseOf(await connection.create({ model, input: "one", store: false }));
+    const seen = () => JSON.stringify(api.simulator.requests.at(-1)?.body);
+    const request = { model, input: "two", store: false, previous_response_id: first.id } satisfies Request;
+    const other = await new Connection(api).create(request);
+    expect(other).toMatchObject([{ type: "error", status: 400 }]);
+    const second = responseOf(await connection.create(request));
+    expect(seen()).toMatch(/one.*one.*two/s);
+    responseOf(await connection.create({ ...request, input: "three", previous_response_id: second.id }));
+    expect(seen()).toMatch(/one.*one.*two.*two.*three/s);
+    const stale = await connection.create({ ...request, input: "late" });
+    expect(stale).toMatchObject([{ type: "error", status: 400 }]);
+    await expect(api.openai.responses.retrieve(first.id)).rejects.toThrow("404");
+  });
+
+  it("takes the result of a function that the response before called, without storing either", async () => {
+    const api = await startApi(servers);
+    const connection = new Connection(api);
+    const tools: Request["tools"] = [
+      {
+        type: "function",
+        name: "get_weather",
+        description: "The weather in a city",
+        parameters: {
+          type: "object",
+          properties: { city: { type: "string" } },
+          required: ["city"],
+          additionalProperties: false,
+        },
+        strict: true,
+      },
+    ];
+    const asked = { model: `${name}/sim-tools`, store: false } satisfies Request;
+    const first = responseOf(await connection.create({ ...asked, tools, input: "Weather in Paris?" }));
+    const call = first.output.find((item) => item.type === "function_call");
+    expect(call).toMatchObject({ name: "get_weather" });
+    const output: ResponseInput = [
+      {
+        type: "function_call_output",
+        call_id: call?.type === "function_call" ? call.call_id : "",
+        output: "sunny",
+      },
+    ];
+    const second = await connection.create({ ...asked, input: output, previous_response_id: first.id });
+    expect(responseOf(second).status).toBe("completed");
+    expect(JSON.stringify(api.simulator.requests.at(-1)?.body)).toMatch(/get_weather.*sunny/s);
+  });
+});
+
+describe("A WebSocket of the API", () => {
+  it("answers mistakes with an error and goes on", async () => {
+    const api = await startApi(servers);
+    const connection = new Connection(api);
+    const wrong = await connection.create({ model: "openai/sim-echo", input: "x", temperature: 9 });
+    expect(wrong).toMatchObject([{ type: "error", status: 400, error: { type: "invalid_request_error" } }]);
+    for (const text of ["{", "[]", '{"type":"response.steer"}', '{"type":"response.create"}']) {
+      expect(await connection.sendRaw(text)).toMatchObject([{ type: "error", status: 400 }]);
+    }
+    expect(textOf(await connection.create({ model: "openai/sim-echo", input: "still here" }))).toBe(
+      "still here",
+    );
+  });
+
+  it("cancels the run of a client that leaves", async () => {
+    const api = await startApi(servers);
+    const connection = new Connection(api);
+    connection.socket.send({
+      type: "response.create",
+      model: "openai/sim-long:tokens=5000,rate=50",
+      input: "x",
+    });
+    await expect.poll(() => api.simulator.requests.length).toBe(1);
+    connection.socket.close();
+    const statusOf = async () => {
+      const { runs } = await api.engine.listRuns("", create(ListRunsRequestSchema));
+      return runs[0]?.status;
+    };
+    await expect.poll(statusOf).toBe(RunStatus.CANCELLED);
+  });
+});
