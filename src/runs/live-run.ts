@@ -78,6 +78,11 @@ export class LiveRun {
   }
 
   async #drive(): Promise<void> {
+    const { store, plan } = this.#options;
+    // Other processes cancel it as well.
+    const unsubscribe = store.subscribe(plan.run.id, (notice) => {
+      if (notice === "cancel") this.cancel();
+    });
     try {
       await this.#conclude(await this.#execute());
       this.hub.close({ case: "over" });
@@ -85,6 +90,7 @@ export class LiveRun {
       const isLost = thrown instanceof LeaseLostError;
       this.hub.close(isLost ? { case: "lost" } : { case: "failed", error: toSdkError(thrown) });
     } finally {
+      unsubscribe();
       this.#scope.release();
       this.#options.onEnd(this.#run);
     }

@@ -5,6 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type BundleFile, bundleProgram, writeBundle } from "../../../scripts/build/bundle.ts";
 import { killLeftovers, type Outrigger, spawnOutrigger } from "../../cli/support/spawn-outrigger.ts";
 import { serveByHand } from "../../runs/mcp/servers.ts";
+import { Postgres } from "../../support/postgres/start-postgres.ts";
+
+const postgres = await Postgres.start();
 
 const anyPort = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
 
@@ -20,7 +23,10 @@ beforeAll(async () => {
 
 afterEach(killLeftovers);
 
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+  await postgres?.stop();
+});
 
 function spawnBundle(args: readonly string[], env: Record<string, string> = {}): Outrigger {
   return spawnOutrigger(args, env, join(folder, "outrigger.cjs"));
@@ -62,7 +68,7 @@ describe("the bundle", () => {
     expect(modules).toContain("node_modules/undici/lib/dispatcher/pool.js");
     expect(modules).toContain("node_modules/zod/v4/mini/schemas.js");
     const dead =
-      /undici\/lib\/(milo|mock|cache|web\/(websocket|eventsource|fetch\/index))|zod\/v4\/(classic|locales)|\/(ajv|jose)/;
+      /undici\/lib\/(milo|mock|cache|web\/(websocket|eventsource|fetch\/index))|zod\/v4\/(classic|locales)|\/(ajv|jose)|node_modules\/(luxon|cron-parser|rrule-temporal)/;
     // The MCP client is written with it, and loaded by runs that use it.
     const others = files.filter(({ path }) => path !== "chunks/runs-mcp-connection.cjs");
     expect(others.flatMap((file) => file.modules).filter((module) => dead.test(module))).toEqual([]);
@@ -85,7 +91,7 @@ describe("the bundle", () => {
     const modules = modulesIn(await loaded());
     expect(modules).toContain("src/server/grpc/transport.ts");
     const unused =
-      /^src\/simulator\/|^src\/config\/yaml-file|^node_modules\/(yaml|@modelcontextprotocol)\/|^src\/cli\/(demo|simulate)/;
+      /^src\/simulator\/|^src\/config\/yaml-file|^node_modules\/(yaml|@modelcontextprotocol|pg|pg-boss)\/|^src\/cli\/(demo|simulate)/;
     expect(modules.filter((module) => unused.test(module))).toEqual([]);
     expect(files.flatMap((file) => file.modules).filter((module) => unused.test(module))).not.toEqual([]);
   });
@@ -137,6 +143,30 @@ describe("the bundle", () => {
       serverTools: [{ name: "desk__work", serverLabel: "desk", toolName: "work" }],
       steps: [{ response: { provider: "echo", message: { content: [{ text: "Say hello." }] } } }],
     });
+    serve.child.kill("SIGTERM");
+    expect(await serve.ended).toBe(0);
+  });
+
+  it.skipIf(postgres === undefined)("executes runs in the background that PostgreSQL keeps", async () => {
+    const config = join(folder, "postgres.yaml");
+    await writeFile(config, "providers: { echo: { api: command, command: [/bin/cat], format: text } }\n");
+    const env = { OUTRIGGER_RUNS_STORE: postgres?.url() ?? "" };
+    const serve = spawnBundle(["serve", "--config", config, ...anyPort], env);
+    const [, address = ""] = await serve.printed(/"addresses":\["([^"]+)"/);
+    const call = async (method: string, body: object): Promise<unknown> => {
+      const response = await fetch(`http://${address}/outrigger.v1.RunService/${method}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      return response.json();
+    };
+    const options = { request: { model: "m" }, prompt: "Say hello." };
+    expect(await call("CreateRun", { options, background: true })).toMatchObject({
+      status: "RUN_STATUS_QUEUED",
+    });
+    const list = () => call("ListRuns", {});
+    await expect.poll(list).toMatchObject({ runs: [{ status: "RUN_STATUS_COMPLETED" }] });
     serve.child.kill("SIGTERM");
     expect(await serve.ended).toBe(0);
   });

@@ -209,7 +209,8 @@ export class Deliveries {
       try {
         const { jobs, hasMore } = await this.#queue.fetch(this.#concurrency - this.#underWay.size);
         this.#isWoken ||= hasMore;
-        for (const job of jobs) this.#underWay.set(job.id, this.#deliver(job));
+        if (this.#isStopped) await Promise.all(jobs.map((job) => this.#queue.finish(job)));
+        else for (const job of jobs) this.#underWay.set(job.id, this.#deliver(job));
       } catch (thrown) {
         this.#onProblem(storeFailure(thrown));
         break;

@@ -46,8 +46,8 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     if (found !== undefined) postgres = found;
     simulator = await startSimulator({ requestLog: { maxEntries: 10_000 } });
     folder = await mkdtemp(join(tmpdir(), "outrigger-sidecars-"));
-    const limits = `{ lease: ${LEASE_MS}ms, max_background_runs: 8 }`;
-    await writeFile(join(folder, "config.yaml"), `runs:\n  limits: ${limits}\n`);
+    await writeConfig("short.yaml", `{ lease: ${LEASE_MS}ms, max_background_runs: 8 }`);
+    await writeConfig("long.yaml", "{ lease: 120s }");
   });
   beforeEach(async () => {
     databases += 1;
@@ -61,8 +61,12 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
     await rm(folder, { recursive: true });
   });
 
-  function start(): Promise<Sidecar> {
-    return startSidecarProcess(join(folder, "config.yaml"), {
+  function writeConfig(name: string, limits: string): Promise<void> {
+    return writeFile(join(folder, name), `runs:\n  limits: ${limits}\n`);
+  }
+
+  function start(config = "short.yaml"): Promise<Sidecar> {
+    return startSidecarProcess(join(folder, config), {
       OPENAI_API_KEY: "any",
       OPENAI_BASE_URL: simulator.openaiBaseUrl,
       OUTRIGGER_RUNS_STORE: postgres.url(database),
@@ -75,7 +79,8 @@ describe.skipIf(found === undefined)("sidecars on one PostgreSQL database", { ti
   }
 
   it("poll, follow, continue and cancel runs that another one started", async () => {
-    const [first, second] = await Promise.all([start(), start()]);
+    // Long leases: nothing but notices tells one of what the other one does.
+    const [first, second] = await Promise.all([start("long.yaml"), start("long.yaml")]);
     const slow = request("sim-long:tokens=300,rate=150", "hello");
     const { id } = await first.runs.createRun({ ...slow, background: true });
     const early = read(second, id);
