@@ -46,6 +46,8 @@ export class CommandAdapter implements ProviderAdapter {
   readonly #mask: KeyMask;
   readonly #models = new WeakMap<Catalog, ProviderModels>();
   readonly #running = new Set<ProgramRun>();
+  /** The ends of programs, which outlast the programs by the removal of their folders. */
+  readonly #ending = new Set<Promise<void>>();
   /** Programs that are about to start. */
   #starting = 0;
 
@@ -83,9 +85,8 @@ export class CommandAdapter implements ProviderAdapter {
 
   /** Ends all programs. */
   async close(): Promise<void> {
-    const running = [...this.#running];
-    for (const run of running) run.stop(new AbortError("the sidecar stops"));
-    await Promise.all(running.map(({ exited }) => exited));
+    for (const run of this.#running) run.stop(new AbortError("the sidecar stops"));
+    await Promise.all(this.#ending);
   }
 
   async #open(request: Request, options: AdapterCallOptions): Promise<Batches<StreamEvent>> {
@@ -128,6 +129,9 @@ export class CommandAdapter implements ProviderAdapter {
       const run = await ProgramRun.start(call, (exit) => exitError(exit, { provider, request }));
       this.#running.add(run);
       void run.exited.then(() => this.#running.delete(run));
+      const gone = run.gone();
+      this.#ending.add(gone);
+      void gone.then(() => this.#ending.delete(gone));
       return run;
     } finally {
       this.#starting -= 1;

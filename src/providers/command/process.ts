@@ -64,6 +64,8 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
   #failure: SDKError | undefined;
   #silence: NodeJS.Timeout | undefined;
   #killer: NodeJS.Timeout | undefined;
+  /** Settles when its own folder has been removed. */
+  #removed: Promise<void> | undefined;
   #isReading = false;
   #isReleased = false;
 
@@ -79,7 +81,7 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
     try {
       if (call.signal?.aborted) throw abortErrorOf(call.signal);
       const run = new ProgramRun(call, folder, toError);
-      void run.exited.then(remove);
+      run.#removed = run.exited.then(remove);
       return run;
     } catch (error) {
       await remove();
@@ -113,6 +115,12 @@ export class ProgramRun implements AsyncIterableIterator<Uint8Array> {
   /** Resolves when the program has ended. Never rejects. */
   get exited(): Promise<ProgramExit> {
     return this.#exited.promise;
+  }
+
+  /** Resolves when it has ended and nothing is left of it. Never rejects. */
+  async gone(): Promise<void> {
+    await this.#exited.promise;
+    await this.#removed;
   }
 
   /**

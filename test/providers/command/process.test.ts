@@ -259,6 +259,13 @@ describe("a program that takes too long", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
+  it("leaves no folder behind where the adapter is closed right after its answer", async () => {
+    const adapter = await adapterOf("print(process.cwd());");
+    const folder = textOf(await adapter.complete(requestOf()));
+    await adapter.close();
+    expect(existsSync(folder)).toBe(false);
+  });
+
   it("is not started for a call that is cancelled already", async () => {
     const file = join(await testFolder(), "pid");
     const adapter = await adapterOf(`writeFileSync(${JSON.stringify(file)}, "x");`);
