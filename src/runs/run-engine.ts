@@ -30,7 +30,7 @@ import { NO_SERVER_TOOLS, type RunPlan } from "./run-execution.ts";
 import { RunReader } from "./run-reader.ts";
 import type { ServerTools } from "./server-tools.ts";
 import { isTerminal, isUnderWay, withStatus } from "./status.ts";
-import type { RunStore, StoredRun } from "./store.ts";
+import type { RunNotice, RunStore, StoredRun } from "./store.ts";
 import { MemoryStore } from "./stores/memory-store.ts";
 import { readInputOf, readSubmission } from "./submission.ts";
 import { ThreadMethods } from "./thread-methods.ts";
@@ -386,11 +386,16 @@ class Engine extends ThreadMethods implements RunEngine {
       lease,
       onEnd: (ended) => {
         if (live.get(id) === run) live.delete(id);
+        unsubscribe();
         leave();
         if (ended.status === RunStatus.REQUIRES_ACTION) this.#keepServers(options.plan);
         if (!isUnderWay(ended.status)) observer.runEnded?.(ended);
       },
     });
+    const onNotice = (notice: RunNotice) => {
+      if (notice === "cancel") run.cancel();
+    };
+    const unsubscribe = options.plan.run.stored ? options.store.subscribe(id, onNotice) : () => undefined;
     live.set(id, run);
     if (this.#isClosing) run.abort(closingError());
     return run;

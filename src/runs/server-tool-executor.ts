@@ -7,6 +7,7 @@ import {
   ServerToolStartSchema,
 } from "../gen/outrigger/v1/run_pb.ts";
 import { failedResult } from "../generation/failed-result.ts";
+import { untilAborted } from "../generation/linked-signal.ts";
 import type { StepContext, ToolExecutor, ToolOutcome } from "../generation/step-tools.ts";
 import { abortErrorOf } from "../kit/http/abort.ts";
 import type { Gate } from "./gate.ts";
@@ -77,7 +78,8 @@ export class ServerToolExecutor implements ToolExecutor {
     if (call.argumentsInvalid) return failedResult(call, "the arguments of the call are not valid JSON");
     await gate.wait(signal);
     try {
-      const { content, isError } = await tools.execute(call, { signal, timeoutMs });
+      const execution = tools.execute(call, { signal, timeoutMs });
+      const { content, isError } = await untilAborted(execution, signal);
       return create(ToolResultSchema, { toolCallId: call.id, content, isError });
     } catch (thrown) {
       if (signal.aborted) throw abortErrorOf(signal);

@@ -61,3 +61,11 @@ export async function eventsOf(batches: Batches<RunEvent>): Promise<RunEvent[]> 
 export function replay(engine: RunEngine, runId: string, after = -1, owner = ""): Promise<RunEvent[]> {
   return eventsOf(engine.streamRun(owner, runId, after, NEVER));
 }
+
+/** What a model does that answers nothing until its call is aborted. */
+export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal?.aborted) reject(signal.reason);
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
