@@ -46,6 +46,7 @@ export class Journal {
   #latestStep: StepResult | undefined;
   #writing: Promise<void> | undefined;
   #failure: Error | undefined;
+  #isStopped = false;
 
   /** @param next Sequence number of the next event. */
   constructor(target: JournalTarget, next: number) {
@@ -85,23 +86,29 @@ export class Journal {
 
   /** Writes what there is, now or after the write under way. Failures are reported to the target. */
   flush(): void {
-    if (this.#writing !== undefined || this.#failure !== undefined || this.#pending.length === 0) return;
+    const isIdle = this.#writing === undefined && this.#failure === undefined && !this.#isStopped;
+    if (!isIdle || this.#pending.length === 0) return;
     this.#writing = this.#writePending();
   }
 
+  /** From now on only `write` writes. Resolves when the write under way is over. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#writing;
+  }
+
   /**
-   * Writes what there is together with a change.
+   * Writes what there is together with a change. Only after `stop`.
    * @throws LeaseLostError; SDKError of the store, after which it can be called again.
    */
   async write(change: JournalChange): Promise<void> {
-    await this.#writing;
     if (this.#failure instanceof LeaseLostError) throw this.#failure;
     await this.#write(change);
   }
 
   async #writePending(): Promise<void> {
     try {
-      while (this.#pending.length > 0) await this.#write({});
+      while (this.#pending.length > 0 && !this.#isStopped) await this.#write({});
     } catch (thrown) {
       this.#failure = thrown instanceof Error ? thrown : new Error(String(thrown));
       this.#target.onFailure(this.#failure);

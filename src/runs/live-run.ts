@@ -110,6 +110,8 @@ export class LiveRun {
 
   /** Writes how the run ended, with all that is not written yet, and only then tells its readers. */
   async #conclude(ended: Run): Promise<void> {
+    // The last event must not be written without the change that it tells of.
+    await this.#journal.stop();
     const run = {
       ...ended,
       lastSequence: this.#journal.lastSequence + 1,

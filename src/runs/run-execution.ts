@@ -19,6 +19,7 @@ import type { Generation } from "../generation/contract/options.ts";
 import type { ModelClient } from "../generation/model-calls.ts";
 import { NO_TOOLS, type ToolExecutor } from "../generation/step-tools.ts";
 import { type LoopItem, runToolLoop } from "../generation/tool-loop.ts";
+import { abortErrorOf } from "../kit/http/abort.ts";
 import { attemptsOf, noteAttempts } from "../middleware/attempts.ts";
 import { type Conversation, type ConversationParts, composeConversation } from "./conversation.ts";
 import type { EventHub } from "./event-hub.ts";
@@ -188,6 +189,7 @@ export class RunExecution {
         this.#take(item.value);
         const pace = this.#hub.pace ?? this.#journal.pace;
         if (pace !== undefined) await pace;
+        if (signal.aborted) throw abortErrorOf(signal);
       }
     } finally {
       await loop.return(create(GenerateResultSchema));

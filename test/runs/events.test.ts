@@ -1,0 +1,205 @@
+/** Readers of one run: they all get the same events, written before they are told, however fast each of them is. */
+import { Client, EventStream, InternalError, type ModelClient, ServerError } from "outrigger";
+import { afterEach, describe, expect, it } from "vitest";
+import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
+import type { StreamEvent } from "../../src/gen/outrigger/v1/stream_event_pb.ts";
+import type { RunEngine } from "../../src/runs/engine.ts";
+import { createRunEngine } from "../../src/runs/run-engine.ts";
+import type { RunStore } from "../../src/runs/store.ts";
+import { MemoryStore } from "../../src/runs/stores/memory-store.ts";
+import { ScriptedModel } from "../generation/support/scripted-model.ts";
+import { eventsOf, NEVER, replay, runRequest, start } from "./support/test-engine.ts";
+import { wrapStore } from "./support/wrapped-store.ts";
+
+let open: RunEngine[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.map((engine) => engine.close()));
+  open = [];
+});
+
+/** A client whose model writes many words, one batch each, and notes how far it has come. */
+class WordyClient implements ModelClient {
+  written = 0;
+  readonly #words: number;
+  readonly #inner = new Client({ providers: { scripted: new ScriptedModel(["x"]) } });
+
+  constructor(words: number) {
+    this.#words = words;
+  }
+
+  complete: ModelClient["complete"] = (request, options) => this.#inner.complete(request, options);
+
+  stream: ModelClient["stream"] = (request, options) =>
+    new EventStream(this.#batches(this.#inner.stream(request, options).batches()));
+
+  /** Repeats the delta of a short answer. */
+  async *#batches(source: AsyncIterable<readonly StreamEvent[]>): AsyncGenerator<readonly StreamEvent[]> {
+    let sequence = 0;
+    const next = (event: StreamEvent): StreamEvent => ({ ...event, sequence: sequence++ });
+    for await (const batch of source)
+      for (const event of batch) {
+        const times = event.event.case === "textDelta" ? this.#words : 1;
+        for (let time = 0; time < times; time += 1) {
+          this.written += 1;
+          yield [next(event)];
+        }
+      }
+  }
+}
+
+function engineOf(words: number, store: RunStore = new MemoryStore()) {
+  const client = new WordyClient(words);
+  const engine = createRunEngine({ client, store });
+  open.push(engine);
+  return { engine, client };
+}
+
+/** Reads slowly, and lets others go on between two batches. */
+async function readSlowly(events: AsyncIterable<readonly RunEvent[]>): Promise<RunEvent[]> {
+  const read: RunEvent[] = [];
+  for await (const batch of events) {
+    read.push(...batch);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return read;
+}
+
+describe("the events of a run", () => {
+  it("are the same for the caller, for readers that come at any time, and for slow ones", async () => {
+    const { engine } = engineOf(2_000);
+    const started = await start(engine, runRequest("hi", { background: true }));
+    const { id } = started.run;
+    const readers = [
+      eventsOf(started.events),
+      replay(engine, id),
+      readSlowly(engine.streamRun("", id, -1, NEVER)),
+    ];
+    for (let reader = 0; reader < 5; reader += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      readers.push(replay(engine, id));
+    }
+    const [first = [], ...others] = await Promise.all(readers);
+    expect(first.length).toBeGreaterThan(2_000);
+    expect(first.map(({ sequence }) => sequence)).toEqual(first.map((_, index) => index));
+    for (const other of others) expect(other).toEqual(first);
+  });
+
+  it("can be taken up at any sequence number while the run is under way", async () => {
+    const { engine } = engineOf(300);
+    const started = await start(engine, runRequest("hi"));
+    const { id } = started.run;
+    const parts: Promise<RunEvent[]>[] = [];
+    const all: RunEvent[] = [];
+    for await (const batch of started.events) {
+      all.push(...batch);
+      if (all.length % 10 === 0)
+        parts.push(replay(engine, id, all.length - 1), replay(engine, id, all.length - 9));
+    }
+    expect(parts.length).toBeGreaterThan(30);
+    for (const part of await Promise.all(parts)) expect(part).toEqual(all.slice(-part.length));
+  });
+
+  it("are written before anybody is told of them", async () => {
+    const memory = new MemoryStore();
+    let written = -1;
+    const store = wrapStore(memory, {
+      write: async (write) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        const isHeld = await memory.write(write);
+        written = write.events?.at(-1)?.sequence ?? written;
+        return isHeld;
+      },
+    });
+    const { engine } = engineOf(50, store);
+    const started = await start(engine, runRequest("hi"));
+    for await (const batch of started.events) {
+      const last = batch.at(-1);
+      if (last !== undefined && last.sequence > 0) expect(written).toBeGreaterThanOrEqual(last.sequence);
+      if (last?.event.case === "run" && last.event.value.status === RunStatus.COMPLETED)
+        expect(await engine.getRun("", started.run.id)).toMatchObject({ ...last.event.value, steps: [{}] });
+    }
+  });
+
+  it("travel in fewer writes than batches where a write takes its time, and end in one with the messages", async () => {
+    const memory = new MemoryStore();
+    const writes: (readonly [events: number, steps: number, messages: number])[] = [];
+    const store = wrapStore(memory, {
+      write: async (write) => {
+        const { events = [], steps = [], messages = [] } = write;
+        writes.push([events.length, steps.length, messages.length]);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        return memory.write(write);
+      },
+    });
+    const { engine } = engineOf(500, store);
+    const { result } = await start(engine, runRequest("hi", { background: true }));
+    await result();
+    expect(writes.length).toBeLessThan(100);
+    expect(writes.at(-1)?.slice(1)).toEqual([1, 1]);
+    expect(writes.slice(0, -1).every(([, steps, messages]) => steps + messages === 0)).toBe(true);
+  });
+
+  it("hold back the model where the caller of a run in the foreground does not read", async () => {
+    const { engine, client } = engineOf(1_000);
+    const started = await start(engine, runRequest("hi"));
+    const reader = started.events[Symbol.asyncIterator]();
+    await reader.next();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(client.written).toBeLessThan(10);
+    expect((await eventsOf({ [Symbol.asyncIterator]: () => reader })).length).toBeGreaterThan(1_000);
+  });
+});
+
+describe("a store that fails", () => {
+  /** A store whose writes fail at some times. */
+  function failing(fails: (write: number) => boolean) {
+    const memory = new MemoryStore();
+    let writes = 0;
+    const store = wrapStore(memory, {
+      write: async (write) => {
+        writes += 1;
+        if (fails(writes)) throw new ServerError("the store cannot be reached");
+        return memory.write(write);
+      },
+    });
+    return { memory, store };
+  }
+
+  it("makes the run fail, and nothing of it is lost or told twice", async () => {
+    const { store } = failing((write) => write === 5);
+    const { engine, client } = engineOf(500, store);
+    const started = await start(engine, runRequest("hi"));
+    const events = await eventsOf(started.events);
+    const failed = await started.result();
+    expect(failed).toMatchObject({
+      status: RunStatus.FAILED,
+      error: { message: "the store cannot be reached" },
+    });
+    expect(client.written).toBeLessThan(100);
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
+    expect(await replay(engine, failed.id)).toEqual(events);
+  });
+
+  it("gives the caller its error where not even the end can be written", async () => {
+    const { store, memory } = failing((write) => write >= 20);
+    const { engine } = engineOf(500, store);
+    const started = await start(engine, runRequest("hi"));
+    const told: RunEvent[] = [];
+    const read = async () => {
+      for await (const batch of started.events) told.push(...batch);
+    };
+    await expect(read()).rejects.toThrow("the store cannot be reached");
+    await expect(started.result()).rejects.toThrow("the store cannot be reached");
+    expect(await memory.readEvents(started.run.id, -1, 1000)).toEqual(told);
+    expect((await memory.getRun("", started.run.id))?.run.status).toBe(RunStatus.IN_PROGRESS);
+  }, 20_000);
+
+  it("refuses a run that it cannot create", async () => {
+    const store = wrapStore(new MemoryStore(), {
+      createRun: () => Promise.reject(new InternalError("no disk")),
+    });
+    const { engine } = engineOf(1, store);
+    await expect(start(engine, runRequest("hi"))).rejects.toThrow("no disk");
+  });
+});

@@ -1,0 +1,136 @@
+/** Each kind of work has its own limit, and none starves another. */
+import { afterEach, describe, expect, it } from "vitest";
+import { RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
+import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
+import {
+  createTestEngine,
+  eventsOf,
+  NEVER,
+  replay,
+  run,
+  runRequest,
+  start,
+  type TestEngine,
+  untilAborted,
+} from "./support/test-engine.ts";
+
+let open: TestEngine[] = [];
+
+function engineWith(...parameters: Parameters<typeof createTestEngine>): TestEngine {
+  const made = createTestEngine(...parameters);
+  open.push(made);
+  return made;
+}
+
+afterEach(async () => {
+  await Promise.all(open.map(({ engine }) => engine.close()));
+  open = [];
+});
+
+const refusedBy = (limit: string) => ({
+  kindName: "RATE_LIMIT",
+  limit,
+  message: expect.stringContaining(`runs.${limit}`),
+});
+
+describe("the limits of runs", () => {
+  it("refuse a run in the foreground, and take one again when another is over", async () => {
+    const { engine, model } = engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
+    model.beforeAnswer = untilAborted;
+    const first = await start(engine, runRequest("hi", { store: false }));
+    const result = first.result();
+    await expect(start(engine, runRequest("hi"))).rejects.toMatchObject(refusedBy("max_foreground_runs"));
+    await expect(start(engine, runRequest("hi", { store: false }))).rejects.toMatchObject(
+      refusedBy("max_foreground_runs"),
+    );
+    model.beforeAnswer = undefined;
+    await first.events[Symbol.asyncIterator]().return?.();
+    expect(await result).toMatchObject({ status: RunStatus.CANCELLED });
+    expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.COMPLETED });
+  });
+
+  it("give the place of a run back that could not be created", async () => {
+    const { engine } = engineWith(["hello"], { limits: { maxForegroundRuns: 1 } });
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      await expect(start(engine, runRequest("hi", { previousRunId: "run_x" }))).rejects.toMatchObject({
+        kindName: "NOT_FOUND",
+        violations: [{ field: "previous_run_id" }],
+      });
+    expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.COMPLETED });
+  });
+
+  it("refuse a reader of events, and take one again when another has left", async () => {
+    const { engine } = engineWith(["hello"], { limits: { maxStreamReaders: 1 } });
+    const { id } = await run(engine, runRequest("hi"));
+    const reader = engine.streamRun("", id, -1, NEVER)[Symbol.asyncIterator]();
+    await reader.next();
+    await expect(replay(engine, id)).rejects.toMatchObject(refusedBy("max_stream_readers"));
+    await reader.return?.();
+    expect(await replay(engine, id)).not.toEqual([]);
+    expect(await replay(engine, id)).not.toEqual([]);
+  });
+
+  it("let calls of tools wait for each other", async () => {
+    let [running, most] = [0, 0];
+    const tools = new FakeServerTools(["a"], async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      running -= 1;
+      return "done";
+    });
+    const calls = Array.from({ length: 6 }, () => ({ name: "a" }));
+    const limits = { maxToolExecutions: 2 };
+    const { engine } = engineWith([calls, "end"], { limits, serverTools: tools.serverTools });
+    const over = await run(engine, runRequest("hi", { mcpServers: [toolServer] }));
+    expect(over.steps[0]?.toolResults).toHaveLength(6);
+    expect(most).toBe(2);
+  });
+
+  it("let runs in the foreground go on while the background, the tools and the readers are full", async () => {
+    const tools = new FakeServerTools(["stuck"], () => new Promise(() => {}));
+    const limits = { maxForegroundRuns: 3, maxBackgroundRuns: 1, maxToolExecutions: 1, maxStreamReaders: 1 };
+    const { engine } = engineWith([(request) => (request.tools.length > 0 ? [{ name: "stuck" }] : "free")], {
+      limits,
+      serverTools: tools.serverTools,
+    });
+    const stuck = runRequest("hi", { mcpServers: [toolServer], background: true });
+    const { run: inBackground } = await start(engine, stuck);
+    const queued = await start(engine, stuck);
+    const reader = engine.streamRun("", inBackground.id, -1, NEVER)[Symbol.asyncIterator]();
+    await reader.next();
+    const caller = new AbortController();
+    const waiting = await engine.createRun(
+      { request: runRequest("hi", { mcpServers: [toolServer] }) },
+      { owner: "", signal: caller.signal },
+    );
+    const waitingResult = waiting.result();
+    expect(await run(engine, runRequest("hi"))).toMatchObject({ status: RunStatus.COMPLETED });
+    caller.abort();
+    expect(await waitingResult).toMatchObject({ status: RunStatus.CANCELLED });
+    expect((await engine.getRun("", queued.run.id)).status).toBe(RunStatus.QUEUED);
+    await reader.return?.();
+    await engine.cancelRun("", inBackground.id);
+  });
+
+  it("say which run keeps a thread busy for too long", async () => {
+    const { engine, model } = engineWith(["hello"], { limits: { threadWaitMs: 20 } });
+    model.beforeAnswer = untilAborted;
+    const thread = await engine.createThread("", { metadata: {}, messages: [] });
+    const first = await start(engine, runRequest("hi", { threadId: thread.id }));
+    const firstEvents = eventsOf(first.events);
+    const busy = {
+      name: "ThreadBusyError",
+      kindName: "RATE_LIMIT",
+      message: expect.stringContaining(first.run.id),
+    };
+    await expect(start(engine, runRequest("hi", { threadId: thread.id }))).rejects.toMatchObject(busy);
+    await expect(engine.appendMessages("", thread.id, [])).rejects.toMatchObject(busy);
+    await expect(start(engine, runRequest("hi", { previousRunId: first.run.id }))).rejects.toMatchObject({
+      name: "RunStateError",
+      violations: [{ field: "previous_run_id" }],
+    });
+    await engine.cancelRun("", first.run.id);
+    await firstEvents;
+  });
+});
