@@ -6,7 +6,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { Role } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RequestSchema } from "../../../src/gen/outrigger/v1/request_pb.ts";
 import { startSimulator } from "../../../src/simulator/index.ts";
-import type { Answer, Observed, Order, Target } from "./bystander.ts";
+import { type Answer, BYSTANDER_KEY, type Observed, type Order, type Target } from "./bystander.ts";
 
 const INTERVAL_MS = 50;
 // A call that takes longer has failed. An idle machine needs a few hundred milliseconds at most, whatever the attack;
@@ -54,6 +54,8 @@ function call(session: http2.ClientHttp2Session): Promise<void> {
       ":path": "/outrigger.v1.InferenceService/Complete",
       "content-type": "application/grpc",
       te: "trailers",
+      // Sidecars without access keys do not look at it.
+      authorization: `Bearer ${BYSTANDER_KEY}`,
     });
     let status: unknown;
     stream.setTimeout(TIMEOUT_MS, () => stream.destroy(new Error("no answer in time")));

@@ -3,6 +3,9 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
+/** The access key of the bystander, for sidecars that ask for one. */
+export const BYSTANDER_KEY = "the-access-key-of-the-bystander";
+
 /** What the bystander saw. */
 export interface Observed {
   /** Calls that were answered. */
