@@ -160,19 +160,27 @@ class McpRun implements OpenedServerTools {
   #nameTools(lists: readonly ServerToolList[]): void {
     const taken = new Set(this.#options.takenNames);
     for (const list of lists) {
-      for (const tool of list.tools) {
+      const about = this.#servers.get(list.serverLabel)?.server.serverDescription ?? "";
+      for (const [index, tool] of list.tools.entries()) {
         if (tool.name === "" || taken.has(tool.name))
           tool.name = freeToolName(tool.serverLabel, tool.toolName, taken);
         taken.add(tool.name);
         this.#tools.set(tool.name, tool);
-        this.tools.push(functionOf(tool));
+        this.tools.push(functionOf(tool, index === 0 ? about : ""));
       }
       this.lists.push(list);
     }
   }
 }
 
-function functionOf({ name, description, inputSchemaJson }: ServerTool): Tool {
+/**
+ * A tool as the model gets it.
+ * @param about What the caller says about the server. The first of its tools has it, since there is no other place.
+ */
+function functionOf(tool: ServerTool, about: string): Tool {
+  const { name, serverLabel, inputSchemaJson } = tool;
+  const note = about === "" ? "" : `About ${serverLabel}, which this tool belongs to: ${about}`;
+  const description = [tool.description, note].filter((text) => text !== "").join("\n\n");
   const value = { name, description, parametersJson: inputSchemaJson, strict: false };
   return create(ToolSchema, { tool: { case: "function", value } });
 }

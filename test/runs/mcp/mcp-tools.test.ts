@@ -257,6 +257,16 @@ describe("the tools of a run", () => {
     expect((await execute(opened, name, { b: 2 })).text).toBe('{"b":2}');
   });
 
+  it("tell the model once what the caller says about their server", async () => {
+    const opened = await openTools(await serveOfficial(registerDesk), { serverDescription: "A front desk." });
+    expect(opened.tools.map(({ tool }) => tool.value)).toMatchObject([
+      { description: "repeats\n\nAbout desk, which this tool belongs to: A front desk." },
+      { description: "" },
+      { description: "" },
+    ]);
+    expect(opened.lists[0]?.tools[0]?.description).toBe("repeats");
+  });
+
   it("are listed over all pages", async () => {
     const server = await serveByHand({
       "tools/list": ({ params }) =>
