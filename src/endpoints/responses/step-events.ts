@@ -19,6 +19,7 @@ import { addedItem, emitProgress } from "./hosted-events.ts";
 import { itemIdOf } from "./ids.ts";
 import { type OpenContent, OpenInput, OpenReasoning, OpenText, type OutputPlace } from "./open-items.ts";
 import type { OutputList } from "./output-list.ts";
+import type { ServerToolEvents } from "./server-tool-events.ts";
 import {
   contentOf,
   type ItemStatus,
@@ -35,8 +36,8 @@ export interface StepContext {
   readonly output: EventOutput;
   readonly list: OutputList;
   readonly items: ItemWriter;
-  /** Whether the sidecar executes a tool: its calls are written when they are executed. */
-  isServerTool(name: string): boolean;
+  /** The tools that the sidecar executes: their calls are written when they are executed. */
+  readonly tools: ServerToolEvents;
 }
 
 /** A part of the answer. */
@@ -150,7 +151,7 @@ export class StepEvents {
     this.#parts[event.value.partIndex] = part;
     if (event.case === "reasoningStart") part.item = this.#addReasoning(event.value.partIndex);
     if (event.case !== "toolCallStart") return;
-    if (this.#context.isServerTool(event.value.name)) part.isOver = true;
+    if (this.#context.tools.has(event.value.name)) part.isOver = true;
     else part.item = this.#addCall(event.value);
   }
 
@@ -220,8 +221,8 @@ export class StepEvents {
     const { item } = this.#endPart(partIndex);
     if (call === undefined) return;
     this.#content[partIndex] = partOf({ part: { case: "toolCall", value: call }, ...stateIn(providerState) });
-    if (item === undefined) return;
-    const { items } = this.#context;
+    const { items, tools } = this.#context;
+    if (item === undefined) return tools.called(call, { messageId: this.#messageId, part: partIndex });
     const input = inputOf(call, items.callerTool(call.name));
     if (!item.streams && input !== "") item.content.append(input);
     item.content.end(input);

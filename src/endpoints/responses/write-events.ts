@@ -55,8 +55,7 @@ export class ResponseEvents {
     const items = new ItemWriter(settings);
     const tools = new ServerToolEvents(run.id, this.#output, this.#list);
     this.#tools = tools;
-    const isServerTool = (name: string) => tools.has(name);
-    this.#context = { output: this.#output, list: this.#list, items, isServerTool };
+    this.#context = { output: this.#output, list: this.#list, items, tools };
   }
 
   /** The response object of the last event, as JSON text. Undefined before that. */
@@ -145,12 +144,9 @@ export class ResponseEvents {
   }
 
   #pushModel(event: StreamEvent, step: number): void {
-    const messageId = answerMessageId(this.#runId, step);
-    if (event.event.case === "streamStart") this.#step = new StepEvents(this.#context, messageId);
+    if (event.event.case === "streamStart")
+      this.#step = new StepEvents(this.#context, answerMessageId(this.#runId, step));
     this.#step?.push(event);
-    const { event: value } = event;
-    if (value.case === "toolCallEnd" && value.value.toolCall !== undefined)
-      this.#tools.called(value.value.toolCall, { messageId, part: value.value.partIndex });
   }
 
   #finishStep({ result }: StepFinish): void {
