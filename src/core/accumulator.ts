@@ -43,7 +43,7 @@ export class StreamAccumulator {
         this.#start(step.value);
         break;
       case "textStart":
-        this.#set(step.value.partIndex, { part: { case: "text", value: "" } });
+        this.#set(step.value.partIndex, { part: { case: "text", value: "" }, refusal: step.value.refusal });
         break;
       case "textEnd":
         this.#endText(step.value);
@@ -103,7 +103,8 @@ export class StreamAccumulator {
 
   #endText({ partIndex, text, citations, providerState }: TextEnd): void {
     const value = this.#endsHaveText ? text : this.#textOf(partIndex);
-    this.#set(partIndex, { part: { case: "text", value }, citations, ...stateOf(providerState) });
+    const refusal = this.#parts.get(partIndex)?.refusal ?? false;
+    this.#set(partIndex, { part: { case: "text", value }, citations, refusal, ...stateOf(providerState) });
   }
 
   #endReasoning({ partIndex, text, redacted, providerState }: ReasoningEnd): void {

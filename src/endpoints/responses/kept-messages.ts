@@ -64,5 +64,5 @@ function isSame(returned: ContentPart, kept: ContentPart): boolean {
 
 /** A part by its content alone. */
 function bare({ part }: ContentPart): ContentPart {
-  return { $typeName: "outrigger.v1.ContentPart", citations: [], part };
+  return { $typeName: "outrigger.v1.ContentPart", citations: [], refusal: false, part };
 }

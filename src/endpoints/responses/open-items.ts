@@ -24,7 +24,7 @@ export function emitState(output: EventOutput, type: string, place: OutputPlace)
   output.emit(type, members(place));
 }
 
-/** The text of a message, or of a refusal. */
+/** The text of a message. */
 export class OpenText implements OpenContent {
   readonly #output: EventOutput;
   readonly #at: string;
@@ -50,6 +50,28 @@ export class OpenText implements OpenContent {
     const done = `"text":${JSON.stringify(text)},"logprobs":[]`;
     this.#output.emit("response.output_text.done", `${this.#at},${done}`);
     this.#output.emit("response.content_part.done", `${this.#at},"part":${JSON.stringify(written.part)}`);
+  }
+}
+
+/** The text of a refusal. */
+export class OpenRefusal implements OpenContent {
+  readonly #output: EventOutput;
+  readonly #at: string;
+
+  constructor(output: EventOutput, place: OutputPlace) {
+    this.#output = output;
+    this.#at = `${members(place)},"content_index":0,`;
+    output.emit("response.content_part.added", `${this.#at}"part":{"type":"refusal","refusal":""}`);
+  }
+
+  append(delta: string): void {
+    this.#output.emitDelta("response.refusal.delta", this.#at, delta);
+  }
+
+  end(text: string): void {
+    const refusal = `"refusal":${JSON.stringify(text)}`;
+    this.#output.emit("response.refusal.done", this.#at + refusal);
+    this.#output.emit("response.content_part.done", `${this.#at}"part":{"type":"refusal",${refusal}}`);
   }
 }
 

@@ -74,6 +74,7 @@ export function readOutputPart(element: Element, context: ReadingContext): ReadP
       return { part: answerPart(fields), path };
     case "refusal": {
       const part = textPartOf(fields.requireString("refusal"));
+      part.refusal = true;
       const state = context.ownState({ item: MESSAGE, part: { type: "refusal" } });
       if (state !== undefined) part.providerState = state;
       return { part, path };

@@ -17,7 +17,14 @@ import {
 import type { EventOutput } from "./event-output.ts";
 import { addedItem, emitProgress } from "./hosted-events.ts";
 import { itemIdOf } from "./ids.ts";
-import { type OpenContent, OpenInput, OpenReasoning, OpenText, type OutputPlace } from "./open-items.ts";
+import {
+  type OpenContent,
+  OpenInput,
+  OpenReasoning,
+  OpenRefusal,
+  OpenText,
+  type OutputPlace,
+} from "./open-items.ts";
 import type { OutputList } from "./output-list.ts";
 import type { ServerToolEvents } from "./server-tool-events.ts";
 import {
@@ -46,6 +53,8 @@ interface OpenPart {
   item: OpenItem | undefined;
   /** What its deltas have brought. */
   text: string;
+  /** Whether it is the text of a refusal. */
+  readonly refusal: boolean;
   isOver: boolean;
 }
 
@@ -147,7 +156,8 @@ export class StepEvents {
 
   #start(event: StartEvent): void {
     this.#finishEarlier();
-    const part: OpenPart = { item: undefined, text: "", isOver: false };
+    const refusal = event.case === "textStart" && event.value.refusal;
+    const part: OpenPart = { item: undefined, text: "", refusal, isOver: false };
     this.#parts[event.value.partIndex] = part;
     if (event.case === "reasoningStart") part.item = this.#addReasoning(event.value.partIndex);
     if (event.case !== "toolCallStart") return;
@@ -159,14 +169,15 @@ export class StepEvents {
     const part = this.#parts[index];
     if (part === undefined) return;
     part.text += delta;
-    if (part.item === undefined && !part.isOver) part.item = this.#addText(index);
+    if (part.item === undefined && !part.isOver) part.item = this.#addText(index, part.refusal);
     if (part.item?.streams === true) part.item.content.append(delta);
   }
 
-  #addText(index: number): OpenItem {
+  #addText(index: number, refusal: boolean): OpenItem {
     const { output, items } = this.#context;
     const place = this.#add(items.openMessage(this.#idOf("message", index)));
-    return { place, content: new OpenText(output, place), streams: true };
+    const content = refusal ? new OpenRefusal(output, place) : new OpenText(output, place);
+    return { place, content, streams: true };
   }
 
   #addReasoning(index: number): OpenItem {
@@ -194,7 +205,13 @@ export class StepEvents {
 
   #endText({ partIndex, citations, providerState }: TextEnd): void {
     const part = this.#endPart(partIndex);
-    const whole = partOf({ part: { case: "text", value: part.text }, citations, ...stateIn(providerState) });
+    const { text, refusal } = part;
+    const whole = partOf({
+      part: { case: "text", value: text },
+      citations,
+      refusal,
+      ...stateIn(providerState),
+    });
     this.#content[partIndex] = whole;
     const { item } = part;
     if (item === undefined) return;
@@ -232,7 +249,7 @@ export class StepEvents {
   /** A part that arrives whole: its item is added, and its events are written, at once. */
   #addWhole({ partIndex, part }: PartAdded): void {
     this.#finishEarlier();
-    this.#parts[partIndex] = { item: undefined, text: "", isOver: true };
+    this.#parts[partIndex] = { item: undefined, text: "", refusal: false, isOver: true };
     if (part === undefined) return;
     this.#content[partIndex] = part;
     const { output, items } = this.#context;
@@ -243,7 +260,7 @@ export class StepEvents {
   }
 
   #endPart(index: number): OpenPart {
-    const part = this.#parts[index] ?? { item: undefined, text: "", isOver: true };
+    const part = this.#parts[index] ?? { item: undefined, text: "", refusal: false, isOver: true };
     part.isOver = true;
     return part;
   }

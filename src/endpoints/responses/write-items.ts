@@ -187,9 +187,10 @@ export function partOf(init: MessageInitShape<typeof ContentPartSchema>): Conten
   return create(ContentPartSchema, init);
 }
 
-/** The content of a message's item: a text with its sources. */
+/** The content of a message's item: a text with its sources, or the text of a refusal. */
 export function contentOf(part: ContentPart): WrittenContent {
   const text = part.part.case === "text" ? part.part.value : "";
+  if (part.refusal) return { annotations: [], part: { type: "refusal", refusal: text } };
   const annotations = annotationsOf(part, text);
   const { logprobs } = messageFieldsOf(part);
   return { annotations, part: { type: "output_text", annotations, logprobs, text } };

@@ -19,10 +19,10 @@ export function replayResponse(response: Response, writer: StreamWriter): void {
 }
 
 function replayPart(whole: ContentPart, writer: StreamWriter): void {
-  const { part, citations, providerState } = whole;
+  const { part, citations, providerState, refusal } = whole;
   switch (part.case) {
     case "text": {
-      const block = writer.startText();
+      const block = writer.startText(refusal);
       block.append(part.value);
       block.end({ citations, providerState });
       break;

@@ -118,11 +118,11 @@ export class StreamWriter {
     this.#emit({ case: "streamStart", value });
   }
 
-  /** Begins a text part. */
-  startText(): TextBlock {
+  /** Begins a text part. @param refusal Whether the model refuses to answer. */
+  startText(refusal = false): TextBlock {
     const partIndex = this.reserve();
-    this.#emit({ case: "textStart", value: create(TextStartSchema, { partIndex }) });
-    return this.#opened(new TextBlock(this.#sinkOf(partIndex)));
+    this.#emit({ case: "textStart", value: create(TextStartSchema, { partIndex, refusal }) });
+    return this.#opened(new TextBlock(this.#sinkOf(partIndex), refusal));
   }
 
   /** Begins a reasoning part. */
@@ -289,6 +289,13 @@ abstract class OpenBlock {
 
 /** A text part that is being written. */
 export class TextBlock extends OpenBlock {
+  readonly #refusal: boolean;
+
+  constructor(sink: BlockSink, refusal: boolean) {
+    super(sink);
+    this.#refusal = refusal;
+  }
+
   /** Ends the part. A second call is ignored. */
   end({ citations = [], providerState }: BlockEnd = {}): void {
     if (!this.flush()) return;
@@ -297,7 +304,7 @@ export class TextBlock extends OpenBlock {
     const value = create(TextEndSchema, { partIndex, text: this.text, citations, ...state });
     this.sink.emit({ case: "textEnd", value });
     const part = { case: "text", value: this.text } as const;
-    this.sink.close(this, create(ContentPartSchema, { part, citations, ...state }));
+    this.sink.close(this, create(ContentPartSchema, { part, citations, refusal: this.#refusal, ...state }));
   }
 
   protected delta(delta: string): EventContent {

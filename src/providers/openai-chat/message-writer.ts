@@ -214,7 +214,8 @@ export class MessageWriter {
   }
 
   #startText(field: TextField): OpenText {
-    const open = { field, block: this.#writer.startText(), citations: [], logprobs: [], signatures: {} };
+    const block = this.#writer.startText(field === "refusal");
+    const open = { field, block, citations: [], logprobs: [], signatures: {} };
     this.#texts.push(open);
     this.#text = open;
     return open;

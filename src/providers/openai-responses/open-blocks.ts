@@ -109,7 +109,7 @@ export function announceText(
 ): OpenText {
   const known = open.texts.get(contentIndex);
   if (known !== undefined) return known;
-  const text = { block: writer.startText(), annotations: [], refuses };
+  const text = { block: writer.startText(refuses), annotations: [], refuses };
   open.texts.set(contentIndex, text);
   open.last = text;
   return text;

@@ -97,6 +97,7 @@ export function messagePart(
   const providerState = states.ofMessagePart(item, part);
   return create(ContentPartSchema, {
     part: { case: "text", value: text.toWellFormed() },
+    refusal: part.type === "refusal",
     citations,
     providerState,
   });

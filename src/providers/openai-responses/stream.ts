@@ -283,7 +283,7 @@ export class ResponsesDecoder implements StreamDecoder {
   #endContentPart({ open, part }: DonePart, item: Untrusted<OutputItem>): void {
     const text = messageText(part);
     if (text === undefined) return this.#writer.addPart(messagePart(item, part, this.#states));
-    const block = open?.block ?? this.#writer.startText();
+    const block = open?.block ?? this.#writer.startText(part.type === "refusal");
     block.complete(text);
     block.end({ citations: citationsOf(part, text), providerState: this.#states.ofMessagePart(item, part) });
   }

@@ -104,7 +104,7 @@ const items: readonly { name: string; input: unknown; messages: readonly unknown
               },
             ],
           },
-          { text: "No." },
+          { refusal: true, text: "No." },
           { toolCall: { id: "call_1", name: "f", argumentsJson: '{"b":1.0,"a":2}' } },
         ],
       },

@@ -169,6 +169,8 @@ type ContentPart struct {
 	ProviderState *ProviderState `protobuf:"bytes,1,opt,name=provider_state,json=providerState,proto3" json:"provider_state,omitempty"`
 	// Sources that the provider cites for this part.
 	Citations []*Citation `protobuf:"bytes,2,rep,name=citations,proto3" json:"citations,omitempty"`
+	// Whether the provider marks this text as the model's refusal to answer. Ignored in requests.
+	Refusal bool `protobuf:"varint,3,opt,name=refusal,proto3" json:"refusal,omitempty"`
 	// The content itself. Exactly one is set.
 	//
 	// Types that are valid to be assigned to Part:
@@ -228,6 +230,13 @@ func (x *ContentPart) GetCitations() []*Citation {
 		return x.Citations
 	}
 	return nil
+}
+
+func (x *ContentPart) GetRefusal() bool {
+	if x != nil {
+		return x.Refusal
+	}
+	return false
 }
 
 func (x *ContentPart) GetPart() isContentPart_Part {
@@ -1216,10 +1225,11 @@ const file_outrigger_v1_message_proto_rawDesc = "" +
 	"\acontent\x18\x02 \x03(\v2\x19.outrigger.v1.ContentPartR\acontent\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12 \n" +
 	"\ftool_call_id\x18\x04 \x01(\tR\n" +
-	"toolCallId\"\x96\x04\n" +
+	"toolCallId\"\xb0\x04\n" +
 	"\vContentPart\x12B\n" +
 	"\x0eprovider_state\x18\x01 \x01(\v2\x1b.outrigger.v1.ProviderStateR\rproviderState\x124\n" +
-	"\tcitations\x18\x02 \x03(\v2\x16.outrigger.v1.CitationR\tcitations\x12\x14\n" +
+	"\tcitations\x18\x02 \x03(\v2\x16.outrigger.v1.CitationR\tcitations\x12\x18\n" +
+	"\arefusal\x18\x03 \x01(\bR\arefusal\x12\x14\n" +
 	"\x04text\x18\n" +
 	" \x01(\tH\x00R\x04text\x12+\n" +
 	"\x05image\x18\v \x01(\v2\x13.outrigger.v1.ImageH\x00R\x05image\x12+\n" +

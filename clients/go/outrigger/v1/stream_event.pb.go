@@ -500,7 +500,9 @@ func (x *StreamStart) GetFinalResponse() FinalResponse {
 type TextStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Place of the part in the final message. Starts at 0.
-	PartIndex     int32 `protobuf:"varint,1,opt,name=part_index,json=partIndex,proto3" json:"part_index,omitempty"`
+	PartIndex int32 `protobuf:"varint,1,opt,name=part_index,json=partIndex,proto3" json:"part_index,omitempty"`
+	// Whether the provider marks the text as the model's refusal to answer.
+	Refusal       bool `protobuf:"varint,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -540,6 +542,13 @@ func (x *TextStart) GetPartIndex() int32 {
 		return x.PartIndex
 	}
 	return 0
+}
+
+func (x *TextStart) GetRefusal() bool {
+	if x != nil {
+		return x.Refusal
+	}
+	return false
 }
 
 // A text part grows.
@@ -1247,10 +1256,11 @@ const file_outrigger_v1_stream_event_proto_rawDesc = "" +
 	"\n" +
 	"started_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x121\n" +
 	"\bwarnings\x18\x05 \x03(\v2\x15.outrigger.v1.WarningR\bwarnings\x12B\n" +
-	"\x0efinal_response\x18\x06 \x01(\x0e2\x1b.outrigger.v1.FinalResponseR\rfinalResponse\"*\n" +
+	"\x0efinal_response\x18\x06 \x01(\x0e2\x1b.outrigger.v1.FinalResponseR\rfinalResponse\"D\n" +
 	"\tTextStart\x12\x1d\n" +
 	"\n" +
-	"part_index\x18\x01 \x01(\x05R\tpartIndex\"@\n" +
+	"part_index\x18\x01 \x01(\x05R\tpartIndex\x12\x18\n" +
+	"\arefusal\x18\x02 \x01(\bR\arefusal\"@\n" +
 	"\tTextDelta\x12\x1d\n" +
 	"\n" +
 	"part_index\x18\x01 \x01(\x05R\tpartIndex\x12\x14\n" +

@@ -15,7 +15,7 @@ import {
 import type { StreamEvent } from "../../../../src/gen/outrigger/v1/stream_event_pb.ts";
 
 /** Id of the run. */
-const RUN_ID = "run_0123456789abcdef0123456789abcdef";
+export const RUN_ID = "run_0123456789abcdef0123456789abcdef";
 
 /** A run as it is created. */
 export function runOf(init: MessageInitShape<typeof RunSchema> = {}): Run {

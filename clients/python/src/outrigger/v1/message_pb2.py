@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aoutrigger/v1/message.proto\x12\x0coutrigger.v1\"{\n\x07Message\x12 \n\x04role\x18\x01 \x01(\x0e\x32\x12.outrigger.v1.Role\x12*\n\x07\x63ontent\x18\x02 \x03(\x0b\x32\x19.outrigger.v1.ContentPart\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x14\n\x0ctool_call_id\x18\x04 \x01(\t\"\xb5\x03\n\x0b\x43ontentPart\x12\x33\n\x0eprovider_state\x18\x01 \x01(\x0b\x32\x1b.outrigger.v1.ProviderState\x12)\n\tcitations\x18\x02 \x03(\x0b\x32\x16.outrigger.v1.Citation\x12\x0e\n\x04text\x18\n \x01(\tH\x00\x12$\n\x05image\x18\x0b \x01(\x0b\x32\x13.outrigger.v1.ImageH\x00\x12$\n\x05\x61udio\x18\x0c \x01(\x0b\x32\x13.outrigger.v1.AudioH\x00\x12*\n\x08\x64ocument\x18\r \x01(\x0b\x32\x16.outrigger.v1.DocumentH\x00\x12+\n\ttool_call\x18\x0e \x01(\x0b\x32\x16.outrigger.v1.ToolCallH\x00\x12/\n\x0btool_result\x18\x0f \x01(\x0b\x32\x18.outrigger.v1.ToolResultH\x00\x12,\n\treasoning\x18\x10 \x01(\x0b\x32\x17.outrigger.v1.ReasoningH\x00\x12*\n\x06native\x18\x11 \x01(\x0b\x32\x18.outrigger.v1.NativePartH\x00\x42\x06\n\x04part\"g\n\x05Image\x12\x12\n\nmedia_type\x18\x01 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x02 \x01(\t\x12\r\n\x03url\x18\n \x01(\tH\x00\x12\x0e\n\x04\x64\x61ta\x18\x0b \x01(\x0cH\x00\x12\x11\n\x07\x66ile_id\x18\x0c \x01(\tH\x00\x42\x08\n\x06source\"W\n\x05\x41udio\x12\x12\n\nmedia_type\x18\x01 \x01(\t\x12\r\n\x03url\x18\n \x01(\tH\x00\x12\x0e\n\x04\x64\x61ta\x18\x0b \x01(\x0cH\x00\x12\x11\n\x07\x66ile_id\x18\x0c \x01(\tH\x00\x42\x08\n\x06source\"m\n\x08\x44ocument\x12\x12\n\nmedia_type\x18\x01 \x01(\t\x12\x11\n\tfile_name\x18\x02 \x01(\t\x12\r\n\x03url\x18\n \x01(\tH\x00\x12\x0e\n\x04\x64\x61ta\x18\x0b \x01(\x0cH\x00\x12\x11\n\x07\x66ile_id\x18\x0c \x01(\tH\x00\x42\x08\n\x06source\"r\n\x08ToolCall\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x19\n\x11\x61rguments_invalid\x18\x03 \x01(\x08\x12\x18\n\x0e\x61rguments_json\x18\n \x01(\tH\x00\x12\x0e\n\x04text\x18\x0b \x01(\tH\x00\x42\x07\n\x05input\"`\n\nToolResult\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12*\n\x07\x63ontent\x18\x02 \x03(\x0b\x32\x19.outrigger.v1.ContentPart\x12\x10\n\x08is_error\x18\x03 \x01(\x08\"+\n\tReasoning\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x10\n\x08redacted\x18\x02 \x01(\x08\"?\n\nNativePart\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x11\n\tdata_json\x18\x03 \x01(\t\"C\n\rProviderState\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x11\n\tdata_json\x18\x03 \x01(\t\"\xbd\x01\n\x08\x43itation\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x0b\n\x03url\x18\x03 \x01(\t\x12\x12\n\ncited_text\x18\x04 \x01(\t\x12\x11\n\tsource_id\x18\x05 \x01(\t\x12\x18\n\x0bstart_index\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x16\n\tend_index\x18\x07 \x01(\x05H\x01\x88\x01\x01\x12\x10\n\x08raw_json\x18\x08 \x01(\tB\x0e\n\x0c_start_indexB\x0c\n\n_end_index*s\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bROLE_SYSTEM\x10\x01\x12\r\n\tROLE_USER\x10\x02\x12\x12\n\x0eROLE_ASSISTANT\x10\x03\x12\r\n\tROLE_TOOL\x10\x04\x12\x12\n\x0eROLE_DEVELOPER\x10\x05\x42\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aoutrigger/v1/message.proto\x12\x0coutrigger.v1\"{\n\x07Message\x12 \n\x04role\x18\x01 \x01(\x0e\x32\x12.outrigger.v1.Role\x12*\n\x07\x63ontent\x18\x02 \x03(\x0b\x32\x19.outrigger.v1.ContentPart\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x14\n\x0ctool_call_id\x18\x04 \x01(\t\"\xc6\x03\n\x0b\x43ontentPart\x12\x33\n\x0eprovider_state\x18\x01 \x01(\x0b\x32\x1b.outrigger.v1.ProviderState\x12)\n\tcitations\x18\x02 \x03(\x0b\x32\x16.outrigger.v1.Citation\x12\x0f\n\x07refusal\x18\x03 \x01(\x08\x12\x0e\n\x04text\x18\n \x01(\tH\x00\x12$\n\x05image\x18\x0b \x01(\x0b\x32\x13.outrigger.v1.ImageH\x00\x12$\n\x05\x61udio\x18\x0c \x01(\x0b\x32\x13.outrigger.v1.AudioH\x00\x12*\n\x08\x64ocument\x18\r \x01(\x0b\x32\x16.outrigger.v1.DocumentH\x00\x12+\n\ttool_call\x18\x0e \x01(\x0b\x32\x16.outrigger.v1.ToolCallH\x00\x12/\n\x0btool_result\x18\x0f \x01(\x0b\x32\x18.outrigger.v1.ToolResultH\x00\x12,\n\treasoning\x18\x10 \x01(\x0b\x32\x17.outrigger.v1.ReasoningH\x00\x12*\n\x06native\x18\x11 \x01(\x0b\x32\x18.outrigger.v1.NativePartH\x00\x42\x06\n\x04part\"g\n\x05Image\x12\x12\n\nmedia_type\x18\x01 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x02 \x01(\t\x12\r\n\x03url\x18\n \x01(\tH\x00\x12\x0e\n\x04\x64\x61ta\x18\x0b \x01(\x0cH\x00\x12\x11\n\x07\x66ile_id\x18\x0c \x01(\tH\x00\x42\x08\n\x06source\"W\n\x05\x41udio\x12\x12\n\nmedia_type\x18\x01 \x01(\t\x12\r\n\x03url\x18\n \x01(\tH\x00\x12\x0e\n\x04\x64\x61ta\x18\x0b \x01(\x0cH\x00\x12\x11\n\x07\x66ile_id\x18\x0c \x01(\tH\x00\x42\x08\n\x06source\"m\n\x08\x44ocument\x12\x12\n\nmedia_type\x18\x01 \x01(\t\x12\x11\n\tfile_name\x18\x02 \x01(\t\x12\r\n\x03url\x18\n \x01(\tH\x00\x12\x0e\n\x04\x64\x61ta\x18\x0b \x01(\x0cH\x00\x12\x11\n\x07\x66ile_id\x18\x0c \x01(\tH\x00\x42\x08\n\x06source\"r\n\x08ToolCall\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x19\n\x11\x61rguments_invalid\x18\x03 \x01(\x08\x12\x18\n\x0e\x61rguments_json\x18\n \x01(\tH\x00\x12\x0e\n\x04text\x18\x0b \x01(\tH\x00\x42\x07\n\x05input\"`\n\nToolResult\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12*\n\x07\x63ontent\x18\x02 \x03(\x0b\x32\x19.outrigger.v1.ContentPart\x12\x10\n\x08is_error\x18\x03 \x01(\x08\"+\n\tReasoning\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x10\n\x08redacted\x18\x02 \x01(\x08\"?\n\nNativePart\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x11\n\tdata_json\x18\x03 \x01(\t\"C\n\rProviderState\x12\x10\n\x08provider\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x11\n\tdata_json\x18\x03 \x01(\t\"\xbd\x01\n\x08\x43itation\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x0b\n\x03url\x18\x03 \x01(\t\x12\x12\n\ncited_text\x18\x04 \x01(\t\x12\x11\n\tsource_id\x18\x05 \x01(\t\x12\x18\n\x0bstart_index\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x16\n\tend_index\x18\x07 \x01(\x05H\x01\x88\x01\x01\x12\x10\n\x08raw_json\x18\x08 \x01(\tB\x0e\n\x0c_start_indexB\x0c\n\n_end_index*s\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bROLE_SYSTEM\x10\x01\x12\r\n\tROLE_USER\x10\x02\x12\x12\n\x0eROLE_ASSISTANT\x10\x03\x12\r\n\tROLE_TOOL\x10\x04\x12\x12\n\x0eROLE_DEVELOPER\x10\x05\x42\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,28 +32,28 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'outrigger.v1.message_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\037io.github.outriggerinference.v1P\001ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::V1'
-  _globals['_ROLE']._serialized_start=1499
-  _globals['_ROLE']._serialized_end=1614
+  _globals['_ROLE']._serialized_start=1516
+  _globals['_ROLE']._serialized_end=1631
   _globals['_MESSAGE']._serialized_start=44
   _globals['_MESSAGE']._serialized_end=167
   _globals['_CONTENTPART']._serialized_start=170
-  _globals['_CONTENTPART']._serialized_end=607
-  _globals['_IMAGE']._serialized_start=609
-  _globals['_IMAGE']._serialized_end=712
-  _globals['_AUDIO']._serialized_start=714
-  _globals['_AUDIO']._serialized_end=801
-  _globals['_DOCUMENT']._serialized_start=803
-  _globals['_DOCUMENT']._serialized_end=912
-  _globals['_TOOLCALL']._serialized_start=914
-  _globals['_TOOLCALL']._serialized_end=1028
-  _globals['_TOOLRESULT']._serialized_start=1030
-  _globals['_TOOLRESULT']._serialized_end=1126
-  _globals['_REASONING']._serialized_start=1128
-  _globals['_REASONING']._serialized_end=1171
-  _globals['_NATIVEPART']._serialized_start=1173
-  _globals['_NATIVEPART']._serialized_end=1236
-  _globals['_PROVIDERSTATE']._serialized_start=1238
-  _globals['_PROVIDERSTATE']._serialized_end=1305
-  _globals['_CITATION']._serialized_start=1308
-  _globals['_CITATION']._serialized_end=1497
+  _globals['_CONTENTPART']._serialized_end=624
+  _globals['_IMAGE']._serialized_start=626
+  _globals['_IMAGE']._serialized_end=729
+  _globals['_AUDIO']._serialized_start=731
+  _globals['_AUDIO']._serialized_end=818
+  _globals['_DOCUMENT']._serialized_start=820
+  _globals['_DOCUMENT']._serialized_end=929
+  _globals['_TOOLCALL']._serialized_start=931
+  _globals['_TOOLCALL']._serialized_end=1045
+  _globals['_TOOLRESULT']._serialized_start=1047
+  _globals['_TOOLRESULT']._serialized_end=1143
+  _globals['_REASONING']._serialized_start=1145
+  _globals['_REASONING']._serialized_end=1188
+  _globals['_NATIVEPART']._serialized_start=1190
+  _globals['_NATIVEPART']._serialized_end=1253
+  _globals['_PROVIDERSTATE']._serialized_start=1255
+  _globals['_PROVIDERSTATE']._serialized_end=1322
+  _globals['_CITATION']._serialized_start=1325
+  _globals['_CITATION']._serialized_end=1514
 # @@protoc_insertion_point(module_scope)

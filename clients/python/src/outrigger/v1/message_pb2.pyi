@@ -105,6 +105,7 @@ class ContentPart(_message.Message):
 
     PROVIDER_STATE_FIELD_NUMBER: _builtins.int
     CITATIONS_FIELD_NUMBER: _builtins.int
+    REFUSAL_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     IMAGE_FIELD_NUMBER: _builtins.int
     AUDIO_FIELD_NUMBER: _builtins.int
@@ -113,6 +114,8 @@ class ContentPart(_message.Message):
     TOOL_RESULT_FIELD_NUMBER: _builtins.int
     REASONING_FIELD_NUMBER: _builtins.int
     NATIVE_FIELD_NUMBER: _builtins.int
+    refusal: _builtins.bool
+    """Whether the provider marks this text as the model's refusal to answer. Ignored in requests."""
     text: _builtins.str
     """Plain text. Never holds half of a surrogate pair."""
     @_builtins.property
@@ -158,6 +161,7 @@ class ContentPart(_message.Message):
         *,
         provider_state: Global___ProviderState | None = ...,
         citations: _abc.Iterable[Global___Citation] | None = ...,
+        refusal: _builtins.bool = ...,
         text: _builtins.str = ...,
         image: Global___Image | None = ...,
         audio: Global___Audio | None = ...,
@@ -169,7 +173,7 @@ class ContentPart(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["audio", b"audio", "document", b"document", "image", b"image", "native", b"native", "part", b"part", "provider_state", b"provider_state", "reasoning", b"reasoning", "text", b"text", "tool_call", b"tool_call", "tool_result", b"tool_result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["audio", b"audio", "citations", b"citations", "document", b"document", "image", b"image", "native", b"native", "part", b"part", "provider_state", b"provider_state", "reasoning", b"reasoning", "text", b"text", "tool_call", b"tool_call", "tool_result", b"tool_result"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audio", b"audio", "citations", b"citations", "document", b"document", "image", b"image", "native", b"native", "part", b"part", "provider_state", b"provider_state", "reasoning", b"reasoning", "refusal", b"refusal", "text", b"text", "tool_call", b"tool_call", "tool_result", b"tool_result"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_part: _TypeAlias = _typing.Literal["text", "image", "audio", "document", "tool_call", "tool_result", "reasoning", "native"]  # noqa: Y015
     _WhichOneofArgType_part: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015

@@ -30,7 +30,7 @@ from outrigger.v1 import response_pb2 as outrigger_dot_v1_dot_response__pb2
 from outrigger.v1 import usage_pb2 as outrigger_dot_v1_dot_usage__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1foutrigger/v1/stream_event.proto\x12\x0coutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18outrigger/v1/error.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x1aoutrigger/v1/request.proto\x1a\x1boutrigger/v1/response.proto\x1a\x18outrigger/v1/usage.proto\"\x80\x06\n\x0bStreamEvent\x12\x10\n\x08sequence\x18\x01 \x01(\x05\x12\x12\n\nelapsed_ms\x18\x02 \x01(\x05\x12\x31\n\x0cstream_start\x18\n \x01(\x0b\x32\x19.outrigger.v1.StreamStartH\x00\x12-\n\ntext_start\x18\x0b \x01(\x0b\x32\x17.outrigger.v1.TextStartH\x00\x12-\n\ntext_delta\x18\x0c \x01(\x0b\x32\x17.outrigger.v1.TextDeltaH\x00\x12)\n\x08text_end\x18\r \x01(\x0b\x32\x15.outrigger.v1.TextEndH\x00\x12\x37\n\x0freasoning_start\x18\x0e \x01(\x0b\x32\x1c.outrigger.v1.ReasoningStartH\x00\x12\x37\n\x0freasoning_delta\x18\x0f \x01(\x0b\x32\x1c.outrigger.v1.ReasoningDeltaH\x00\x12\x33\n\rreasoning_end\x18\x10 \x01(\x0b\x32\x1a.outrigger.v1.ReasoningEndH\x00\x12\x36\n\x0ftool_call_start\x18\x11 \x01(\x0b\x32\x1b.outrigger.v1.ToolCallStartH\x00\x12\x36\n\x0ftool_call_delta\x18\x12 \x01(\x0b\x32\x1b.outrigger.v1.ToolCallDeltaH\x00\x12\x32\n\rtool_call_end\x18\x13 \x01(\x0b\x32\x19.outrigger.v1.ToolCallEndH\x00\x12&\n\x06\x66inish\x18\x14 \x01(\x0b\x32\x14.outrigger.v1.FinishH\x00\x12-\n\x05\x65rror\x18\x15 \x01(\x0b\x32\x1c.outrigger.v1.InferenceErrorH\x00\x12\x35\n\x0eprovider_event\x18\x16 \x01(\x0b\x32\x1b.outrigger.v1.ProviderEventH\x00\x12-\n\npart_added\x18\x17 \x01(\x0b\x32\x17.outrigger.v1.PartAddedH\x00\x42\x07\n\x05\x65vent\"\xd2\x01\n\x0bStreamStart\x12\x14\n\x0cinference_id\x18\x01 \x01(\t\x12\x10\n\x08provider\x18\x02 \x01(\t\x12\r\n\x05model\x18\x03 \x01(\t\x12.\n\nstarted_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x08warnings\x18\x05 \x03(\x0b\x32\x15.outrigger.v1.Warning\x12\x33\n\x0e\x66inal_response\x18\x06 \x01(\x0e\x32\x1b.outrigger.v1.FinalResponse\"\x1f\n\tTextStart\x12\x12\n\npart_index\x18\x01 \x01(\x05\".\n\tTextDelta\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\r\n\x05\x64\x65lta\x18\x02 \x01(\t\"\x8b\x01\n\x07TextEnd\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\x12)\n\tcitations\x18\x03 \x03(\x0b\x32\x16.outrigger.v1.Citation\x12\x33\n\x0eprovider_state\x18\x04 \x01(\x0b\x32\x1b.outrigger.v1.ProviderState\"$\n\x0eReasoningStart\x12\x12\n\npart_index\x18\x01 \x01(\x05\"3\n\x0eReasoningDelta\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\r\n\x05\x64\x65lta\x18\x02 \x01(\t\"w\n\x0cReasoningEnd\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x10\n\x08redacted\x18\x03 \x01(\x08\x12\x33\n\x0eprovider_state\x18\x04 \x01(\x0b\x32\x1b.outrigger.v1.ProviderState\"\xd5\x01\n\rToolCallStart\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x39\n\ninput_kind\x18\x04 \x01(\x0e\x32%.outrigger.v1.ToolCallStart.InputKind\"[\n\tInputKind\x12\x1a\n\x16INPUT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n\x19INPUT_KIND_ARGUMENTS_JSON\x10\x01\x12\x13\n\x0fINPUT_KIND_TEXT\x10\x02\"2\n\rToolCallDelta\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\r\n\x05\x64\x65lta\x18\x02 \x01(\t\"\x81\x01\n\x0bToolCallEnd\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12)\n\ttool_call\x18\x02 \x01(\x0b\x32\x16.outrigger.v1.ToolCall\x12\x33\n\x0eprovider_state\x18\x03 \x01(\x0b\x32\x1b.outrigger.v1.ProviderState\"H\n\tPartAdded\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\'\n\x04part\x18\x02 \x01(\x0b\x32\x19.outrigger.v1.ContentPart\"\x89\x01\n\x06\x46inish\x12\x31\n\rfinish_reason\x18\x01 \x01(\x0b\x32\x1a.outrigger.v1.FinishReason\x12\"\n\x05usage\x18\x02 \x01(\x0b\x32\x13.outrigger.v1.Usage\x12(\n\x08response\x18\x03 \x01(\x0b\x32\x16.outrigger.v1.Response\"0\n\rProviderEvent\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x11\n\tdata_json\x18\x02 \x01(\tB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1foutrigger/v1/stream_event.proto\x12\x0coutrigger.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18outrigger/v1/error.proto\x1a\x1aoutrigger/v1/message.proto\x1a\x1aoutrigger/v1/request.proto\x1a\x1boutrigger/v1/response.proto\x1a\x18outrigger/v1/usage.proto\"\x80\x06\n\x0bStreamEvent\x12\x10\n\x08sequence\x18\x01 \x01(\x05\x12\x12\n\nelapsed_ms\x18\x02 \x01(\x05\x12\x31\n\x0cstream_start\x18\n \x01(\x0b\x32\x19.outrigger.v1.StreamStartH\x00\x12-\n\ntext_start\x18\x0b \x01(\x0b\x32\x17.outrigger.v1.TextStartH\x00\x12-\n\ntext_delta\x18\x0c \x01(\x0b\x32\x17.outrigger.v1.TextDeltaH\x00\x12)\n\x08text_end\x18\r \x01(\x0b\x32\x15.outrigger.v1.TextEndH\x00\x12\x37\n\x0freasoning_start\x18\x0e \x01(\x0b\x32\x1c.outrigger.v1.ReasoningStartH\x00\x12\x37\n\x0freasoning_delta\x18\x0f \x01(\x0b\x32\x1c.outrigger.v1.ReasoningDeltaH\x00\x12\x33\n\rreasoning_end\x18\x10 \x01(\x0b\x32\x1a.outrigger.v1.ReasoningEndH\x00\x12\x36\n\x0ftool_call_start\x18\x11 \x01(\x0b\x32\x1b.outrigger.v1.ToolCallStartH\x00\x12\x36\n\x0ftool_call_delta\x18\x12 \x01(\x0b\x32\x1b.outrigger.v1.ToolCallDeltaH\x00\x12\x32\n\rtool_call_end\x18\x13 \x01(\x0b\x32\x19.outrigger.v1.ToolCallEndH\x00\x12&\n\x06\x66inish\x18\x14 \x01(\x0b\x32\x14.outrigger.v1.FinishH\x00\x12-\n\x05\x65rror\x18\x15 \x01(\x0b\x32\x1c.outrigger.v1.InferenceErrorH\x00\x12\x35\n\x0eprovider_event\x18\x16 \x01(\x0b\x32\x1b.outrigger.v1.ProviderEventH\x00\x12-\n\npart_added\x18\x17 \x01(\x0b\x32\x17.outrigger.v1.PartAddedH\x00\x42\x07\n\x05\x65vent\"\xd2\x01\n\x0bStreamStart\x12\x14\n\x0cinference_id\x18\x01 \x01(\t\x12\x10\n\x08provider\x18\x02 \x01(\t\x12\r\n\x05model\x18\x03 \x01(\t\x12.\n\nstarted_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x08warnings\x18\x05 \x03(\x0b\x32\x15.outrigger.v1.Warning\x12\x33\n\x0e\x66inal_response\x18\x06 \x01(\x0e\x32\x1b.outrigger.v1.FinalResponse\"0\n\tTextStart\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\x0f\n\x07refusal\x18\x02 \x01(\x08\".\n\tTextDelta\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\r\n\x05\x64\x65lta\x18\x02 \x01(\t\"\x8b\x01\n\x07TextEnd\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\x12)\n\tcitations\x18\x03 \x03(\x0b\x32\x16.outrigger.v1.Citation\x12\x33\n\x0eprovider_state\x18\x04 \x01(\x0b\x32\x1b.outrigger.v1.ProviderState\"$\n\x0eReasoningStart\x12\x12\n\npart_index\x18\x01 \x01(\x05\"3\n\x0eReasoningDelta\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\r\n\x05\x64\x65lta\x18\x02 \x01(\t\"w\n\x0cReasoningEnd\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x10\n\x08redacted\x18\x03 \x01(\x08\x12\x33\n\x0eprovider_state\x18\x04 \x01(\x0b\x32\x1b.outrigger.v1.ProviderState\"\xd5\x01\n\rToolCallStart\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\n\n\x02id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x39\n\ninput_kind\x18\x04 \x01(\x0e\x32%.outrigger.v1.ToolCallStart.InputKind\"[\n\tInputKind\x12\x1a\n\x16INPUT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n\x19INPUT_KIND_ARGUMENTS_JSON\x10\x01\x12\x13\n\x0fINPUT_KIND_TEXT\x10\x02\"2\n\rToolCallDelta\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\r\n\x05\x64\x65lta\x18\x02 \x01(\t\"\x81\x01\n\x0bToolCallEnd\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12)\n\ttool_call\x18\x02 \x01(\x0b\x32\x16.outrigger.v1.ToolCall\x12\x33\n\x0eprovider_state\x18\x03 \x01(\x0b\x32\x1b.outrigger.v1.ProviderState\"H\n\tPartAdded\x12\x12\n\npart_index\x18\x01 \x01(\x05\x12\'\n\x04part\x18\x02 \x01(\x0b\x32\x19.outrigger.v1.ContentPart\"\x89\x01\n\x06\x46inish\x12\x31\n\rfinish_reason\x18\x01 \x01(\x0b\x32\x1a.outrigger.v1.FinishReason\x12\"\n\x05usage\x18\x02 \x01(\x0b\x32\x13.outrigger.v1.Usage\x12(\n\x08response\x18\x03 \x01(\x0b\x32\x16.outrigger.v1.Response\"0\n\rProviderEvent\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x11\n\tdata_json\x18\x02 \x01(\tB\x9f\x01\n\x1fio.github.outriggerinference.v1P\x01ZLgithub.com/outrigger-inference/outrigger/clients/go/outrigger/v1;outriggerv1\xaa\x02\x0cOutrigger.V1\xca\x02\x0cOutrigger\\V1\xea\x02\rOutrigger::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,29 +43,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STREAMSTART']._serialized_start=991
   _globals['_STREAMSTART']._serialized_end=1201
   _globals['_TEXTSTART']._serialized_start=1203
-  _globals['_TEXTSTART']._serialized_end=1234
-  _globals['_TEXTDELTA']._serialized_start=1236
-  _globals['_TEXTDELTA']._serialized_end=1282
-  _globals['_TEXTEND']._serialized_start=1285
-  _globals['_TEXTEND']._serialized_end=1424
-  _globals['_REASONINGSTART']._serialized_start=1426
-  _globals['_REASONINGSTART']._serialized_end=1462
-  _globals['_REASONINGDELTA']._serialized_start=1464
-  _globals['_REASONINGDELTA']._serialized_end=1515
-  _globals['_REASONINGEND']._serialized_start=1517
-  _globals['_REASONINGEND']._serialized_end=1636
-  _globals['_TOOLCALLSTART']._serialized_start=1639
-  _globals['_TOOLCALLSTART']._serialized_end=1852
-  _globals['_TOOLCALLSTART_INPUTKIND']._serialized_start=1761
-  _globals['_TOOLCALLSTART_INPUTKIND']._serialized_end=1852
-  _globals['_TOOLCALLDELTA']._serialized_start=1854
-  _globals['_TOOLCALLDELTA']._serialized_end=1904
-  _globals['_TOOLCALLEND']._serialized_start=1907
-  _globals['_TOOLCALLEND']._serialized_end=2036
-  _globals['_PARTADDED']._serialized_start=2038
-  _globals['_PARTADDED']._serialized_end=2110
-  _globals['_FINISH']._serialized_start=2113
-  _globals['_FINISH']._serialized_end=2250
-  _globals['_PROVIDEREVENT']._serialized_start=2252
-  _globals['_PROVIDEREVENT']._serialized_end=2300
+  _globals['_TEXTSTART']._serialized_end=1251
+  _globals['_TEXTDELTA']._serialized_start=1253
+  _globals['_TEXTDELTA']._serialized_end=1299
+  _globals['_TEXTEND']._serialized_start=1302
+  _globals['_TEXTEND']._serialized_end=1441
+  _globals['_REASONINGSTART']._serialized_start=1443
+  _globals['_REASONINGSTART']._serialized_end=1479
+  _globals['_REASONINGDELTA']._serialized_start=1481
+  _globals['_REASONINGDELTA']._serialized_end=1532
+  _globals['_REASONINGEND']._serialized_start=1534
+  _globals['_REASONINGEND']._serialized_end=1653
+  _globals['_TOOLCALLSTART']._serialized_start=1656
+  _globals['_TOOLCALLSTART']._serialized_end=1869
+  _globals['_TOOLCALLSTART_INPUTKIND']._serialized_start=1778
+  _globals['_TOOLCALLSTART_INPUTKIND']._serialized_end=1869
+  _globals['_TOOLCALLDELTA']._serialized_start=1871
+  _globals['_TOOLCALLDELTA']._serialized_end=1921
+  _globals['_TOOLCALLEND']._serialized_start=1924
+  _globals['_TOOLCALLEND']._serialized_end=2053
+  _globals['_PARTADDED']._serialized_start=2055
+  _globals['_PARTADDED']._serialized_end=2127
+  _globals['_FINISH']._serialized_start=2130
+  _globals['_FINISH']._serialized_end=2267
+  _globals['_PROVIDEREVENT']._serialized_start=2269
+  _globals['_PROVIDEREVENT']._serialized_end=2317
 # @@protoc_insertion_point(module_scope)

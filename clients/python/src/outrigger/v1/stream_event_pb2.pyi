@@ -212,16 +212,20 @@ class TextStart(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PART_INDEX_FIELD_NUMBER: _builtins.int
+    REFUSAL_FIELD_NUMBER: _builtins.int
     part_index: _builtins.int
     """Place of the part in the final message. Starts at 0."""
+    refusal: _builtins.bool
+    """Whether the provider marks the text as the model's refusal to answer."""
     def __init__(
         self,
         *,
         part_index: _builtins.int = ...,
+        refusal: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["part_index", b"part_index"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["part_index", b"part_index", "refusal", b"refusal"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

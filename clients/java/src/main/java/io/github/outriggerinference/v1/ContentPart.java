@@ -210,6 +210,21 @@ private static final long serialVersionUID = 0L;
     return citations_.get(index);
   }
 
+  public static final int REFUSAL_FIELD_NUMBER = 3;
+  private boolean refusal_ = false;
+  /**
+   * <pre>
+   * Whether the provider marks this text as the model's refusal to answer. Ignored in requests.
+   * </pre>
+   *
+   * <code>bool refusal = 3 [json_name = "refusal"];</code>
+   * @return The refusal.
+   */
+  @java.lang.Override
+  public boolean getRefusal() {
+    return refusal_;
+  }
+
   public static final int TEXT_FIELD_NUMBER = 10;
   /**
    * <pre>
@@ -591,6 +606,9 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < citations_.size(); i++) {
       output.writeMessage(2, citations_.get(i));
     }
+    if (refusal_ != false) {
+      output.writeBool(3, refusal_);
+    }
     if (partCase_ == 10) {
       com.google.protobuf.GeneratedMessage.writeString(output, 10, part_);
     }
@@ -632,6 +650,10 @@ private static final long serialVersionUID = 0L;
           }
           size += 1 * count;
         }
+    if (refusal_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(3, refusal_);
+    }
     if (partCase_ == 10) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(10, part_);
     }
@@ -694,6 +716,8 @@ private static final long serialVersionUID = 0L;
     }
     if (!getCitationsList()
         .equals(other.getCitationsList())) return false;
+    if (getRefusal()
+        != other.getRefusal()) return false;
     if (!getPartCase().equals(other.getPartCase())) return false;
     switch (partCase_) {
       case 10:
@@ -750,6 +774,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + CITATIONS_FIELD_NUMBER;
       hash = (53 * hash) + getCitationsList().hashCode();
     }
+    hash = (37 * hash) + REFUSAL_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getRefusal());
     switch (partCase_) {
       case 10:
         hash = (37 * hash) + TEXT_FIELD_NUMBER;
@@ -940,6 +967,7 @@ private static final long serialVersionUID = 0L;
         citationsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000002);
+      refusal_ = false;
       if (imageBuilder_ != null) {
         imageBuilder_.clear();
       }
@@ -1017,6 +1045,9 @@ private static final long serialVersionUID = 0L;
             : providerStateBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.refusal_ = refusal_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1093,6 +1124,9 @@ private static final long serialVersionUID = 0L;
             citationsBuilder_.addAllMessages(other.citations_);
           }
         }
+      }
+      if (other.getRefusal() != false) {
+        setRefusal(other.getRefusal());
       }
       switch (other.getPartCase()) {
         case TEXT: {
@@ -1177,6 +1211,11 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 18
+            case 24: {
+              refusal_ = input.readBool();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
             case 82: {
               partCase_ = 10;
               part_ = input.readStringRequireUtf8();
@@ -1731,6 +1770,50 @@ private static final long serialVersionUID = 0L;
         citations_ = null;
       }
       return citationsBuilder_;
+    }
+
+    private boolean refusal_ ;
+    /**
+     * <pre>
+     * Whether the provider marks this text as the model's refusal to answer. Ignored in requests.
+     * </pre>
+     *
+     * <code>bool refusal = 3 [json_name = "refusal"];</code>
+     * @return The refusal.
+     */
+    @java.lang.Override
+    public boolean getRefusal() {
+      return refusal_;
+    }
+    /**
+     * <pre>
+     * Whether the provider marks this text as the model's refusal to answer. Ignored in requests.
+     * </pre>
+     *
+     * <code>bool refusal = 3 [json_name = "refusal"];</code>
+     * @param value The refusal to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRefusal(boolean value) {
+
+      refusal_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether the provider marks this text as the model's refusal to answer. Ignored in requests.
+     * </pre>
+     *
+     * <code>bool refusal = 3 [json_name = "refusal"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRefusal() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      refusal_ = false;
+      onChanged();
+      return this;
     }
 
     /**

@@ -86,6 +86,16 @@ public interface ContentPartOrBuilder extends
 
   /**
    * <pre>
+   * Whether the provider marks this text as the model's refusal to answer. Ignored in requests.
+   * </pre>
+   *
+   * <code>bool refusal = 3 [json_name = "refusal"];</code>
+   * @return The refusal.
+   */
+  boolean getRefusal();
+
+  /**
+   * <pre>
    * Plain text. Never holds half of a surrogate pair.
    * </pre>
    *

@@ -95,58 +95,58 @@ public final class MessageOuterClass extends com.google.protobuf.GeneratedFile {
       ".v1.RoleR\004role\0223\n\007content\030\002 \003(\0132\031.outrig" +
       "ger.v1.ContentPartR\007content\022\022\n\004name\030\003 \001(" +
       "\tR\004name\022 \n\014tool_call_id\030\004 \001(\tR\ntoolCallI" +
-      "d\"\226\004\n\013ContentPart\022B\n\016provider_state\030\001 \001(" +
+      "d\"\260\004\n\013ContentPart\022B\n\016provider_state\030\001 \001(" +
       "\0132\033.outrigger.v1.ProviderStateR\rprovider" +
       "State\0224\n\tcitations\030\002 \003(\0132\026.outrigger.v1." +
-      "CitationR\tcitations\022\024\n\004text\030\n \001(\tH\000R\004tex" +
-      "t\022+\n\005image\030\013 \001(\0132\023.outrigger.v1.ImageH\000R" +
-      "\005image\022+\n\005audio\030\014 \001(\0132\023.outrigger.v1.Aud" +
-      "ioH\000R\005audio\0224\n\010document\030\r \001(\0132\026.outrigge" +
-      "r.v1.DocumentH\000R\010document\0225\n\ttool_call\030\016" +
-      " \001(\0132\026.outrigger.v1.ToolCallH\000R\010toolCall" +
-      "\022;\n\013tool_result\030\017 \001(\0132\030.outrigger.v1.Too" +
-      "lResultH\000R\ntoolResult\0227\n\treasoning\030\020 \001(\013" +
-      "2\027.outrigger.v1.ReasoningH\000R\treasoning\0222" +
-      "\n\006native\030\021 \001(\0132\030.outrigger.v1.NativePart" +
-      "H\000R\006nativeB\006\n\004part\"\215\001\n\005Image\022\035\n\nmedia_ty" +
-      "pe\030\001 \001(\tR\tmediaType\022\026\n\006detail\030\002 \001(\tR\006det" +
-      "ail\022\022\n\003url\030\n \001(\tH\000R\003url\022\024\n\004data\030\013 \001(\014H\000R" +
-      "\004data\022\031\n\007file_id\030\014 \001(\tH\000R\006fileIdB\010\n\006sour" +
-      "ce\"u\n\005Audio\022\035\n\nmedia_type\030\001 \001(\tR\tmediaTy" +
-      "pe\022\022\n\003url\030\n \001(\tH\000R\003url\022\024\n\004data\030\013 \001(\014H\000R\004" +
-      "data\022\031\n\007file_id\030\014 \001(\tH\000R\006fileIdB\010\n\006sourc" +
-      "e\"\225\001\n\010Document\022\035\n\nmedia_type\030\001 \001(\tR\tmedi" +
-      "aType\022\033\n\tfile_name\030\002 \001(\tR\010fileName\022\022\n\003ur" +
-      "l\030\n \001(\tH\000R\003url\022\024\n\004data\030\013 \001(\014H\000R\004data\022\031\n\007" +
-      "file_id\030\014 \001(\tH\000R\006fileIdB\010\n\006source\"\243\001\n\010To" +
-      "olCall\022\016\n\002id\030\001 \001(\tR\002id\022\022\n\004name\030\002 \001(\tR\004na" +
-      "me\022+\n\021arguments_invalid\030\003 \001(\010R\020arguments" +
-      "Invalid\022\'\n\016arguments_json\030\n \001(\tH\000R\rargum" +
-      "entsJson\022\024\n\004text\030\013 \001(\tH\000R\004textB\007\n\005input\"" +
-      "~\n\nToolResult\022 \n\014tool_call_id\030\001 \001(\tR\ntoo" +
-      "lCallId\0223\n\007content\030\002 \003(\0132\031.outrigger.v1." +
-      "ContentPartR\007content\022\031\n\010is_error\030\003 \001(\010R\007" +
-      "isError\";\n\tReasoning\022\022\n\004text\030\001 \001(\tR\004text" +
-      "\022\032\n\010redacted\030\002 \001(\010R\010redacted\"Y\n\nNativePa" +
-      "rt\022\032\n\010provider\030\001 \001(\tR\010provider\022\022\n\004kind\030\002" +
-      " \001(\tR\004kind\022\033\n\tdata_json\030\003 \001(\tR\010dataJson\"" +
-      "^\n\rProviderState\022\032\n\010provider\030\001 \001(\tR\010prov" +
-      "ider\022\024\n\005model\030\002 \001(\tR\005model\022\033\n\tdata_json\030" +
-      "\003 \001(\tR\010dataJson\"\203\002\n\010Citation\022\022\n\004type\030\001 \001" +
-      "(\tR\004type\022\024\n\005title\030\002 \001(\tR\005title\022\020\n\003url\030\003 " +
-      "\001(\tR\003url\022\035\n\ncited_text\030\004 \001(\tR\tcitedText\022" +
-      "\033\n\tsource_id\030\005 \001(\tR\010sourceId\022$\n\013start_in" +
-      "dex\030\006 \001(\005H\000R\nstartIndex\210\001\001\022 \n\tend_index\030" +
-      "\007 \001(\005H\001R\010endIndex\210\001\001\022\031\n\010raw_json\030\010 \001(\tR\007" +
-      "rawJsonB\016\n\014_start_indexB\014\n\n_end_index*s\n" +
-      "\004Role\022\024\n\020ROLE_UNSPECIFIED\020\000\022\017\n\013ROLE_SYST" +
-      "EM\020\001\022\r\n\tROLE_USER\020\002\022\022\n\016ROLE_ASSISTANT\020\003\022" +
-      "\r\n\tROLE_TOOL\020\004\022\022\n\016ROLE_DEVELOPER\020\005B\237\001\n\037i" +
-      "o.github.outriggerinference.v1P\001ZLgithub" +
-      ".com/outrigger-inference/outrigger/clien" +
-      "ts/go/outrigger/v1;outriggerv1\252\002\014Outrigg" +
-      "er.V1\312\002\014Outrigger\\V1\352\002\rOutrigger::V1b\006pr" +
-      "oto3"
+      "CitationR\tcitations\022\030\n\007refusal\030\003 \001(\010R\007re" +
+      "fusal\022\024\n\004text\030\n \001(\tH\000R\004text\022+\n\005image\030\013 \001" +
+      "(\0132\023.outrigger.v1.ImageH\000R\005image\022+\n\005audi" +
+      "o\030\014 \001(\0132\023.outrigger.v1.AudioH\000R\005audio\0224\n" +
+      "\010document\030\r \001(\0132\026.outrigger.v1.DocumentH" +
+      "\000R\010document\0225\n\ttool_call\030\016 \001(\0132\026.outrigg" +
+      "er.v1.ToolCallH\000R\010toolCall\022;\n\013tool_resul" +
+      "t\030\017 \001(\0132\030.outrigger.v1.ToolResultH\000R\ntoo" +
+      "lResult\0227\n\treasoning\030\020 \001(\0132\027.outrigger.v" +
+      "1.ReasoningH\000R\treasoning\0222\n\006native\030\021 \001(\013" +
+      "2\030.outrigger.v1.NativePartH\000R\006nativeB\006\n\004" +
+      "part\"\215\001\n\005Image\022\035\n\nmedia_type\030\001 \001(\tR\tmedi" +
+      "aType\022\026\n\006detail\030\002 \001(\tR\006detail\022\022\n\003url\030\n \001" +
+      "(\tH\000R\003url\022\024\n\004data\030\013 \001(\014H\000R\004data\022\031\n\007file_" +
+      "id\030\014 \001(\tH\000R\006fileIdB\010\n\006source\"u\n\005Audio\022\035\n" +
+      "\nmedia_type\030\001 \001(\tR\tmediaType\022\022\n\003url\030\n \001(" +
+      "\tH\000R\003url\022\024\n\004data\030\013 \001(\014H\000R\004data\022\031\n\007file_i" +
+      "d\030\014 \001(\tH\000R\006fileIdB\010\n\006source\"\225\001\n\010Document" +
+      "\022\035\n\nmedia_type\030\001 \001(\tR\tmediaType\022\033\n\tfile_" +
+      "name\030\002 \001(\tR\010fileName\022\022\n\003url\030\n \001(\tH\000R\003url" +
+      "\022\024\n\004data\030\013 \001(\014H\000R\004data\022\031\n\007file_id\030\014 \001(\tH" +
+      "\000R\006fileIdB\010\n\006source\"\243\001\n\010ToolCall\022\016\n\002id\030\001" +
+      " \001(\tR\002id\022\022\n\004name\030\002 \001(\tR\004name\022+\n\021argument" +
+      "s_invalid\030\003 \001(\010R\020argumentsInvalid\022\'\n\016arg" +
+      "uments_json\030\n \001(\tH\000R\rargumentsJson\022\024\n\004te" +
+      "xt\030\013 \001(\tH\000R\004textB\007\n\005input\"~\n\nToolResult\022" +
+      " \n\014tool_call_id\030\001 \001(\tR\ntoolCallId\0223\n\007con" +
+      "tent\030\002 \003(\0132\031.outrigger.v1.ContentPartR\007c" +
+      "ontent\022\031\n\010is_error\030\003 \001(\010R\007isError\";\n\tRea" +
+      "soning\022\022\n\004text\030\001 \001(\tR\004text\022\032\n\010redacted\030\002" +
+      " \001(\010R\010redacted\"Y\n\nNativePart\022\032\n\010provider" +
+      "\030\001 \001(\tR\010provider\022\022\n\004kind\030\002 \001(\tR\004kind\022\033\n\t" +
+      "data_json\030\003 \001(\tR\010dataJson\"^\n\rProviderSta" +
+      "te\022\032\n\010provider\030\001 \001(\tR\010provider\022\024\n\005model\030" +
+      "\002 \001(\tR\005model\022\033\n\tdata_json\030\003 \001(\tR\010dataJso" +
+      "n\"\203\002\n\010Citation\022\022\n\004type\030\001 \001(\tR\004type\022\024\n\005ti" +
+      "tle\030\002 \001(\tR\005title\022\020\n\003url\030\003 \001(\tR\003url\022\035\n\nci" +
+      "ted_text\030\004 \001(\tR\tcitedText\022\033\n\tsource_id\030\005" +
+      " \001(\tR\010sourceId\022$\n\013start_index\030\006 \001(\005H\000R\ns" +
+      "tartIndex\210\001\001\022 \n\tend_index\030\007 \001(\005H\001R\010endIn" +
+      "dex\210\001\001\022\031\n\010raw_json\030\010 \001(\tR\007rawJsonB\016\n\014_st" +
+      "art_indexB\014\n\n_end_index*s\n\004Role\022\024\n\020ROLE_" +
+      "UNSPECIFIED\020\000\022\017\n\013ROLE_SYSTEM\020\001\022\r\n\tROLE_U" +
+      "SER\020\002\022\022\n\016ROLE_ASSISTANT\020\003\022\r\n\tROLE_TOOL\020\004" +
+      "\022\022\n\016ROLE_DEVELOPER\020\005B\237\001\n\037io.github.outri" +
+      "ggerinference.v1P\001ZLgithub.com/outrigger" +
+      "-inference/outrigger/clients/go/outrigge" +
+      "r/v1;outriggerv1\252\002\014Outrigger.V1\312\002\014Outrig" +
+      "ger\\V1\352\002\rOutrigger::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -163,7 +163,7 @@ public final class MessageOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_outrigger_v1_ContentPart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_ContentPart_descriptor,
-        new java.lang.String[] { "ProviderState", "Citations", "Text", "Image", "Audio", "Document", "ToolCall", "ToolResult", "Reasoning", "Native", "Part", });
+        new java.lang.String[] { "ProviderState", "Citations", "Refusal", "Text", "Image", "Audio", "Document", "ToolCall", "ToolResult", "Reasoning", "Native", "Part", });
     internal_static_outrigger_v1_Image_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_outrigger_v1_Image_fieldAccessorTable = new

@@ -141,46 +141,47 @@ public final class StreamEventOuterClass extends com.google.protobuf.GeneratedFi
       "uf.TimestampR\tstartedAt\0221\n\010warnings\030\005 \003(" +
       "\0132\025.outrigger.v1.WarningR\010warnings\022B\n\016fi" +
       "nal_response\030\006 \001(\0162\033.outrigger.v1.FinalR" +
-      "esponseR\rfinalResponse\"*\n\tTextStart\022\035\n\np" +
-      "art_index\030\001 \001(\005R\tpartIndex\"@\n\tTextDelta\022" +
-      "\035\n\npart_index\030\001 \001(\005R\tpartIndex\022\024\n\005delta\030" +
-      "\002 \001(\tR\005delta\"\266\001\n\007TextEnd\022\035\n\npart_index\030\001" +
-      " \001(\005R\tpartIndex\022\022\n\004text\030\002 \001(\tR\004text\0224\n\tc" +
-      "itations\030\003 \003(\0132\026.outrigger.v1.CitationR\t" +
-      "citations\022B\n\016provider_state\030\004 \001(\0132\033.outr" +
-      "igger.v1.ProviderStateR\rproviderState\"/\n" +
-      "\016ReasoningStart\022\035\n\npart_index\030\001 \001(\005R\tpar" +
-      "tIndex\"E\n\016ReasoningDelta\022\035\n\npart_index\030\001" +
-      " \001(\005R\tpartIndex\022\024\n\005delta\030\002 \001(\tR\005delta\"\241\001" +
-      "\n\014ReasoningEnd\022\035\n\npart_index\030\001 \001(\005R\tpart" +
-      "Index\022\022\n\004text\030\002 \001(\tR\004text\022\032\n\010redacted\030\003 " +
-      "\001(\010R\010redacted\022B\n\016provider_state\030\004 \001(\0132\033." +
-      "outrigger.v1.ProviderStateR\rproviderStat" +
-      "e\"\365\001\n\rToolCallStart\022\035\n\npart_index\030\001 \001(\005R" +
-      "\tpartIndex\022\016\n\002id\030\002 \001(\tR\002id\022\022\n\004name\030\003 \001(\t" +
-      "R\004name\022D\n\ninput_kind\030\004 \001(\0162%.outrigger.v" +
-      "1.ToolCallStart.InputKindR\tinputKind\"[\n\t" +
-      "InputKind\022\032\n\026INPUT_KIND_UNSPECIFIED\020\000\022\035\n" +
-      "\031INPUT_KIND_ARGUMENTS_JSON\020\001\022\023\n\017INPUT_KI" +
-      "ND_TEXT\020\002\"D\n\rToolCallDelta\022\035\n\npart_index" +
-      "\030\001 \001(\005R\tpartIndex\022\024\n\005delta\030\002 \001(\tR\005delta\"" +
-      "\245\001\n\013ToolCallEnd\022\035\n\npart_index\030\001 \001(\005R\tpar" +
-      "tIndex\0223\n\ttool_call\030\002 \001(\0132\026.outrigger.v1" +
-      ".ToolCallR\010toolCall\022B\n\016provider_state\030\003 " +
-      "\001(\0132\033.outrigger.v1.ProviderStateR\rprovid" +
-      "erState\"Y\n\tPartAdded\022\035\n\npart_index\030\001 \001(\005" +
-      "R\tpartIndex\022-\n\004part\030\002 \001(\0132\031.outrigger.v1" +
-      ".ContentPartR\004part\"\250\001\n\006Finish\022?\n\rfinish_" +
-      "reason\030\001 \001(\0132\032.outrigger.v1.FinishReason" +
-      "R\014finishReason\022)\n\005usage\030\002 \001(\0132\023.outrigge" +
-      "r.v1.UsageR\005usage\0222\n\010response\030\003 \001(\0132\026.ou" +
-      "trigger.v1.ResponseR\010response\"@\n\rProvide" +
-      "rEvent\022\022\n\004type\030\001 \001(\tR\004type\022\033\n\tdata_json\030" +
-      "\002 \001(\tR\010dataJsonB\237\001\n\037io.github.outriggeri" +
-      "nference.v1P\001ZLgithub.com/outrigger-infe" +
-      "rence/outrigger/clients/go/outrigger/v1;" +
-      "outriggerv1\252\002\014Outrigger.V1\312\002\014Outrigger\\V" +
-      "1\352\002\rOutrigger::V1b\006proto3"
+      "esponseR\rfinalResponse\"D\n\tTextStart\022\035\n\np" +
+      "art_index\030\001 \001(\005R\tpartIndex\022\030\n\007refusal\030\002 " +
+      "\001(\010R\007refusal\"@\n\tTextDelta\022\035\n\npart_index\030" +
+      "\001 \001(\005R\tpartIndex\022\024\n\005delta\030\002 \001(\tR\005delta\"\266" +
+      "\001\n\007TextEnd\022\035\n\npart_index\030\001 \001(\005R\tpartInde" +
+      "x\022\022\n\004text\030\002 \001(\tR\004text\0224\n\tcitations\030\003 \003(\013" +
+      "2\026.outrigger.v1.CitationR\tcitations\022B\n\016p" +
+      "rovider_state\030\004 \001(\0132\033.outrigger.v1.Provi" +
+      "derStateR\rproviderState\"/\n\016ReasoningStar" +
+      "t\022\035\n\npart_index\030\001 \001(\005R\tpartIndex\"E\n\016Reas" +
+      "oningDelta\022\035\n\npart_index\030\001 \001(\005R\tpartInde" +
+      "x\022\024\n\005delta\030\002 \001(\tR\005delta\"\241\001\n\014ReasoningEnd" +
+      "\022\035\n\npart_index\030\001 \001(\005R\tpartIndex\022\022\n\004text\030" +
+      "\002 \001(\tR\004text\022\032\n\010redacted\030\003 \001(\010R\010redacted\022" +
+      "B\n\016provider_state\030\004 \001(\0132\033.outrigger.v1.P" +
+      "roviderStateR\rproviderState\"\365\001\n\rToolCall" +
+      "Start\022\035\n\npart_index\030\001 \001(\005R\tpartIndex\022\016\n\002" +
+      "id\030\002 \001(\tR\002id\022\022\n\004name\030\003 \001(\tR\004name\022D\n\ninpu" +
+      "t_kind\030\004 \001(\0162%.outrigger.v1.ToolCallStar" +
+      "t.InputKindR\tinputKind\"[\n\tInputKind\022\032\n\026I" +
+      "NPUT_KIND_UNSPECIFIED\020\000\022\035\n\031INPUT_KIND_AR" +
+      "GUMENTS_JSON\020\001\022\023\n\017INPUT_KIND_TEXT\020\002\"D\n\rT" +
+      "oolCallDelta\022\035\n\npart_index\030\001 \001(\005R\tpartIn" +
+      "dex\022\024\n\005delta\030\002 \001(\tR\005delta\"\245\001\n\013ToolCallEn" +
+      "d\022\035\n\npart_index\030\001 \001(\005R\tpartIndex\0223\n\ttool" +
+      "_call\030\002 \001(\0132\026.outrigger.v1.ToolCallR\010too" +
+      "lCall\022B\n\016provider_state\030\003 \001(\0132\033.outrigge" +
+      "r.v1.ProviderStateR\rproviderState\"Y\n\tPar" +
+      "tAdded\022\035\n\npart_index\030\001 \001(\005R\tpartIndex\022-\n" +
+      "\004part\030\002 \001(\0132\031.outrigger.v1.ContentPartR\004" +
+      "part\"\250\001\n\006Finish\022?\n\rfinish_reason\030\001 \001(\0132\032" +
+      ".outrigger.v1.FinishReasonR\014finishReason" +
+      "\022)\n\005usage\030\002 \001(\0132\023.outrigger.v1.UsageR\005us" +
+      "age\0222\n\010response\030\003 \001(\0132\026.outrigger.v1.Res" +
+      "ponseR\010response\"@\n\rProviderEvent\022\022\n\004type" +
+      "\030\001 \001(\tR\004type\022\033\n\tdata_json\030\002 \001(\tR\010dataJso" +
+      "nB\237\001\n\037io.github.outriggerinference.v1P\001Z" +
+      "Lgithub.com/outrigger-inference/outrigge" +
+      "r/clients/go/outrigger/v1;outriggerv1\252\002\014" +
+      "Outrigger.V1\312\002\014Outrigger\\V1\352\002\rOutrigger:" +
+      ":V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -209,7 +210,7 @@ public final class StreamEventOuterClass extends com.google.protobuf.GeneratedFi
     internal_static_outrigger_v1_TextStart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_outrigger_v1_TextStart_descriptor,
-        new java.lang.String[] { "PartIndex", });
+        new java.lang.String[] { "PartIndex", "Refusal", });
     internal_static_outrigger_v1_TextDelta_descriptor =
       getDescriptor().getMessageType(3);
     internal_static_outrigger_v1_TextDelta_fieldAccessorTable = new

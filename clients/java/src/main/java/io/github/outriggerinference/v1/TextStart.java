@@ -67,6 +67,21 @@ private static final long serialVersionUID = 0L;
     return partIndex_;
   }
 
+  public static final int REFUSAL_FIELD_NUMBER = 2;
+  private boolean refusal_ = false;
+  /**
+   * <pre>
+   * Whether the provider marks the text as the model's refusal to answer.
+   * </pre>
+   *
+   * <code>bool refusal = 2 [json_name = "refusal"];</code>
+   * @return The refusal.
+   */
+  @java.lang.Override
+  public boolean getRefusal() {
+    return refusal_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -84,6 +99,9 @@ private static final long serialVersionUID = 0L;
     if (partIndex_ != 0) {
       output.writeInt32(1, partIndex_);
     }
+    if (refusal_ != false) {
+      output.writeBool(2, refusal_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -91,6 +109,10 @@ private static final long serialVersionUID = 0L;
     if (partIndex_ != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(1, partIndex_);
+    }
+    if (refusal_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(2, refusal_);
     }
     return size;
   }
@@ -118,6 +140,8 @@ private static final long serialVersionUID = 0L;
 
     if (getPartIndex()
         != other.getPartIndex()) return false;
+    if (getRefusal()
+        != other.getRefusal()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -131,6 +155,9 @@ private static final long serialVersionUID = 0L;
     hash = (19 * hash) + getDescriptor().hashCode();
     hash = (37 * hash) + PART_INDEX_FIELD_NUMBER;
     hash = (53 * hash) + getPartIndex();
+    hash = (37 * hash) + REFUSAL_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getRefusal());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -267,6 +294,7 @@ private static final long serialVersionUID = 0L;
       super.clear();
       bitField0_ = 0;
       partIndex_ = 0;
+      refusal_ = false;
       return this;
     }
 
@@ -303,6 +331,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000001) != 0)) {
         result.partIndex_ = partIndex_;
       }
+      if (((from_bitField0_ & 0x00000002) != 0)) {
+        result.refusal_ = refusal_;
+      }
     }
 
     @java.lang.Override
@@ -319,6 +350,9 @@ private static final long serialVersionUID = 0L;
       if (other == io.github.outriggerinference.v1.TextStart.getDefaultInstance()) return this;
       if (other.getPartIndex() != 0) {
         setPartIndex(other.getPartIndex());
+      }
+      if (other.getRefusal() != false) {
+        setRefusal(other.getRefusal());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -349,6 +383,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000001;
               break;
             } // case 8
+            case 16: {
+              refusal_ = input.readBool();
+              bitField0_ |= 0x00000002;
+              break;
+            } // case 16
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -406,6 +445,50 @@ private static final long serialVersionUID = 0L;
     public Builder clearPartIndex() {
       bitField0_ = (bitField0_ & ~0x00000001);
       partIndex_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean refusal_ ;
+    /**
+     * <pre>
+     * Whether the provider marks the text as the model's refusal to answer.
+     * </pre>
+     *
+     * <code>bool refusal = 2 [json_name = "refusal"];</code>
+     * @return The refusal.
+     */
+    @java.lang.Override
+    public boolean getRefusal() {
+      return refusal_;
+    }
+    /**
+     * <pre>
+     * Whether the provider marks the text as the model's refusal to answer.
+     * </pre>
+     *
+     * <code>bool refusal = 2 [json_name = "refusal"];</code>
+     * @param value The refusal to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRefusal(boolean value) {
+
+      refusal_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether the provider marks the text as the model's refusal to answer.
+     * </pre>
+     *
+     * <code>bool refusal = 2 [json_name = "refusal"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRefusal() {
+      bitField0_ = (bitField0_ & ~0x00000002);
+      refusal_ = false;
       onChanged();
       return this;
     }

@@ -19,4 +19,14 @@ public interface TextStartOrBuilder extends
    * @return The partIndex.
    */
   int getPartIndex();
+
+  /**
+   * <pre>
+   * Whether the provider marks the text as the model's refusal to answer.
+   * </pre>
+   *
+   * <code>bool refusal = 2 [json_name = "refusal"];</code>
+   * @return The refusal.
+   */
+  boolean getRefusal();
 }

@@ -1,0 +1,383 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { MessageSink } from "../../../src/endpoints/responses/event-output.ts";
+import { ResponseEvents } from "../../../src/endpoints/responses/write-events.ts";
+import type { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+import { FinishReason_Reason as Reason } from "../../../src/gen/outrigger/v1/response_pb.ts";
+import { type RunEvent, RunEventSchema, RunStatus } from "../../../src/gen/outrigger/v1/run_pb.ts";
+import {
+  ToolCallStart_InputKind as InputKind,
+  type StreamEvent,
+  StreamEventSchema,
+} from "../../../src/gen/outrigger/v1/stream_event_pb.ts";
+import type { ResponsesEvent } from "../support/events-in.ts";
+import { expectWholeStream } from "../support/expect-whole-stream.ts";
+import { RUN_ID, runEventsOf, runOf } from "./support/run-events.ts";
+import { runWith, written } from "./support/written.ts";
+
+type Init = NonNullable<MessageInitShape<typeof StreamEventSchema>["event"]>;
+
+const DIGITS = RUN_ID.slice("run_".length);
+
+/** The events of a model call, from its start to its finish. */
+function callOf(events: readonly Init[], reason: Reason = Reason.STOP): StreamEvent[] {
+  const finish: Init = {
+    case: "finish",
+    value: {
+      finishReason: { reason },
+      response: { model: "m", finishReason: { reason }, message: { content: [] } },
+    },
+  };
+  const all: Init[] = [{ case: "streamStart", value: { model: "m" } }, ...events, finish];
+  return all.map((event, sequence) => create(StreamEventSchema, { sequence, event }));
+}
+
+function text(partIndex: number, ...deltas: string[]): Init[] {
+  return [
+    { case: "textStart", value: { partIndex } },
+    ...deltas.map((delta): Init => ({ case: "textDelta", value: { partIndex, delta } })),
+    { case: "textEnd", value: { partIndex } },
+  ];
+}
+
+function call(partIndex: number, name: string, argumentsJson: string): Init[] {
+  const id = `call_${partIndex}`;
+  return [
+    {
+      case: "toolCallStart",
+      value: { partIndex, id, name, inputKind: InputKind.ARGUMENTS_JSON },
+    },
+    { case: "toolCallDelta", value: { partIndex, delta: argumentsJson } },
+    {
+      case: "toolCallEnd",
+      value: { partIndex, toolCall: { id, name, input: { case: "argumentsJson", value: argumentsJson } } },
+    },
+  ];
+}
+
+function whole(partIndex: number, part: MessageInitShape<typeof ContentPartSchema>): Init {
+  return { case: "partAdded", value: { partIndex, part } };
+}
+
+/** The types of the events between the first two and the last one, without `response.`. */
+function typesOf(events: readonly ResponsesEvent[]): string[] {
+  return events.slice(2, -1).map(({ type }) => type.replace("response.", ""));
+}
+
+function outputOf(events: readonly ResponsesEvent[]): Record<string, unknown>[] {
+  const { response } = events.at(-1) as unknown as { response: { output: Record<string, unknown>[] } };
+  return response.output;
+}
+
+/** What becomes of model calls. */
+function eventsOf(calls: readonly StreamEvent[][], run = runOf()): readonly ResponsesEvent[] {
+  return written(runEventsOf({ created: run, calls }).events, run);
+}
+
+describe("The events of a response", () => {
+  it("have the text of a refusal as a refusal", () => {
+    const [, ...rest] = text(0, "I can", "not.");
+    const events = eventsOf([
+      callOf([
+        { case: "textStart", value: { partIndex: 0, refusal: true } },
+        ...rest.slice(0, -1),
+        { case: "textEnd", value: { partIndex: 0 } },
+      ]),
+    ]);
+    expect(typesOf(events)).toEqual([
+      "output_item.added",
+      "content_part.added",
+      "refusal.delta",
+      "refusal.delta",
+      "refusal.done",
+      "content_part.done",
+      "output_item.done",
+    ]);
+    expectWholeStream(events);
+    expect(outputOf(events)).toMatchObject([{ content: [{ type: "refusal", refusal: "I cannot." }] }]);
+  });
+
+  it("begin items in the order of the parts, also where a later part begins first", () => {
+    const [start, delta, end] = text(1, "Later");
+    const [first, ...others] = text(0, "Earlier");
+    const events = eventsOf([callOf([start, delta, first, ...others, end].flatMap((event) => event ?? []))]);
+    expectWholeStream(events);
+    expect(outputOf(events)).toMatchObject([
+      { id: `msg_${DIGITS}0001000`, content: [{ text: "Earlier" }] },
+      { id: `msg_${DIGITS}0001001`, content: [{ text: "Later" }] },
+    ]);
+  });
+
+  it("leave out a text without characters", () => {
+    expect(typesOf(eventsOf([callOf(text(0))]))).toEqual([]);
+  });
+
+  it("count items over all steps", () => {
+    const events = eventsOf([callOf(call(0, "a", "{}"), Reason.TOOL_CALLS), callOf(text(0, "Done"))]);
+    expectWholeStream(events);
+    expect(outputOf(events)).toMatchObject([
+      { type: "function_call", id: `fc_${DIGITS}0001000` },
+      { type: "message", id: `msg_${DIGITS}0002000` },
+    ]);
+  });
+
+  it("call tools by the names that the caller gave them", () => {
+    const member = { type: "function", name: "read", parameters: {} };
+    const run = runWith({ tools: [{ type: "namespace", name: "files", description: "", tools: [member] }] });
+    const events = eventsOf([callOf(call(0, "files__read", '{"a":1}'), Reason.TOOL_CALLS)], run);
+    expect(outputOf(events)).toMatchObject([{ name: "read", namespace: "files", arguments: '{"a":1}' }]);
+    expect(events.find(({ type }) => type === "response.function_call_arguments.done")?.name).toBe("read");
+  });
+
+  it("have the text of a custom tool that the provider called as a function", () => {
+    const run = runWith({ tools: [{ type: "custom", name: "run" }] });
+    const events = eventsOf([callOf(call(0, "run", '{"input":"ls \\"x\\""}'), Reason.TOOL_CALLS)], run);
+    expect(typesOf(events)).toEqual([
+      "output_item.added",
+      "custom_tool_call_input.delta",
+      "custom_tool_call_input.done",
+      "output_item.done",
+    ]);
+    expectWholeStream(events);
+    expect(outputOf(events)).toMatchObject([{ type: "custom_tool_call", input: 'ls "x"' }]);
+  });
+
+  it("show the progress of a tool that the provider executed", () => {
+    const data = {
+      id: "ws_1",
+      type: "web_search_call",
+      status: "completed",
+      action: { type: "search", query: "q" },
+    };
+    const native = { provider: "openai", kind: "web_search_call", dataJson: JSON.stringify(data) };
+    const events = eventsOf([callOf([whole(0, { part: { case: "native", value: native } })])]);
+    expect(typesOf(events)).toEqual([
+      "output_item.added",
+      "web_search_call.in_progress",
+      "web_search_call.searching",
+      "web_search_call.completed",
+      "output_item.done",
+    ]);
+    expectWholeStream(events);
+    expect(outputOf(events)).toEqual([{ ...data, id: `ws_${DIGITS}0001000` }]);
+  });
+
+  it("name blocks of other providers by the provider, with the block as it came", () => {
+    const dataJson = '{"type":"server_tool_use","input":{"b":1,"a":12345678901234567890}}';
+    const native = { provider: "anthropic", kind: "server_tool_use", dataJson };
+    const run = runOf();
+    const { events } = runEventsOf({
+      created: run,
+      calls: [callOf([whole(0, { part: { case: "native", value: native } })])],
+    });
+    const sink = new MessageSink();
+    const writer = new ResponseEvents(run, sink, { startingAfter: -1, pads: false });
+    writer.push(events);
+    expect(writer.last).toContain(`"data":${dataJson}`);
+    expect(writer.last).toContain('"type":"anthropic:server_tool_use"');
+  });
+
+  it("have reasoning as a summary where the request asks for one, and as content otherwise", () => {
+    const reasoning: Init[] = [
+      { case: "reasoningStart", value: { partIndex: 0 } },
+      { case: "reasoningDelta", value: { partIndex: 0, delta: "Hm." } },
+      { case: "reasoningEnd", value: { partIndex: 0 } },
+      ...text(1, "Yes"),
+    ];
+    const asked = eventsOf([callOf(reasoning)], runWith({ reasoning: { effort: "low", summary: "auto" } }));
+    expectWholeStream(asked);
+    expect(outputOf(asked)[0]).toMatchObject({ summary: [{ type: "summary_text", text: "Hm." }] });
+    const plain = eventsOf([callOf(reasoning)]);
+    expectWholeStream(plain);
+    expect(outputOf(plain)[0]).toMatchObject({
+      summary: [],
+      content: [{ type: "reasoning_text", text: "Hm." }],
+    });
+  });
+
+  it("carry the state of calls in a reasoning item where nothing is kept", () => {
+    const providerState = { provider: "gemini", model: "m", dataJson: '{"part":{"thoughtSignature":"s"}}' };
+    const [start, delta, end] = call(0, "a", "{}");
+    const signed = { case: "toolCallEnd", value: { ...(end?.value as object), providerState } } as Init;
+    const calls = [
+      callOf(
+        [start, delta, signed].flatMap((event) => event ?? []),
+        Reason.TOOL_CALLS,
+      ),
+    ];
+    const kept = eventsOf(calls);
+    expect(outputOf(kept).map(({ type }) => type)).toEqual(["function_call"]);
+    const events = eventsOf(calls, runWith({ store: false }));
+    expectWholeStream(events);
+    expect(outputOf(events)).toMatchObject([
+      { type: "function_call" },
+      { type: "reasoning", summary: [], encrypted_content: expect.stringMatching(/^or1\./) },
+    ]);
+  });
+
+  it("mark the last item of an answer that was cut", () => {
+    const calls = [callOf([...text(0, "One"), ...text(1, "Tw")], Reason.LENGTH)];
+    const run = runOf();
+    const { events } = runEventsOf({ created: run, calls, end: { status: RunStatus.INCOMPLETE } });
+    const stream = written(events, run);
+    expectWholeStream(stream);
+    expect(stream.at(-1)?.type).toBe("response.incomplete");
+    expect(outputOf(stream).map(({ status }) => status)).toEqual(["completed", "incomplete"]);
+  });
+
+  it("end a response that was cancelled as incomplete, without what a step had begun", () => {
+    const run = runOf();
+    const calls = [callOf(text(0, "Kept"), Reason.TOOL_CALLS), callOf(text(0, "Begun")).slice(0, 3)];
+    const { events } = runEventsOf({ created: run, calls, end: { status: RunStatus.CANCELLED } });
+    const last = written(events, run).at(-1);
+    expect(last).toMatchObject({ type: "response.incomplete", response: { status: "cancelled" } });
+    expect(last?.response).toMatchObject({ output: [{ content: [{ text: "Kept" }] }] });
+  });
+
+  it("are queued first where the run is", () => {
+    const run = runOf({ status: RunStatus.QUEUED, background: true });
+    const begun = create(RunEventSchema, { event: { case: "run", value: runOf({ background: true }) } });
+    const { events } = runEventsOf({ created: run, calls: [callOf(text(0, "Hi"))] });
+    const stream = written([...events.slice(0, 1), begun, ...events.slice(1)], run);
+    expect(stream.slice(0, 3).map(({ type }) => type)).toEqual([
+      "response.created",
+      "response.queued",
+      "response.in_progress",
+    ]);
+    expectWholeStream(stream);
+  });
+
+  it("pad deltas to multiples of 16 characters where that is asked for", () => {
+    const run = runOf();
+    const { events } = runEventsOf({
+      created: run,
+      calls: [callOf(text(0, "a", "0123456789abcdef", "0123456789abcdefg"))],
+    });
+    const sink = new MessageSink();
+    const writer = new ResponseEvents(run, sink, { startingAfter: -1, pads: true });
+    writer.push(events);
+    const deltas = sink
+      .take()
+      .map((message) => JSON.parse(message))
+      .filter(({ type }) => type.endsWith("text.delta"));
+    expect(deltas.map(({ delta, obfuscation }) => (delta + obfuscation).length)).toEqual([16, 16, 32]);
+  });
+
+  it("do not end where those of the run do not", () => {
+    const run = runOf();
+    const { events } = runEventsOf({ created: run, calls: [callOf(text(0, "Hi"))] });
+    expect(() => written(events.slice(0, -1), run)).toThrow("ended before the run did");
+  });
+});
+
+describe("The events of tools of MCP servers", () => {
+  const tool = {
+    name: "docs__search",
+    serverLabel: "docs",
+    toolName: "search",
+    description: "Searches",
+    inputSchemaJson: '{"type":"object"}',
+  };
+  const search = {
+    id: "call_0",
+    name: tool.name,
+    input: { case: "argumentsJson", value: '{"q":1}' },
+  } as const;
+  const names = { serverLabel: "docs", toolName: "search" };
+  type Value = NonNullable<MessageInitShape<typeof RunEventSchema>["event"]>;
+
+  /** A run whose model calls the tool; what follows, and its end. */
+  function runOfCall(
+    after: readonly Value[],
+    status: RunStatus,
+    approvals: readonly object[] = [],
+  ): readonly ResponsesEvent[] {
+    const run = runOf();
+    const model = callOf(call(0, tool.name, '{"q":1}'), Reason.TOOL_CALLS);
+    const { events, run: ended } = runEventsOf({ created: run, calls: [model] });
+    const list: Value = { case: "serverToolList", value: { serverLabel: "docs", tools: [tool] } };
+    const finish = events.findIndex(({ event }) => event.case === "stepFinish");
+    const last = { ...ended, status, requiredApprovals: approvals } as typeof ended;
+    const all = [
+      events[0],
+      create(RunEventSchema, { event: list }),
+      ...events.slice(1, finish),
+      ...after.map((event) => create(RunEventSchema, { step: 1, event })),
+      events[finish],
+      create(RunEventSchema, { event: { case: "run", value: last } }),
+    ].filter((event): event is RunEvent => event !== undefined);
+    return written(all, run);
+  }
+
+  const result = (isError: boolean): Value[] => [
+    { case: "serverToolStart", value: { call: search, ...names } },
+    {
+      case: "serverToolFinish",
+      value: {
+        ...names,
+        result: { toolCallId: "call_0", isError, content: [{ part: { case: "text", value: "Found" } }] },
+      },
+    },
+  ];
+  const listTypes = [
+    "output_item.added",
+    "mcp_list_tools.in_progress",
+    "mcp_list_tools.completed",
+    "output_item.done",
+  ];
+
+  it("list the tools, and show a call with its result", () => {
+    const events = runOfCall(result(false), RunStatus.COMPLETED);
+    expect(typesOf(events)).toEqual([
+      ...listTypes,
+      "output_item.added",
+      "mcp_call.in_progress",
+      "mcp_call_arguments.delta",
+      "mcp_call_arguments.done",
+      "mcp_call.completed",
+      "output_item.done",
+    ]);
+    expectWholeStream(events);
+    expect(outputOf(events)).toMatchObject([
+      { type: "mcp_list_tools", server_label: "docs", tools: [{ name: "search", description: "Searches" }] },
+      {
+        type: "mcp_call",
+        name: "search",
+        server_label: "docs",
+        arguments: '{"q":1}',
+        output: "Found",
+        error: null,
+      },
+    ]);
+  });
+
+  it("say that a call failed", () => {
+    const events = runOfCall(result(true), RunStatus.COMPLETED);
+    expect(typesOf(events)).toContain("mcp_call.failed");
+    expect(outputOf(events)[1]).toMatchObject({
+      status: "failed",
+      output: null,
+      error: { type: "mcp_tool_execution_error", content: [{ type: "text", text: "Found" }] },
+    });
+  });
+
+  it("ask for approval in the place of the call", () => {
+    const events = runOfCall([], RunStatus.REQUIRES_ACTION, [search]);
+    expect(typesOf(events)).toEqual([...listTypes, "output_item.added", "output_item.done"]);
+    expectWholeStream(events);
+    expect(events.at(-1)?.type).toBe("response.completed");
+    expect(outputOf(events)[1]).toEqual({
+      type: "mcp_approval_request",
+      id: `mcpr_${DIGITS}0001000`,
+      name: "search",
+      server_label: "docs",
+      arguments: '{"q":1}',
+    });
+  });
+
+  it("keep a call that was not executed", () => {
+    const events = runOfCall([], RunStatus.INCOMPLETE);
+    expectWholeStream(events);
+    expect(outputOf(events)[1]).toMatchObject({ type: "mcp_call", status: "incomplete", output: null });
+  });
+});
