@@ -31,7 +31,7 @@ export class RunLimitError extends RateLimitError {
   readonly limit: string;
 
   constructor(limit: string, max: number, what: string) {
-    super(`the limit runs.${limit} of ${max} ${what} is reached`, { retryAfter: 1 });
+    super(`the limit runs.limits.${limit} of ${max} ${what} is reached`, { retryAfter: 1 });
     this.limit = limit;
   }
 }

@@ -30,7 +30,7 @@ afterEach(async () => {
 const refusedBy = (limit: string) => ({
   kindName: "RATE_LIMIT",
   limit,
-  message: expect.stringContaining(`runs.${limit}`),
+  message: expect.stringContaining(`runs.limits.${limit}`),
 });
 
 describe("the limits of runs", () => {
