@@ -18,9 +18,6 @@ import { asObject, asString, type JsonObject, tryParseJson, without } from "../.
 /** Begins what this API writes. Anything else is OpenAI's own. */
 const MARK = "or1.";
 
-/** Values in the JSON of one item's state, not those of the providers' JSON texts in it. An answer has at most so many parts. */
-const MAX_VALUES = 100_000;
-
 const DIGEST_CHARS = 16;
 
 /** Kinds of state that belongs to the item itself. */
@@ -74,43 +71,73 @@ export function encodeOtherParts(content: readonly ContentPart[]): string | null
   return carried.length === 0 ? null : encode(carried);
 }
 
-/** Reads `encrypted_content`. Undefined where this API did not write it, or it was changed. */
-export function decodeStates(encrypted: string): readonly CarriedState[] | undefined {
+/**
+ * Reads `encrypted_content`. Undefined where this API did not write it, it was changed, or has more values.
+ * @param maxValues JSON values that it may have, those of the providers' JSON texts in it not counted.
+ */
+export function decodeStates(encrypted: string, maxValues: number): readonly CarriedState[] | undefined {
   if (!encrypted.startsWith(MARK)) return undefined;
   const text = Buffer.from(encrypted.slice(MARK.length), "base64url").toString();
-  if (countJsonValues(text, MAX_VALUES) > MAX_VALUES) return undefined;
+  if (countJsonValues(text, maxValues) > maxValues) return undefined;
   const rows = tryParseJson(text);
   if (!Array.isArray(rows)) return undefined;
   const states = rows.map(stateOf);
   return states.every((state) => state !== undefined) ? states : undefined;
 }
 
+/** JSON values of a carried state: its fields, and those of the JSON text that its provider wrote. */
+export function valuesIn({ state }: CarriedState, max: number): number {
+  return VALUES_OF_ROW + countJsonValues(state.dataJson, max);
+}
+
+/** A list with its elements. */
+const VALUES_OF_ROW = 7;
+
 /** Whether this API wrote it. */
 export function isCarried(encrypted: string): boolean {
   return encrypted.startsWith(MARK);
 }
 
-/** Gives parts back the state that was carried for them. Returns what belongs to none of the parts. */
-export function attachStates(
-  content: readonly ContentPart[],
-  carried: readonly CarriedState[],
-): readonly CarriedState[] {
-  const open = new Map<string, ContentPart[]>();
-  for (const part of content) {
+/** Gives the parts of a conversation back the state that was carried for them. */
+export class StateAttacher {
+  /** The parts of the turn that have no state, by what carried state names them with; the latest one first. */
+  #open = new Map<string, ContentPart[]>();
+  #turn: readonly ContentPart[] = [];
+  /** How many parts of the turn have been looked at, each once. */
+  #seen = 0;
+
+  /**
+   * Gives the parts of a turn their state: of parts that are alike, the earliest one gets the first state.
+   * @param turn The parts so far. Each turn is a list of its own, which only grows.
+   * @returns The state that belongs to none of the parts.
+   */
+  attach(turn: readonly ContentPart[], carried: readonly CarriedState[]): readonly CarriedState[] {
+    this.#look(turn);
+    return carried.filter(({ part: reference, state }) => {
+      const part = reference === undefined ? undefined : this.#open.get(keyOf(reference))?.pop();
+      if (part !== undefined) part.providerState = state;
+      return part === undefined;
+    });
+  }
+
+  #look(turn: readonly ContentPart[]): void {
+    if (turn !== this.#turn) {
+      this.#turn = turn;
+      this.#open = new Map();
+      this.#seen = 0;
+    }
+    for (const part of turn.slice(this.#seen).reverse()) this.#add(part);
+    this.#seen = turn.length;
+  }
+
+  #add(part: ContentPart): void {
     const reference = part.providerState === undefined ? referenceTo(part) : undefined;
-    if (reference === undefined) continue;
+    if (reference === undefined) return;
     const key = keyOf(reference);
-    const parts = open.get(key);
-    if (parts === undefined) open.set(key, [part]);
+    const parts = this.#open.get(key);
+    if (parts === undefined) this.#open.set(key, [part]);
     else parts.push(part);
   }
-  // The latest part comes last; of equal parts the earliest one has the first state.
-  for (const parts of open.values()) parts.reverse();
-  return carried.filter(({ part: reference, state }) => {
-    const part = reference === undefined ? undefined : open.get(keyOf(reference))?.pop();
-    if (part !== undefined) part.providerState = state;
-    return part === undefined;
-  });
 }
 
 /** The part of a carried state whose item clients do not get or return: a text without characters. */

@@ -10,7 +10,7 @@ import { type Element, Fields, listOf, mistake, quote } from "./fields.ts";
 import { placeOfItem } from "./ids.ts";
 import { KeptMessages } from "./kept-messages.ts";
 import { MessageDrafts, type MessagePaths } from "./message-drafts.ts";
-import { attachStates, type CarriedState, emptyPartOf } from "./provider-state.ts";
+import { type CarriedState, emptyPartOf, StateAttacher } from "./provider-state.ts";
 import { readCall, readResult, readServerCall, readServerResult } from "./read-calls.ts";
 import {
   isInputPart,
@@ -107,6 +107,7 @@ class InputReader {
   readonly #context: ReadingContext;
   readonly #drafts = new MessageDrafts();
   readonly #reasoning: ReasoningReader;
+  readonly #states = new StateAttacher();
   readonly #kept: KeptMessages;
   readonly #approvals: ToolApproval[] = [];
   /** Ids of the requests for approval among the items. */
@@ -193,7 +194,7 @@ class InputReader {
   #addReasoning(item: Fields): void {
     const { parts, carried } = this.#reasoning.read(item);
     for (const part of parts) this.#drafts.addToTurn(part, item);
-    for (const state of attachStates(this.#drafts.turn, carried)) this.#addLeft(state, item);
+    for (const state of this.#states.attach(this.#drafts.turn, carried)) this.#addLeft(state, item);
   }
 
   /** State whose part is not there: of a text without characters, which has no item, or of an item that is missing. */

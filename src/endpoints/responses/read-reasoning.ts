@@ -1,10 +1,9 @@
 /** Reasoning items -> reasoning parts, and the state of other parts that they carry. */
 import type { ContentPart, ProviderState } from "../../gen/outrigger/v1/message_pb.ts";
-import { countJsonValues } from "../../kit/json/count-values.ts";
 import { objectsIn, textIn } from "../../kit/json/json.ts";
 import type { ReasoningPart } from "../../wire/openai-responses/items.ts";
 import { type Fields, mistake } from "./fields.ts";
-import { type CarriedState, decodeStates, isCarried } from "./provider-state.ts";
+import { type CarriedState, decodeStates, isCarried, valuesIn } from "./provider-state.ts";
 import { partOf } from "./read-content.ts";
 import type { ReadingContext } from "./reading-context.ts";
 
@@ -16,8 +15,8 @@ export interface ReadReasoning {
   readonly carried: readonly CarriedState[];
 }
 
-/** Values in the JSON texts of all states of a request: as many as a message of the contract may have by default. */
-const MAX_STATE_VALUES = 1_000_000;
+/** Values in the JSON texts of all states of a request: as many as a whole request may have by default. */
+const MAX_STATE_VALUES = 250_000;
 
 /** Reads the reasoning items of one request. */
 export class ReasoningReader {
@@ -61,14 +60,11 @@ export class ReasoningReader {
   }
 
   #decode(encrypted: string, path: string): readonly CarriedState[] {
-    const states = decodeStates(encrypted);
-    if (states === undefined)
-      throw mistake(path, "invalid_value", "was changed or cut off, expected what an earlier response had");
-    for (const { state } of states)
-      this.#values += countJsonValues(state.dataJson, MAX_STATE_VALUES - this.#values);
-    if (this.#values <= MAX_STATE_VALUES) return states;
-    const expected = `expected at most ${MAX_STATE_VALUES} JSON values in the state of all items`;
-    throw mistake(path, "invalid_value", `${expected}, found more`);
+    const states = decodeStates(encrypted, MAX_STATE_VALUES - this.#values);
+    for (const state of states ?? []) this.#values += valuesIn(state, MAX_STATE_VALUES - this.#values);
+    if (states !== undefined && this.#values <= MAX_STATE_VALUES) return states;
+    const expected = `expected what an earlier response had, at most ${MAX_STATE_VALUES} JSON values in all items`;
+    throw mistake(path, "invalid_value", `was changed or cut off, or is too large; ${expected}`);
   }
 }
 

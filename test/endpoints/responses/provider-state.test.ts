@@ -1,13 +1,17 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
-  attachStates,
   decodeStates,
   emptyPartOf,
   encodeOtherParts,
   encodeReasoning,
+  StateAttacher,
 } from "../../../src/endpoints/responses/provider-state.ts";
 import { type ContentPart, ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
+
+function decode(encrypted: string) {
+  return decodeStates(encrypted, 1000);
+}
 
 type Part = NonNullable<MessageInitShape<typeof ContentPartSchema>["part"]>;
 
@@ -40,7 +44,7 @@ describe("provider state in reasoning items", () => {
       { block: { type: "thinking", signature: "c2ln" } },
       "anthropic",
     );
-    const [carried] = decodeStates(encodeReasoning(part) ?? "") ?? [];
+    const [carried] = decode(encodeReasoning(part) ?? "") ?? [];
     expect(carried).toEqual({
       part: undefined,
       state: part.providerState,
@@ -48,7 +52,7 @@ describe("provider state in reasoning items", () => {
       redacted: false,
     });
     const hidden = partOf({ case: "reasoning", value: { text: "", redacted: true } }, { block: {} });
-    expect(decodeStates(encodeReasoning(hidden) ?? "")?.[0]?.redacted).toBe(true);
+    expect(decode(encodeReasoning(hidden) ?? "")?.[0]?.redacted).toBe(true);
   });
 
   it("has none for reasoning without state", () => {
@@ -58,7 +62,7 @@ describe("provider state in reasoning items", () => {
   it("leaves the id of encrypted reasoning out, since the ids of other items are not carried", () => {
     const item = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" };
     const part = partOf({ case: "reasoning", value: { redacted: true } }, { item, model: "m" }, "openai");
-    const [carried] = decodeStates(encodeReasoning(part) ?? "") ?? [];
+    const [carried] = decode(encodeReasoning(part) ?? "") ?? [];
     expect(JSON.parse(carried?.state.dataJson ?? "")).toEqual({
       item: { type: "reasoning", summary: [], encrypted_content: "gAAA" },
       model: "m",
@@ -77,23 +81,23 @@ describe("provider state in reasoning items", () => {
         { part: { thoughtSignature: "d" } },
       ),
     ];
-    const carried = decodeStates(encodeOtherParts(content) ?? "") ?? [];
+    const carried = decode(encodeOtherParts(content) ?? "") ?? [];
     const returned = content.map(withoutState);
-    expect(attachStates(returned, carried)).toEqual([]);
+    expect(new StateAttacher().attach(returned, carried)).toEqual([]);
     expect(returned).toEqual(content);
   });
 
   it("keeps the state of a text without characters, which has no item", () => {
     const content = [text("answer"), text("", { part: { thoughtSignature: "end" } })];
-    const carried = decodeStates(encodeOtherParts(content) ?? "") ?? [];
-    const left = attachStates([text("answer")], carried);
+    const carried = decode(encodeOtherParts(content) ?? "") ?? [];
+    const left = new StateAttacher().attach([text("answer")], carried);
     expect(left.map(emptyPartOf)).toEqual([content[1]]);
   });
 
   it("reports state whose part the client has changed or left out", () => {
-    const carried = decodeStates(encodeOtherParts([text("said", { part: {} })]) ?? "") ?? [];
+    const carried = decode(encodeOtherParts([text("said", { part: {} })]) ?? "") ?? [];
     const changed = text("changed");
-    expect(attachStates([changed], carried)).toHaveLength(1);
+    expect(new StateAttacher().attach([changed], carried)).toHaveLength(1);
     expect(changed.providerState).toBeUndefined();
   });
 
@@ -104,7 +108,7 @@ describe("provider state in reasoning items", () => {
     expect(encodeOtherParts([answer])).toBeNull();
     expect(encodeOtherParts([encrypted, answer])).toBeNull();
     const byId = partOf({ case: "reasoning", value: {} }, { item });
-    expect(decodeStates(encodeOtherParts([byId, answer]) ?? "")?.[0]?.state).toEqual(answer.providerState);
+    expect(decode(encodeOtherParts([byId, answer]) ?? "")?.[0]?.state).toEqual(answer.providerState);
   });
 
   it.each([
@@ -118,6 +122,6 @@ describe("provider state in reasoning items", () => {
       `or1.${Buffer.from(`[${"[],".repeat(200_000)}[]]`).toString("base64url")}`,
     ],
   ])("does not read %s", (_name, encrypted) => {
-    expect(decodeStates(encrypted)).toBeUndefined();
+    expect(decode(encrypted)).toBeUndefined();
   });
 });

@@ -1,7 +1,9 @@
 import { create, toJson } from "@bufbuild/protobuf";
 import type { ResponseCreateParams, Tool } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
+import { encodeOtherParts } from "../../../src/endpoints/responses/provider-state.ts";
 import { defaultSettings, originOf, settingsOf } from "../../../src/endpoints/responses/settings.ts";
+import { ContentPartSchema } from "../../../src/gen/outrigger/v1/message_pb.ts";
 import { RunSchema } from "../../../src/gen/outrigger/v1/run_pb.ts";
 import { CreateRunRequestSchema } from "../../../src/gen/outrigger/v1/run_service_pb.ts";
 import { read } from "./support/reading.ts";
@@ -565,6 +567,12 @@ describe("a body that is wrong", () => {
       arguments: "{}",
     }));
     expect((await read({ model: "m", input: calls })).input.input).toHaveLength(1);
+    const said = { role: "assistant", content: "a long text ".repeat(50) };
+    const state = { provider: "p", model: "m", dataJson: "{}" };
+    const kept = create(ContentPartSchema, { part: { case: "text", value: "gone" }, providerState: state });
+    const carrier = { type: "reasoning", summary: [], encrypted_content: encodeOtherParts([kept]) };
+    const turn = Array.from({ length: 10_000 }, () => [said, carrier]).flat();
+    expect((await read({ model: "m", input: turn })).input.input).toHaveLength(1);
   });
 
   it("has at most 64 warnings", async () => {
