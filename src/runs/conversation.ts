@@ -11,7 +11,7 @@ export interface ConversationParts {
   readonly history: readonly Message[];
   /** The messages that the request adds. */
   readonly input: readonly Message[];
-  /** Answers to calls of the history that need approval. */
+  /** Answers to calls that need approval, of the history or of the input. */
   readonly approvals: readonly ToolApproval[];
 }
 
@@ -103,9 +103,10 @@ function completeTurns(
     const turn = turns.get(placed);
     if (turn === undefined) continue;
     messages.push(...turn.results);
-    for (const call of turn.isHistory ? turn.calls : []) {
-      if (turn.answered.has(call.id)) continue;
+    for (const call of turn.calls) {
       const answer = answers.get(call.id);
+      // A call of the input without a result is the caller's mistake, which the check of the request names.
+      if (turn.answered.has(call.id) || (!turn.isHistory && answer === undefined)) continue;
       const result = results.get(call.id);
       if (result !== undefined) messages.push({ message: toolMessage(result), inputIndex: undefined });
       else if (answer?.approve === true) approved.push(call);
@@ -128,6 +129,14 @@ export function refusedResult({ toolCallId, reason }: ToolApproval): ToolResult 
 export function answeredIds({ content, toolCallId }: Message): string[] {
   const ids = content.flatMap(({ part }) => (part.case === "toolResult" ? [part.value.toolCallId] : []));
   return ids.length > 0 ? ids : [toolCallId];
+}
+
+/** Ids of the calls that no message has a result of. */
+export function openCallIds(messages: readonly Message[]): string[] {
+  const open = new Set(messages.flatMap(callsIn).map(({ id }) => id));
+  for (const message of messages)
+    if (message.role === Role.TOOL) for (const id of answeredIds(message)) open.delete(id);
+  return [...open];
 }
 
 function callsIn(message: Message): readonly ToolCall[] {

@@ -12,6 +12,7 @@ import {
 } from "../gen/outrigger/v1/run_pb.ts";
 import { type CreateRunRequest, CreateRunRequestSchema } from "../gen/outrigger/v1/run_service_pb.ts";
 import { type Generation, readOptions } from "../generation/contract/options.ts";
+import { openCallIds } from "./conversation.ts";
 import type { NewMessage, RunInput } from "./engine.ts";
 import type { RunLimits } from "./limits.ts";
 import type { StoredRun } from "./store.ts";
@@ -48,10 +49,10 @@ export async function readRunInput(
   previous: StoredRun | undefined,
   { maxSteps }: Pick<RunLimits, "maxSteps">,
 ): Promise<RunDraft> {
-  checkRequest(request, previous?.run);
+  const input = given ?? ownInput(request);
+  checkRequest(request, input, previous?.run);
   const generation = await readGeneration(request, given, maxSteps);
   const { tools, servers, knownTools } = toolsOf(request, previous);
-  const input = given ?? ownInput(request);
   const options = clone(GenerationOptionsSchema, request.options ?? create(GenerationOptionsSchema));
   if (options.request !== undefined) options.request = { ...options.request, messages: [], tools };
   return {
@@ -117,7 +118,11 @@ function withoutSecrets(server: McpServer): McpServer {
   return hasSecrets(server) ? create(McpServerSchema, { ...server, authorization: "", headers: {} }) : server;
 }
 
-function checkRequest(request: CreateRunRequest, previous: Run | undefined): void {
+function checkRequest(
+  request: CreateRunRequest,
+  input: readonly NewMessage[],
+  previous: Run | undefined,
+): void {
   const violations = new Violations();
   const { previousRunId, threadId, background, store, metadata, mcpServers, approvals } = request;
   if (previousRunId !== "" && threadId !== "")
@@ -131,7 +136,10 @@ function checkRequest(request: CreateRunRequest, previous: Run | undefined): voi
   checkMetadata(metadata, violations);
   if (mcpServers.length > MAX_SERVERS)
     violations.add("mcp_servers", `expected at most ${MAX_SERVERS}, found ${mcpServers.length}`);
-  checkApprovals(approvals, previous?.requiredApprovals.map(({ id }) => id) ?? [], violations);
+  const required = previous?.requiredApprovals.map(({ id }) => id) ?? [];
+  // A caller that keeps the conversation itself sends the calls along with the answers to them.
+  const sent = approvals.length === 0 ? [] : openCallIds(input.flatMap(({ message }) => message ?? []));
+  checkApprovals(approvals, [...required, ...sent], violations);
   violations.throwIfAny();
 }
 
@@ -159,7 +167,7 @@ export function checkApprovals(
   const open = new Set(waiting);
   for (const [index, { toolCallId }] of approvals.entries())
     if (!open.delete(toolCallId)) {
-      const found = `${quote(toolCallId)} is not a call of the previous run that waits for approval`;
+      const found = `${quote(toolCallId)} is not a call that waits for approval`;
       violations.add(`approvals[${index}].tool_call_id`, found);
     }
 }

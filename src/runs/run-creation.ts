@@ -4,11 +4,11 @@ import { validateRequest } from "../client/validate.ts";
 import { SDKError } from "../core/errors.ts";
 import { systemMessage } from "../core/message.ts";
 import { toolMessage } from "../core/tools.ts";
-import type { Message } from "../gen/outrigger/v1/message_pb.ts";
+import type { Message, ToolResult } from "../gen/outrigger/v1/message_pb.ts";
 import { type Run, type RunOrigin, RunSchema, RunStatus } from "../gen/outrigger/v1/run_pb.ts";
 import { type ThreadMessage, ThreadMessageSchema } from "../gen/outrigger/v1/thread_pb.ts";
 import { failedResult } from "../generation/failed-result.ts";
-import { type ConversationParts, composeConversation } from "./conversation.ts";
+import { type ConversationParts, composeConversation, openCallIds } from "./conversation.ts";
 import type { NewMessage } from "./engine.ts";
 import { type EngineParts, waitForRun } from "./engine-parts.ts";
 import { missing, RunStateError, ThreadBusyError } from "./errors.ts";
@@ -111,10 +111,14 @@ class Creation {
   #inputAfter(runId: string, history: readonly Message[]): readonly ThreadMessage[] {
     this.#history = history;
     const { added } = checkConversation(this.conversation, this.#draft, this.#options.inputPath);
-    const results = added.map((result) => ({ message: toolMessage(result), originJson: "" }));
+    const sent = new Set(openCallIds(this.conversation.input));
+    const isSent = ({ toolCallId }: ToolResult) => sent.has(toolCallId);
+    const messageOf = (result: ToolResult) =>
+      newThreadMessage({ message: toolMessage(result), originJson: "" }, { runId, isOutput: true });
     return [
-      ...results.map((message) => newThreadMessage(message, { runId, isOutput: true })),
+      ...added.filter((result) => !isSent(result)).map(messageOf),
       ...this.#draft.input.map((message) => newThreadMessage(message, { runId })),
+      ...added.filter(isSent).map(messageOf),
     ];
   }
 }

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { functionTool, userMessage } from "outrigger";
 import { afterEach, describe, expect, it } from "vitest";
+import { Role } from "../../src/gen/outrigger/v1/message_pb.ts";
 import { type RunEvent, RunStatus } from "../../src/gen/outrigger/v1/run_pb.ts";
 import { SubmitToolResultsRequestSchema } from "../../src/gen/outrigger/v1/run_service_pb.ts";
 import { FakeServerTools, toolServer } from "./support/fake-server-tools.ts";
@@ -126,6 +127,61 @@ describe("calls that need approval", () => {
     expect(answered?.toSorted()).toEqual(
       [...(first.steps[0]?.toolResults.map(({ toolCallId }) => toolCallId) ?? []), risky, other].toSorted(),
     );
+  });
+
+  it.each([true, false])(
+    "may be in the input, where the caller keeps the conversation (store: %s)",
+    async (store) => {
+      const { engine, model } = engineWith(new FakeServerTools(["risky"]), ["done", "done again"]);
+      const calls = ["call_yes", "call_no"].map((id) => ({ id, name: "risky" }));
+      const request = runRequest("", {
+        ...withTools,
+        store,
+        approvals: [
+          { toolCallId: "call_yes", approve: true },
+          { toolCallId: "call_no", reason: "not this" },
+        ],
+        options: {
+          request: {
+            model: "m",
+            messages: [
+              userMessage("hi"),
+              {
+                role: Role.ASSISTANT,
+                content: calls.map(({ id, name }) => ({
+                  part: {
+                    case: "toolCall",
+                    value: { id, name, input: { case: "argumentsJson", value: "{}" } },
+                  },
+                })),
+              },
+            ],
+          },
+        },
+      });
+      const first = await run(engine, request);
+      expect(first.status).toBe(RunStatus.COMPLETED);
+      expect(fake.executed).toEqual(["risky"]);
+      const sent = model.requests[0]?.messages.map(({ role, toolCallId }) => [role, toolCallId]);
+      expect(sent).toEqual([
+        [Role.USER, ""],
+        [Role.ASSISTANT, ""],
+        [Role.TOOL, "call_yes"],
+        [Role.TOOL, "call_no"],
+      ]);
+      if (!store) return;
+      await run(engine, runRequest("and now?", { previousRunId: first.id }));
+      const again = model.requests[1]?.messages.slice(0, 4);
+      expect(new Set(again)).toEqual(new Set(model.requests[0]?.messages));
+    },
+  );
+
+  it("are refused where no such call waits", async () => {
+    const { engine } = engineWith(new FakeServerTools(["risky"]), ["done"]);
+    const request = runRequest("hi", { ...withTools, approvals: [{ toolCallId: "call_x", approve: true }] });
+    await expect(run(engine, request)).rejects.toMatchObject({
+      violations: [{ field: "approvals[0].tool_call_id" }],
+    });
   });
 
   it("are executed where they are submitted, on the same run", async () => {

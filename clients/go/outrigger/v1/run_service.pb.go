@@ -44,7 +44,8 @@ type CreateRunRequest struct {
 	Metadata map[string]string `protobuf:"bytes,6,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// MCP servers whose tools the model may call, at most 16.
 	McpServers []*McpServer `protobuf:"bytes,7,rep,name=mcp_servers,json=mcpServers,proto3" json:"mcp_servers,omitempty"`
-	// Answers to the calls of the previous run that need approval.
+	// Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+	// they have no result.
 	Approvals []*ToolApproval `protobuf:"bytes,8,rep,name=approvals,proto3" json:"approvals,omitempty"`
 	// Whether the tools and MCP servers of the previous run are used if this request has none. Tokens
 	// and headers of MCP servers are not inherited.

@@ -82,7 +82,8 @@ export type CreateRunRequest = Message<"outrigger.v1.CreateRunRequest"> & {
   mcpServers: McpServer[];
 
   /**
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    *
    * @generated from field: repeated outrigger.v1.ToolApproval approvals = 8;
    */

@@ -93,7 +93,9 @@ class CreateRunRequest(_message.Message):
 
     @_builtins.property
     def approvals(self) -> _containers.RepeatedCompositeFieldContainer[_run_pb2.ToolApproval]:
-        """Answers to the calls of the previous run that need approval."""
+        """Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+        they have no result.
+        """
 
     def __init__(
         self,

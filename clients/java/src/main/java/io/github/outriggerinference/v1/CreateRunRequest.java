@@ -418,7 +418,8 @@ java.lang.String defaultValue) {
   private java.util.List<io.github.outriggerinference.v1.ToolApproval> approvals_;
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -429,7 +430,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -441,7 +443,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -452,7 +455,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -463,7 +467,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2101,7 +2106,8 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2115,7 +2121,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2129,7 +2136,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2143,7 +2151,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2162,7 +2171,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2180,7 +2190,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2198,7 +2209,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2217,7 +2229,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2235,7 +2248,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2253,7 +2267,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2272,7 +2287,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2289,7 +2305,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2306,7 +2323,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2317,7 +2335,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2331,7 +2350,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2346,7 +2366,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2357,7 +2378,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -2369,7 +2391,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Answers to the calls of the previous run that need approval.
+     * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+     * they have no result.
      * </pre>
      *
      * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>

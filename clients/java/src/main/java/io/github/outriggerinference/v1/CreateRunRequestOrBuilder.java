@@ -220,7 +220,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -229,7 +230,8 @@ java.lang.String defaultValue);
       getApprovalsList();
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -237,7 +239,8 @@ java.lang.String defaultValue);
   io.github.outriggerinference.v1.ToolApproval getApprovals(int index);
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -245,7 +248,8 @@ java.lang.String defaultValue);
   int getApprovalsCount();
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
@@ -254,7 +258,8 @@ java.lang.String defaultValue);
       getApprovalsOrBuilderList();
   /**
    * <pre>
-   * Answers to the calls of the previous run that need approval.
+   * Answers to calls that need approval: of the previous run, or in `options.request.messages` where
+   * they have no result.
    * </pre>
    *
    * <code>repeated .outrigger.v1.ToolApproval approvals = 8 [json_name = "approvals"];</code>
