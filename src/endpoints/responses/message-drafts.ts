@@ -35,6 +35,7 @@ export class MessageDrafts {
   readonly #identified: IdentifiedPart[] = [];
   /** The assistant's message that further items of its turn join. */
   #turn: Draft | undefined;
+  #span: ContentPart[] = [];
 
   /** The messages so far. */
   get messages(): readonly NewMessage[] {
@@ -51,9 +52,9 @@ export class MessageDrafts {
     return this.#identified;
   }
 
-  /** The parts of the model's turn so far; none where the last item was not the model's. */
-  get turn(): readonly ContentPart[] {
-    return this.#turn?.message.content ?? [];
+  /** What the model produced since somebody else spoke, results of its tools apart. A list that only grows. */
+  get span(): readonly ContentPart[] {
+    return this.#span;
   }
 
   /** Adds a message of anyone but the model. @param originJson See ThreadMessage. */
@@ -77,6 +78,7 @@ export class MessageDrafts {
   /** Adds a message as it is. */
   addWhole(message: Message, path: string, parts: string[], originJson = ""): void {
     this.#turn = undefined;
+    if (message.role !== Role.TOOL) this.#span = [];
     this.#drafts.push({ message, path, parts, originJson });
   }
 
@@ -84,6 +86,7 @@ export class MessageDrafts {
   addToTurn(part: ContentPart, item: Fields, path = item.path): void {
     const turn = this.#turn ?? this.#begin(item.path);
     turn.message.content.push(part);
+    this.#span.push(part);
     turn.parts.push(path);
     const id = item.get("id");
     const place = typeof id === "string" ? placeOfItem(id) : undefined;

@@ -42,6 +42,8 @@ export interface PartReference {
   readonly kind: "tool_call" | "text" | "image" | "native";
   /** Id of the call; digest of the content of other parts, empty where that has no bytes. */
   readonly key: string;
+  /** Digest of a call's name and input: items of MCP servers do not show the id. Empty for other parts. */
+  readonly alias: string;
 }
 
 /** `encrypted_content` of the item of a reasoning part: null where there is nothing that a provider needs back. */
@@ -61,12 +63,12 @@ export function encodeReasoning({ part, providerState }: ContentPart): string | 
 export function encodeOtherParts(content: readonly ContentPart[]): string | null {
   const needsIds = content.some(isReasoningById);
   const carried = content.flatMap((part): CarriedState[] => {
-    const reference = referenceTo(part);
     const { providerState: state } = part;
-    if (reference === undefined || state === undefined) return [];
+    if (state === undefined) return [];
     // An image is found by its id alone.
-    const isShown = itemIn(state) !== undefined && !needsIds && reference.kind !== "image";
-    return isShown ? [] : [{ part: reference, state, ...NO_REASONING }];
+    if (itemIn(state) !== undefined && !needsIds && part.part.case !== "image") return [];
+    const reference = referenceTo(part);
+    return reference === undefined ? [] : [{ part: reference, state, ...NO_REASONING }];
   });
   return carried.length === 0 ? null : encode(carried);
 }
@@ -91,7 +93,7 @@ export function valuesIn({ state }: CarriedState, max: number): number {
 }
 
 /** A list with its elements. */
-const VALUES_OF_ROW = 7;
+const VALUES_OF_ROW = 8;
 
 /** Whether this API wrote it. */
 export function isCarried(encrypted: string): boolean {
@@ -100,43 +102,53 @@ export function isCarried(encrypted: string): boolean {
 
 /** Gives the parts of a conversation back the state that was carried for them. */
 export class StateAttacher {
-  /** The parts of the turn that have no state, by what carried state names them with; the latest one first. */
+  /** The parts of the span that have no state, by what carried state names them with; the latest one first. */
   #open = new Map<string, ContentPart[]>();
-  #turn: readonly ContentPart[] = [];
-  /** How many parts of the turn have been looked at, each once. */
+  #span: readonly ContentPart[] = [];
+  /** How many parts of the span have been looked at, each once. */
   #seen = 0;
 
   /**
-   * Gives the parts of a turn their state: of parts that are alike, the earliest one gets the first state.
-   * @param turn The parts so far. Each turn is a list of its own, which only grows.
+   * Gives parts their state: of parts that are alike, the earliest one gets the first state.
+   * @param span What the model produced since somebody else spoke. Each span is a list of its own, which only grows.
    * @returns The state that belongs to none of the parts.
    */
-  attach(turn: readonly ContentPart[], carried: readonly CarriedState[]): readonly CarriedState[] {
-    this.#look(turn);
+  attach(span: readonly ContentPart[], carried: readonly CarriedState[]): readonly CarriedState[] {
+    this.#look(span);
     return carried.filter(({ part: reference, state }) => {
-      const part = reference === undefined ? undefined : this.#open.get(keyOf(reference))?.pop();
+      const part = reference === undefined ? undefined : this.#take(reference);
       if (part !== undefined) part.providerState = state;
       return part === undefined;
     });
   }
 
-  #look(turn: readonly ContentPart[]): void {
-    if (turn !== this.#turn) {
-      this.#turn = turn;
+  #look(span: readonly ContentPart[]): void {
+    if (span !== this.#span) {
+      this.#span = span;
       this.#open = new Map();
       this.#seen = 0;
     }
-    for (const part of turn.slice(this.#seen).reverse()) this.#add(part);
-    this.#seen = turn.length;
+    for (const part of span.slice(this.#seen).reverse()) this.#add(part);
+    this.#seen = span.length;
   }
 
   #add(part: ContentPart): void {
     const reference = part.providerState === undefined ? referenceTo(part) : undefined;
-    if (reference === undefined) return;
-    const key = keyOf(reference);
-    const parts = this.#open.get(key);
-    if (parts === undefined) this.#open.set(key, [part]);
-    else parts.push(part);
+    for (const key of reference === undefined ? [] : keysOf(reference)) {
+      const parts = this.#open.get(key);
+      if (parts === undefined) this.#open.set(key, [part]);
+      else parts.push(part);
+    }
+  }
+
+  /** A part that has no state yet: one of a call may have been found by its other key. */
+  #take(reference: PartReference): ContentPart | undefined {
+    for (const key of keysOf(reference)) {
+      const parts = this.#open.get(key) ?? [];
+      for (let part = parts.pop(); part !== undefined; part = parts.pop())
+        if (part.providerState === undefined) return part;
+    }
+    return undefined;
   }
 }
 
@@ -154,19 +166,20 @@ function encode(states: readonly CarriedState[]): string {
     state.model,
     state.dataJson,
     text,
+    part?.alias ?? "",
   ]);
   return MARK + Buffer.from(JSON.stringify(rows)).toString("base64url");
 }
 
 function stateOf(row: unknown): CarriedState | undefined {
   if (!Array.isArray(row)) return undefined;
-  const [kind, key, provider, model, dataJson, text] = row.map(asString);
+  const [kind, key, provider, model, dataJson, text, alias] = row.map(asString);
   if (key === undefined || provider === undefined || model === undefined) return undefined;
-  if (dataJson === undefined || text === undefined) return undefined;
+  if (dataJson === undefined || text === undefined || alias === undefined) return undefined;
   const state = create(ProviderStateSchema, { provider, model, dataJson });
   if (kind === REASONING || kind === REDACTED)
     return { part: undefined, state, text, redacted: kind === REDACTED };
-  return isKind(kind) ? { part: { kind, key }, state, ...NO_REASONING } : undefined;
+  return isKind(kind) ? { part: { kind, key, alias }, state, ...NO_REASONING } : undefined;
 }
 
 function isKind(kind: string | undefined): kind is PartReference["kind"] {
@@ -175,14 +188,16 @@ function isKind(kind: string | undefined): kind is PartReference["kind"] {
 
 function referenceTo({ part }: ContentPart): PartReference | undefined {
   switch (part.case) {
-    case "toolCall":
-      return { kind: "tool_call", key: part.value.id };
+    case "toolCall": {
+      const { id, name, input } = part.value;
+      return { kind: "tool_call", key: id, alias: digestOf(`${name}\n${input.value ?? ""}`) };
+    }
     case "text":
-      return { kind: "text", key: digestOf(part.value) };
+      return { kind: "text", key: digestOf(part.value), alias: "" };
     case "native":
-      return { kind: "native", key: digestOf(part.value.dataJson) };
+      return { kind: "native", key: digestOf(part.value.dataJson), alias: "" };
     case "image":
-      return { kind: "image", key: digestOf(part.value.source.value ?? "") };
+      return { kind: "image", key: digestOf(part.value.source.value ?? ""), alias: "" };
     default:
       return undefined;
   }
@@ -193,8 +208,9 @@ function digestOf(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex").slice(0, DIGEST_CHARS);
 }
 
-function keyOf({ kind, key }: PartReference): string {
-  return `${kind} ${key}`;
+/** The keys by which a part is found, the safer one first. */
+function keysOf({ kind, key, alias }: PartReference): string[] {
+  return alias === "" ? [`${kind} ${key}`] : [`${kind} ${key}`, `alias ${alias}`];
 }
 
 /** The item of a state that OpenAI's own adapter wrote: what the items of this API show themselves. */

@@ -194,7 +194,7 @@ class InputReader {
   #addReasoning(item: Fields): void {
     const { parts, carried } = this.#reasoning.read(item);
     for (const part of parts) this.#drafts.addToTurn(part, item);
-    for (const state of this.#states.attach(this.#drafts.turn, carried)) this.#addLeft(state, item);
+    for (const state of this.#states.attach(this.#drafts.span, carried)) this.#addLeft(state, item);
   }
 
   /** State whose part is not there: of a text without characters, which has no item, or of an item that is missing. */

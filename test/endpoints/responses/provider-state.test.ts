@@ -116,7 +116,7 @@ describe("provider state in reasoning items", () => {
     ["no base64", "or1.%%%"],
     ["no list", `or1.${Buffer.from("{}").toString("base64url")}`],
     ["rows of other types", `or1.${Buffer.from('[["text",1,2,3,4,5]]').toString("base64url")}`],
-    ["an unknown kind", `or1.${Buffer.from('[["audio","k","p","m","{}",""]]').toString("base64url")}`],
+    ["an unknown kind", `or1.${Buffer.from('[["audio","k","p","m","{}","",""]]').toString("base64url")}`],
     [
       "more values than any answer has",
       `or1.${Buffer.from(`[${"[],".repeat(200_000)}[]]`).toString("base64url")}`,

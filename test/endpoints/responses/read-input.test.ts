@@ -459,6 +459,36 @@ describe("state that the client returned", () => {
     expect(messages[0]).toEqual(written);
   });
 
+  it("is given to calls of MCP servers, whose items do not show their ids", async () => {
+    const call = (id: string, args: string) => ({
+      part: {
+        case: "toolCall" as const,
+        value: { id, name: "docs__search", input: { case: "argumentsJson" as const, value: args } },
+      },
+      providerState: { ...state, dataJson: JSON.stringify({ part: { thoughtSignature: args } }) },
+    });
+    const kept = keptMessage({
+      role: Role.ASSISTANT,
+      content: [call("call_1", "[1]"), call("call_2", "[2]")],
+    });
+    const item = (id: string, args: string) => ({
+      type: "mcp_call",
+      id,
+      server_label: "docs",
+      name: "search",
+      arguments: args,
+      output: "found",
+    });
+    const messages = await inputOf([
+      item("mcp_1", "[1]"),
+      item("mcp_2", "[2]"),
+      { type: "reasoning", summary: [], encrypted_content: encodeOtherParts(kept.message?.content ?? []) },
+      { role: "user", content: "hi" },
+    ]);
+    const states = messages.flatMap((message) => message?.content[0]?.providerState ?? []);
+    expect(states).toEqual(kept.message?.content.map(({ providerState }) => providerState));
+  });
+
   it("is told where its item is missing, and refused where it was cut off", async () => {
     const part = keptMessage({
       role: Role.ASSISTANT,
