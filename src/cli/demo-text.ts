@@ -10,7 +10,7 @@ export function demoText({ addresses, adminAddress, simulatorUrl }: DemoAddresse
   const tools = toolsFor(addresses[0] ?? "");
   return `Outrigger demo: a sidecar with a simulated provider behind it. No key, no cost.
 
-  calls                ${addresses.join(", ")}   gRPC, gRPC-Web, Connect and JSON
+  calls                ${addresses.join(", ")}   gRPC, gRPC-Web, Connect, JSON and OpenAI's Responses API
   health and metrics   ${adminAddress === undefined ? "off" : `${urlOf(adminAddress)}/readyz, /metrics`}
   simulated provider   ${simulatorUrl}
 
@@ -24,6 +24,9 @@ Try in another terminal:
 
   # An object that matches a JSON Schema
   ${tools.curl("GenerationService/GenerateObject", objectOf("sim-text"))}
+
+  # OpenAI's Responses API, which official OpenAI SDKs call with the base URL ${tools.v1}
+  ${tools.responses("anthropic/sim-text")}
 
   # What there is, for any gRPC client
   ${tools.grpcurlCommand("list")}
@@ -56,6 +59,10 @@ Ctrl-C stops it. With a provider's key set, "outrigger serve" does the same with
 interface CommandLines {
   /** The address in the form of gRPC libraries. */
   readonly target: string;
+  /** The base URL of the HTTP API. */
+  readonly v1: string;
+  /** A call of the Responses API. */
+  responses(model: string): string;
   curl(method: string, body: string): string;
   curlStream(method: string, body: string): string;
   grpcurl(method: string, body: string): string;
@@ -66,11 +73,15 @@ interface CommandLines {
 function toolsFor(address: string): CommandLines {
   const path = address.startsWith("unix:") ? address.replace(/^unix:(\/\/)?/, "") : undefined;
   const target = path === undefined ? reachable(address) : address;
-  const url = `http://${path === undefined ? target : "localhost"}/${PACKAGE}`;
+  const base = `http://${path === undefined ? target : "localhost"}`;
+  const url = `${base}/${PACKAGE}`;
   const socket = path === undefined ? "" : ` --unix-socket ${path}`;
   const grpcurl = `grpcurl -plaintext${path === undefined ? "" : " -unix"}`;
   return {
     target,
+    v1: `${base}/v1`,
+    responses: (model) =>
+      `curl -sS${socket} ${base}/v1/responses ${JSON_TYPE} \\\n    -d '{"model":"${model}","input":"Say hello."}'`,
     curl: (method, body) => `curl -sS${socket} ${url}.${method} ${JSON_TYPE} \\\n    -d '${body}'`,
     curlStream: (method, body) =>
       `curl -sSN${socket} ${url}.${method} ${JSON_TYPE} \\\n    -H 'accept: text/event-stream' -d '${body}'`,

@@ -1,5 +1,5 @@
 /** The routes of an HTTP API as a table of methods and paths. */
-import { type SDKError, toSdkError } from "../core/errors.ts";
+import { NotFoundError, type SDKError, toSdkError } from "../core/errors.ts";
 import type {
   Endpoint,
   EndpointRequest,
@@ -23,14 +23,22 @@ export interface RouteDefinition {
 /** How an API writes its failures. */
 export type WriteFailure = (error: SDKError) => FailedResponse;
 
-/** An API with these routes. GET answers HEAD as well; other methods of a known path get 405. */
-export function endpointOf(definitions: readonly RouteDefinition[], fail: WriteFailure): Endpoint {
+/**
+ * An API with these routes. GET answers HEAD as well; other methods of a known path get 405, other paths below the root
+ * 404.
+ * @param root What all paths begin with: `/v1/`.
+ */
+export function endpointOf(
+  definitions: readonly RouteDefinition[],
+  fail: WriteFailure,
+  root: string,
+): Endpoint {
   const entries = definitions.map((definition) => ({ definition, pattern: patternOf(definition.path) }));
   return {
     fail,
     find(path, method) {
       const found = entries.filter(({ pattern }) => pattern.test(path));
-      if (found.length === 0) return undefined;
+      if (found.length === 0) return path.startsWith(root) ? unknownPath(root, fail) : undefined;
       const wanted = method === "HEAD" ? "GET" : method;
       const entry = found.find(({ definition }) => definition.method === wanted);
       if (entry !== undefined) return routeOf(entry.definition, entry.pattern, method, fail);
@@ -72,6 +80,21 @@ async function serveOrFail(
     return fail(error);
   }
 }
+
+function unknownPath(root: string, fail: WriteFailure): EndpointRoute {
+  return {
+    name: `* ${root}`,
+    serve: (request) =>
+      serveOrFail(
+        request,
+        () => Promise.reject(new NotFoundError(`nothing is served under ${request.path.slice(0, MAX_PATH)}`)),
+        fail,
+      ),
+  };
+}
+
+/** Characters of a path that an error repeats. */
+const MAX_PATH = 256;
 
 /** A path with a method that it does not have: OPTIONS says which ones it has, others are refused. */
 function otherMethod(definitions: readonly RouteDefinition[]): EndpointRoute {

@@ -22,5 +22,5 @@ export function createV1Api(parts: V1Parts): Endpoint {
     ...conversationRoutes(parts.engine),
     ...modelRoutes(parts.models),
   ];
-  return endpointOf(routes, failedResponse);
+  return endpointOf(routes, failedResponse, "/v1/");
 }

@@ -1,5 +1,6 @@
 /** The body of `POST /v1/responses` -> what the engine runs, and what the response repeats of it. */
 import { create } from "@bufbuild/protobuf";
+import type { SDKError } from "../../core/errors.ts";
 import { GenerationOptionsSchema } from "../../gen/outrigger/v1/generation_pb.ts";
 import {
   type Request,
@@ -14,8 +15,9 @@ import type { ThreadMessage } from "../../gen/outrigger/v1/thread_pb.ts";
 import type { JsonObject } from "../../kit/json/json.ts";
 import type { RunEngine, RunInput } from "../../runs/engine.ts";
 import type { ModelDirectory, ModelTarget } from "../models/model-directory.ts";
-import { type Fields, mistake, parseBody, quote } from "./fields.ts";
+import { type Fields, mistake, parseBody } from "./fields.ts";
 import { runIdOf, threadIdOf } from "./ids.ts";
+import { conversationNotFound, previousNotFound } from "./not-found.ts";
 import { readProviderSettings } from "./provider-settings.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
 import { readMetadata } from "./read-metadata.ts";
@@ -85,18 +87,17 @@ interface ConversationState {
 function readState(fields: Fields): ConversationState {
   const store = fields.boolean("store") ?? true;
   const background = fields.boolean("background") ?? false;
-  const previousRunId = readId(fields, "previous_response_id", runIdOf, "response");
-  const threadId = conversationOf(fields);
   for (const name of ["previous_response_id", "conversation"])
     if (!store && fields.has(name)) throw mistake(name, "invalid_value", WITHOUT_STORE);
   if (!store && background) throw mistake("background", "invalid_value", WITHOUT_STORE);
-  if (previousRunId !== "" && threadId !== "")
+  if (fields.has("previous_response_id") && fields.has("conversation"))
     throw mistake(
       "conversation",
       "invalid_value",
       "is set beside previous_response_id, expected one of them",
     );
-  return { store, background, previousRunId, threadId };
+  const previousRunId = readId(fields, "previous_response_id", runIdOf, previousNotFound);
+  return { store, background, previousRunId, threadId: conversationOf(fields) };
 }
 
 const WITHOUT_STORE =
@@ -106,25 +107,23 @@ function readId(
   fields: Fields,
   name: string,
   convert: (id: string) => string | undefined,
-  kind: string,
+  notFound: (id: string) => SDKError,
 ): string {
   const id = fields.string(name, { min: 1 });
   if (id === undefined) return "";
-  return convert(id) ?? idNotFound(fields.at(name), id, kind);
-}
-
-function idNotFound(path: string, id: string, kind: string): never {
-  throw mistake(path, "invalid_value", `${quote(id)} is not the id of a ${kind} of this API`);
+  const converted = convert(id);
+  if (converted === undefined) throw notFound(id);
+  return converted;
 }
 
 /** `conversation`: an id, or an object with one. */
 function conversationOf(fields: Fields): string {
   if (typeof fields.get("conversation") === "string")
-    return readId(fields, "conversation", threadIdOf, "conversation");
+    return readId(fields, "conversation", threadIdOf, conversationNotFound);
   const conversation = fields.object("conversation");
   if (conversation === undefined) return "";
   if (!conversation.has("id")) conversation.missing("id", "the id of a conversation");
-  return readId(conversation, "id", threadIdOf, "conversation");
+  return readId(conversation, "id", threadIdOf, conversationNotFound);
 }
 
 class RequestReader {

@@ -2,7 +2,6 @@
 import { withFieldPaths } from "../../client/field-paths.ts";
 import {
   AccessDeniedError,
-  InvalidRequestError,
   invalidField,
   NotFoundError,
   type SDKError,
@@ -12,6 +11,7 @@ import { ErrorKind } from "../../gen/outrigger/v1/error_pb.ts";
 import type { RunEngine, StartedRun } from "../../runs/engine.ts";
 import type { EndpointRequest } from "../endpoint.ts";
 import { responseIdOf } from "./ids.ts";
+import { previousNotFound } from "./not-found.ts";
 import type { ResponsesParts } from "./parts.ts";
 import { type ReadRequest, readRequest } from "./read-request.ts";
 
@@ -64,15 +64,7 @@ function ofRequest(engine: RunEngine): Pick<RunEngine, "getRun" | "getMessage"> 
     getMessage: (owner, id) => engine.getMessage(owner, id),
     getRun: (owner, id) =>
       engine.getRun(owner, id).catch((thrown: unknown) => {
-        throw thrown instanceof NotFoundError ? previousNotFound(id) : thrown;
+        throw thrown instanceof NotFoundError ? previousNotFound(responseIdOf(id)) : thrown;
       }),
   };
-}
-
-function previousNotFound(runId: string): InvalidRequestError {
-  const description = `Previous response with id '${responseIdOf(runId)}' not found.`;
-  return new InvalidRequestError(description, {
-    errorCode: "previous_response_not_found",
-    violations: [{ field: "previous_response_id", description }],
-  });
 }

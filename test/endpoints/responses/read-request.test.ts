@@ -499,13 +499,13 @@ describe("a body that is wrong", () => {
       "a response that is none",
       { model: "m", input: "a", previous_response_id: "resp_1" },
       "previous_response_id",
-      /not the id of a response/,
+      /Previous response with id 'resp_1' not found/,
     ],
     [
-      "a conversation that is none",
-      { model: "m", input: "a", conversation: { id: "conv_1" } },
-      "conversation.id",
-      /not the id of a conversation/,
+      "no store and a previous response that is none",
+      { model: "m", input: "a", store: false, previous_response_id: "resp_1" },
+      "previous_response_id",
+      /store: false/,
     ],
     [
       "two conversations",
@@ -538,6 +538,12 @@ describe("a body that is wrong", () => {
       message: expect.stringMatching(message),
       violations: field === undefined ? [] : [{ field }],
     });
+  });
+
+  it("is not found where its conversation is none", async () => {
+    const body = { model: "m", input: "a", conversation: { id: "conv_1" } };
+    const failure = await read(body).catch((thrown: unknown) => thrown);
+    expect(failure).toMatchObject({ name: "NotFoundError", violations: [{ field: "conversation" }] });
   });
 
   it("is refused where it is not UTF-8", async () => {

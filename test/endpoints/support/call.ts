@@ -26,7 +26,7 @@ export async function call(
 ): Promise<Answer> {
   const [method = "", url = ""] = target.split(" ");
   const [path = "", query = ""] = url.split("?");
-  const route = endpointOf(routes, failedResponse).find(path, method);
+  const route = endpointOf(routes, failedResponse, "/v1/").find(path, method);
   if (route === undefined) throw new Error(`there is no route ${target}`);
   const text = typeof body === "string" ? body : JSON.stringify(body ?? "");
   const response = await route.serve({

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { jsonResponse } from "../../src/endpoints/json-response.ts";
+import type { RouteDefinition } from "../../src/endpoints/route-table.ts";
+import { call } from "./support/call.ts";
+
+const routes: readonly RouteDefinition[] = [
+  { method: "GET", path: "/v1/things/{id}", serve: async (_request, id) => jsonResponse({ id }) },
+];
+
+describe("a table of routes", () => {
+  it("finds the parts of a path that differ", async () => {
+    expect((await call(routes, "GET /v1/things/a%20b")).body).toEqual({ id: "a b" });
+  });
+
+  it("answers unknown paths below its root as the API does", async () => {
+    const { status, body } = await call(routes, "POST /v1/chat/completions");
+    expect([status, body]).toEqual([
+      404,
+      {
+        error: {
+          message: "nothing is served under /v1/chat/completions",
+          type: "invalid_request_error",
+          param: null,
+          code: null,
+        },
+      },
+    ]);
+  });
+});
