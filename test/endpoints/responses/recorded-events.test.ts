@@ -9,6 +9,7 @@ import { bytesOf, type Recording, recordingsOf } from "../../support/recordings.
 import { mistakesOfEvent } from "../schemas/validate.ts";
 import type { ResponsesEvent } from "../support/events-in.ts";
 import { expectWholeStream } from "../support/expect-whole-stream.ts";
+import { ownForms } from "../support/own-forms.ts";
 import { runEventsOf } from "./support/run-events.ts";
 import { runWith, written, writtenBody } from "./support/written.ts";
 
@@ -17,17 +18,6 @@ const recordings = names.flatMap((name) =>
   recordingsOf(readers[name].folder, ".sse").map((recording) => ({ name, recording, file: recording.file })),
 );
 const run = runWith({ reasoning: { effort: "high", summary: "auto" } }, ["reasoning.encrypted_content"]);
-
-/** Recordings with items of servers that have other fields than OpenAI publishes, or with a URL that is none. */
-const ownForms = [
-  "openai-responses/programmatic-tool-calling.1.sse",
-  "openai-responses/programmatic-tool-calling.2.sse",
-  "openai-responses/programmatic-tool-calling.3.sse",
-  "openai-responses/shell-tool.1-answer1.sse",
-  "openai-responses/xai-image-generation-tool.1.sse",
-  "openai-responses/xai-web-search-tool.1.sse",
-  "gemini/stream-with-tools-search-grounding-1.sse",
-];
 
 async function eventsOf(name: ColumnName, recording: Recording): Promise<readonly StreamEvent[]> {
   const facts = factsFor(name, { model: "asked-model" });

@@ -1,0 +1,182 @@
+/**
+ * Recorded answers of real providers, read through `/v1/responses` with OpenAI's SDK: provider stream in, Responses stream
+ * out. What an adapter reads of a recording is what the SDK must read of it.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import OpenAI from "openai";
+import { type Response, toolCallsOf } from "outrigger";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Sidecar, startSidecar } from "../clients/runner/sidecar.ts";
+import { type ColumnName, columns } from "../providers/support/columns.ts";
+import { readers } from "../providers/support/recorded-answers.ts";
+import { type Decoded, decode, factsFor } from "../support/decode.ts";
+import { bytesOf, type Recording, recordingsOf } from "../support/recordings.ts";
+import { expectValid, expectValidEvent } from "./schemas/validate.ts";
+import { factsOfAnswer, factsOfResponse } from "./support/answer-facts.ts";
+import { eventsIn } from "./support/events-in.ts";
+import { expectWholeStream } from "./support/expect-whole-stream.ts";
+import { ownForms } from "./support/own-forms.ts";
+
+const all = columns.flatMap(({ name }) => recordingsOf(readers[name].folder, ".sse"));
+const folder = mkdtempSync(join(tmpdir(), "outrigger-recordings-"));
+
+let provider: Server;
+let sidecar: Sidecar;
+let openai: OpenAI;
+
+beforeAll(async () => {
+  provider = createServer(replay).listen(0, "127.0.0.1");
+  await new Promise((resolve) => provider.once("listening", resolve));
+  sidecar = await startSidecar(["serve", "--config", writeConfiguration()]);
+  openai = new OpenAI({ apiKey: "any", baseURL: `http://${sidecar.address}/v1`, maxRetries: 0 });
+}, 60_000);
+
+afterAll(async () => {
+  await sidecar.stop();
+  provider.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe.each(columns)("recorded streams of $title", ({ name }) => {
+  const recordings = recordingsOf(readers[name].folder, ".sse");
+
+  it.each(recordings.map((recording) => [recording.file, recording] as const))(
+    "lose nothing on the way to OpenAI's SDK: %s",
+    async (_, recording) => {
+      const decoded = await read(name, recording);
+      const last = decoded.events.at(-1)?.event;
+      if (last?.case === "finish" && last.value.response !== undefined) {
+        const { response: answer } = last.value;
+        const request = { model: `${name}/${modelOf(recording)}`, input: "Begin.", tools: toolsOf(answer) };
+        const response = await streamed(request, ownForms.includes(recording.file));
+        expect(factsOfResponse(response)).toEqual(factsOfAnswer(answer));
+        await expectSameWhole(request, response, ownForms.includes(recording.file));
+      } else {
+        await expectFailure(name, recording);
+      }
+    },
+  );
+});
+
+/** The request that the answer was given to, as far as it matters. */
+interface Request {
+  readonly model: string;
+  readonly input: string;
+  readonly tools: OpenAI.Responses.Tool[];
+}
+
+/** The tools that an answer calls. */
+function toolsOf({ message }: Response): OpenAI.Responses.Tool[] {
+  const calls = toolCallsOf(message);
+  const names = [...new Set(calls.map(({ name }) => name))];
+  return names.map((name) =>
+    calls.some((call) => call.name === name && call.input.case === "text")
+      ? { type: "custom", name }
+      : { type: "function", name, parameters: { type: "object" }, strict: false },
+  );
+}
+
+/** What the adapter reads of a recording. */
+function read(name: ColumnName, recording: Recording): Promise<Decoded> {
+  const facts = factsFor(name, { model: modelOf(recording) });
+  return decode([bytesOf(recording)], facts, readers[name].decoder);
+}
+
+/** What the SDK accumulates, of a stream that must be whole; it is also what is stored. */
+async function streamed(request: Request, hasOwnForms: boolean): Promise<OpenAI.Responses.Response> {
+  const raw = await openai.responses.create({ ...request, stream: true }).asResponse();
+  const body = await raw.text();
+  expect(body.endsWith("data: [DONE]\n\n")).toBe(true);
+  const events = eventsIn(body);
+  const { id } = expectWholeStream(events, hasOwnForms ? () => [] : undefined);
+  const accumulated = await openai.responses.stream({ response_id: String(id) }).finalResponse();
+  const stored = await openai.responses.retrieve(String(id));
+  expect(await rawEvents(String(id))).toBe(body);
+  expect(JSON.parse(JSON.stringify(stored.output))).toEqual(outputOf(events.at(-1)?.response));
+  expect(factsOfResponse(accumulated)).toEqual(factsOfResponse(stored));
+  return accumulated;
+}
+
+async function rawEvents(id: string): Promise<string> {
+  return (await fetch(`${openai.baseURL}/responses/${id}?stream=true`)).text();
+}
+
+/** A response that is not streamed is the same, but for ids and times. */
+async function expectSameWhole(
+  request: Request,
+  response: OpenAI.Responses.Response,
+  hasOwnForms: boolean,
+): Promise<void> {
+  const whole = await openai.responses.create(request);
+  const { output_text: _, ...object } = whole;
+  if (!hasOwnForms) expectValid("Response", JSON.parse(JSON.stringify(object)));
+  expect(factsOfResponse(whole)).toEqual(factsOfResponse(response));
+  expect(whole.output.map(({ type }) => type)).toEqual(response.output.map(({ type }) => type));
+}
+
+/** A recording that ends with a failure, or is cut, never becomes a completed response. */
+async function expectFailure(name: ColumnName, recording: Recording): Promise<void> {
+  const request = { model: `${name}/${modelOf(recording)}`, input: "Begin.", stream: true, store: false };
+  const answer = await fetch(`${openai.baseURL}/responses`, {
+    method: "POST",
+    body: JSON.stringify(request),
+  });
+  const body = await answer.text();
+  if (answer.status !== 200) {
+    expectValid("ErrorResponse", JSON.parse(body));
+    return;
+  }
+  const events = eventsIn(body);
+  for (const event of events) expectValidEvent(event);
+  expect(events.slice(-2).map(({ type }) => type)).toEqual(["error", "response.failed"]);
+  expect(events.at(-1)).toMatchObject({
+    response: { status: "failed", error: { code: expect.any(String) } },
+  });
+  expect(body.endsWith("data: [DONE]\n\n")).toBe(true);
+}
+
+function outputOf(response: unknown): unknown {
+  return typeof response === "object" && response !== null && "output" in response
+    ? response.output
+    : undefined;
+}
+
+/** The name under which the provider has a recording: Gemini's are a part of a path. */
+function modelOf({ file }: Recording): string {
+  return `recording-${all.findIndex((each) => each.file === file)}`;
+}
+
+/** The provider: answers with the recording that the model names. */
+function replay(request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    const [, index] = /recording-(\d+)/.exec(`${request.url} ${Buffer.concat(chunks)}`) ?? [];
+    const recording = all[Number(index)];
+    if (recording === undefined) throw new Error(`no recording is named in a request to ${request.url}`);
+    response.writeHead(recording.status, { "content-type": "text/event-stream" });
+    response.end(bytesOf(recording));
+  });
+}
+
+function writeConfiguration(): string {
+  const { port } = provider.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const providers = {
+    openai: { api: "openai-responses", api_key: "any", base_url: `${url}/v1` },
+    anthropic: { api: "anthropic-messages", api_key: "any", base_url: url },
+    gemini: { api: "gemini", api_key: "any", base_url: url },
+    compatible: {
+      api: "openai-chat",
+      api_key: "any",
+      base_url: `${url}/v1`,
+    },
+  };
+  const path = join(folder, "outrigger.json");
+  writeFileSync(path, JSON.stringify({ providers }));
+  return path;
+}

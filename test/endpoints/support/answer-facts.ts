@@ -1,0 +1,74 @@
+/** What an answer says, in a form that is the same for our contract and for the items of OpenAI's Responses API. */
+
+import type OpenAI from "openai";
+import type { ContentPart, Response } from "outrigger";
+import { type FinishReason, FinishReason_Reason } from "outrigger/proto";
+
+/** What may not be lost between a provider and a caller. */
+export interface AnswerFacts {
+  /** All text, refusals included. */
+  readonly text: string;
+  readonly reasoning: string;
+  /** Calls of the caller's tools: name and input. */
+  readonly calls: readonly (readonly [string, string])[];
+  readonly status: string;
+  /** Input, output and total. */
+  readonly usage: readonly number[];
+}
+
+/** The facts of an answer that an adapter has read. */
+export function factsOfAnswer({ message, finishReason, usage }: Response): AnswerFacts {
+  const parts = message?.content ?? [];
+  return {
+    text: parts.map(textOf).join(""),
+    reasoning: parts.map(reasoningOf).join(""),
+    calls: parts.flatMap(callOf),
+    status: finishReason !== undefined && isCut(finishReason) ? "incomplete" : "completed",
+    usage: [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0, usage?.totalTokens ?? 0],
+  };
+}
+
+/** Whether an answer ended before the model had said all: at its token limit, or at a filter. */
+function isCut({ reason }: FinishReason): boolean {
+  return reason === FinishReason_Reason.LENGTH || reason === FinishReason_Reason.CONTENT_FILTER;
+}
+
+function textOf({ part }: ContentPart): string {
+  return part.case === "text" ? part.value : "";
+}
+
+function reasoningOf({ part }: ContentPart): string {
+  return part.case === "reasoning" && !part.value.redacted ? part.value.text : "";
+}
+
+function callOf({ part }: ContentPart): (readonly [string, string])[] {
+  return part.case === "toolCall" ? [[part.value.name, part.value.input.value ?? ""]] : [];
+}
+
+/** The facts of a response object. */
+export function factsOfResponse({ output, status, usage }: OpenAI.Responses.Response): AnswerFacts {
+  return {
+    text: output.map(textOfItem).join(""),
+    reasoning: output.map(reasoningOfItem).join(""),
+    calls: output.flatMap(callOfItem),
+    status: status ?? "",
+    usage: [usage?.input_tokens ?? 0, usage?.output_tokens ?? 0, usage?.total_tokens ?? 0],
+  };
+}
+
+type Item = OpenAI.Responses.ResponseOutputItem;
+
+function textOfItem(item: Item): string {
+  if (item.type !== "message") return "";
+  return item.content.map((part) => (part.type === "refusal" ? part.refusal : part.text)).join("");
+}
+
+function reasoningOfItem(item: Item): string {
+  if (item.type !== "reasoning") return "";
+  return [...item.summary, ...(item.content ?? [])].map((part) => part.text).join("");
+}
+
+function callOfItem(item: Item): (readonly [string, string])[] {
+  if (item.type === "function_call") return [[item.name, item.arguments]];
+  return item.type === "custom_tool_call" ? [[item.name, item.input]] : [];
+}

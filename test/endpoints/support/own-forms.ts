@@ -1,0 +1,10 @@
+/** Recordings with items that have other fields than OpenAI publishes, or with a URL that is none. */
+export const ownForms: readonly string[] = [
+  "openai-responses/programmatic-tool-calling.1.sse",
+  "openai-responses/programmatic-tool-calling.2.sse",
+  "openai-responses/programmatic-tool-calling.3.sse",
+  "openai-responses/shell-tool.1-answer1.sse",
+  "openai-responses/xai-image-generation-tool.1.sse",
+  "openai-responses/xai-web-search-tool.1.sse",
+  "gemini/stream-with-tools-search-grounding-1.sse",
+];
