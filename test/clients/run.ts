@@ -10,12 +10,17 @@
  * installed is skipped. The exit code is 1 where a check failed, 2 where a name is unknown.
  */
 import type { TestClient } from "./runner/client.ts";
+import { codex } from "./runner/codex.ts";
 import { go } from "./runner/go.ts";
 import { goPackage } from "./runner/go-package.ts";
 import { grpcJs } from "./runner/grpc-js.ts";
 import { grpcurl } from "./runner/grpcurl.ts";
 import { java } from "./runner/java.ts";
 import { javaPackage } from "./runner/java-package.ts";
+import { openaiGo } from "./runner/openai-go.ts";
+import { openaiJava } from "./runner/openai-java.ts";
+import { openaiJs } from "./runner/openai-js.ts";
+import { openaiPython } from "./runner/openai-python.ts";
 import { type Command, run } from "./runner/process.ts";
 import { pythonClient } from "./runner/python.ts";
 import { pythonPackage } from "./runner/python-package.ts";
@@ -33,6 +38,11 @@ const clients: readonly TestClient[] = [
   java,
   javaPackage,
   typescriptPackage,
+  openaiJs,
+  openaiPython,
+  openaiGo,
+  openaiJava,
+  codex,
 ];
 
 /** Longer than all deadlines of a client together, also on a busy machine. */
