@@ -1,0 +1,73 @@
+/** Calls `/v1/responses` of a sidecar, for measurements that need what it answers. */
+import { Pool } from "undici";
+
+/** A caller of one sidecar. */
+export interface ResponsesCaller {
+  /** Creates a response. @returns Its id. */
+  create(settings: object): Promise<string>;
+  /** Waits until a response has ended. @returns Its status. */
+  ended(id: string): Promise<string>;
+  /** All events of a stored response, as its stream sends them. */
+  events(id: string): Promise<string>;
+  /** Reads a path, or posts JSON to it. Throws where it fails. @returns The milliseconds that it took. */
+  time(path: string, body?: object): Promise<number>;
+}
+
+const POLL_MS = 250;
+const CONNECTIONS = 50;
+
+/** @param address Host and port. */
+export function responsesCaller(address: string): ResponsesCaller {
+  const pool = new Pool(`http://${address}`, { connections: CONNECTIONS });
+  const text = async (path: string, body?: object): Promise<string> => {
+    const answer = await pool.request({
+      path,
+      method: body === undefined ? "GET" : "POST",
+      ...(body !== undefined && {
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    });
+    const content = await answer.body.text();
+    if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode} ${content}`);
+    return content;
+  };
+  return {
+    async create(settings) {
+      const body = { model: "gpt-4.1-mini", input: "Write.", ...settings };
+      return JSON.parse(await text("/v1/responses", body)).id;
+    },
+    async ended(id) {
+      for (;;) {
+        const { status } = JSON.parse(await text(`/v1/responses/${id}`));
+        if (status !== "queued" && status !== "in_progress") return status;
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      }
+    },
+    events: (id) => text(`/v1/responses/${id}?stream=true`),
+    async time(path, body) {
+      const start = performance.now();
+      await text(path, body);
+      return performance.now() - start;
+    },
+  };
+}
+
+/** Does something a number of times, some at once. @returns What each gave, in order. */
+export async function inParallel<Result>(
+  times: number,
+  concurrency: number,
+  run: (index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < times) {
+      const index = next;
+      next += 1;
+      results[index] = await run(index);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return results;
+}
