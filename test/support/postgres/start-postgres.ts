@@ -43,6 +43,7 @@ export class Postgres {
     if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid);
     const bin = await findPostgres(user, folder);
     if (bin === undefined) {
+      process.stderr.write("no PostgreSQL works here: its tests are skipped (see CONTRIBUTING.md)\n");
       await rm(folder, { recursive: true, force: true });
       return undefined;
     }

@@ -12,9 +12,12 @@ const SQLSTATE_CLASSES: ReadonlyMap<string, string> = new Map([
 
 /** SQLSTATEs that say more than their class. */
 const SQLSTATES: ReadonlyMap<string, string> = new Map([
+  ["08P01", "the database of runs, or a pooler before it, refuses a parameter of the connection"],
   ["25006", "the database of runs is read-only"],
+  ["26000", "a pooler before the database of runs does not keep prepared statements"],
   ["40001", "the database of runs is too busy"],
   ["40P01", "the database of runs is too busy"],
+  ["42P05", "a pooler before the database of runs does not keep prepared statements"],
   ["42501", "the sidecar's role has not the rights that it needs in the database of runs"],
   ["53100", "the disk of the database of runs is full"],
   ["53300", "the database of runs has no free connections"],
