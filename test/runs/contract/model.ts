@@ -225,5 +225,5 @@ export const commands = fc.commands(
     index.map((at) => new End(at, RunStatus.COMPLETED)),
     index.map((at) => new End(at, RunStatus.REQUIRES_ACTION)),
   ],
-  { maxCommands: 40 },
+  { maxCommands: 40, size: "max" },
 );
