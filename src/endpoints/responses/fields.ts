@@ -229,7 +229,7 @@ export class Fields {
 }
 
 /** What kind of JSON a value is, for an error. */
-export function kindOf(value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";

@@ -27,7 +27,7 @@ const ITEM_PREFIXES: Readonly<Record<string, string>> = {
 };
 
 /** Highest number of a part that an item id can hold. */
-export const MAX_PART = 0xfff;
+const MAX_PART = 0xfff;
 
 /** The response of a run. */
 export function responseIdOf(runId: string): string {

@@ -92,7 +92,7 @@ export const defaultSettings: ResponseSettings = {
 };
 
 /** Name of this API in the origin of a run. */
-export const API_NAME = "responses";
+const API_NAME = "responses";
 
 /** The origin of a run that has these settings. */
 export function originOf(settings: ResponseSettings): RunOrigin {
