@@ -42,7 +42,7 @@ export async function startApi(
   const simulator = await startSimulator();
   const adapters = columns.map(({ connect }) => connect(simulator.url, { apiKey: "any" }));
   const providers = Object.fromEntries(adapters.map((adapter) => [adapter.name, adapter]));
-  const client = new Client({ providers, fieldPaths: "contract" });
+  const client = new Client({ providers, defaultProvider: "openai", fieldPaths: "contract" });
   const engine = createRunEngine({ client, store: new MemoryStore() });
   const apis = new Map(columns.map(({ name }) => [name, APIS[name]]));
   const models = new ModelDirectory({ providers: apis, catalog: defaultCatalog });
